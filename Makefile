@@ -1,0 +1,55 @@
+# Everything a fresh clone needs: Python >= 3.11 and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# The one wheel with an LLVM OpenMP runtime for ARM; only its shared library is used, so its
+# dependencies (an older llvmlite among them) stay out. Without it mapPar runs on one thread.
+ARM_OPENMP := pyomp==0.6.0
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+.PHONY: demo test bench lint types imports unit filecheck format clean
+
+demo: $(VENV)/core
+	$(BIN)/python examples/demo.py
+
+test: lint types imports unit filecheck
+
+lint: $(VENV)/all
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/all
+	$(BIN)/pyright
+
+imports: $(VENV)/all
+	$(BIN)/lint-imports
+
+unit: $(VENV)/all
+	$(BIN)/pytest
+
+filecheck: $(VENV)/all
+	$(BIN)/lit -v --order=lexical tests/filecheck
+
+bench: $(VENV)/all
+	$(BIN)/python benchmarks/run.py
+
+format: $(VENV)/all
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+$(VENV)/core: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/all: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --editable '.[all]'
+	case "$$(uname -m)" in aarch64|arm64) \
+	  $(BIN)/python -m pip install --quiet --no-deps '$(ARM_OPENMP)' || true;; esac
+	@touch $@ $(VENV)/core
+
+clean:
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis

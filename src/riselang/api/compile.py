@@ -1,0 +1,166 @@
+"""Taking a module through its stages, to text or to callable functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+
+from xdsl.dialects.builtin import MemRefType, ModuleOp, UnitAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import VerifyException
+
+from riselang import config, pipelines
+from riselang.dialects.module import make_context, module_text, verify_module
+from riselang.dialects.rise.functional import OutOp
+from riselang.dialects.rise.types import ScalarType
+from riselang.errors import LimitationError, UserError
+from riselang.lowering.convert_math_to_calls import ConvertMathToCallsPass
+from riselang.lowering.convert_rise_to_imperative import ConvertRiseToImperativePass
+from riselang.lowering.resolve_rise_access import ResolveRiseAccessPass
+from riselang.native import libraries, llvm, mlir
+from riselang.runtime.executable import Executable, Parameter
+
+STAGES = ("notation", "rise", "imperative", "affine", "llvm", "asm", "obj")
+"""The vocabulary of `as_text`, `--emit` and `--as`."""
+
+
+def our_passes(loops: str) -> tuple[ModulePass, ...]:
+    """The passes that `pipelines.RISE_TO_LOOPS` names."""
+    made: Mapping[str, ModulePass] = {
+        "convert-rise-to-imperative": ConvertRiseToImperativePass(loops),
+        "resolve-rise-access": ResolveRiseAccessPass(),
+        "convert-math-to-calls": ConvertMathToCallsPass(),
+    }
+    return tuple(made[name] for name in pipelines.RISE_TO_LOOPS)
+
+
+class Compilation:
+    """A verified module and everything made from it, each stage made once and when asked for."""
+
+    def __init__(self, module: ModuleOp, loops: str = "scf"):
+        self.module = module
+        self.loops = loops
+        self._signatures = [
+            (function.sym_name.data, _parameters(function), _written(function), function)
+            for function in module.walk()
+            if isinstance(function, FuncOp) and not function.is_declaration
+        ]
+
+    def text(self, stage: str) -> str:
+        if stage == "notation":
+            return self.notation
+        if stage not in STAGES:
+            raise UserError(f"expected a stage of {', '.join(STAGES)}, but found {stage!r}")
+        if stage == "obj":
+            raise UserError("object code is no text; ask for asm, or use 'rise compile --emit obj'")
+        texts = {
+            "rise": lambda: module_text(self.module),
+            "imperative": lambda: module_text(self._stages[0]),
+            "affine": lambda: module_text(self._stages[1]),
+            "llvm": lambda: self.llvm_ir,
+            "asm": lambda: llvm.assembly(self.llvm_ir),
+        }
+        return texts[stage]()
+
+    @cached_property
+    def notation(self) -> str:
+        """Each program of the module in functional notation."""
+        from riselang.notation.printer import show_term
+        from riselang.term.from_dialect import units
+
+        texts: list[str] = []
+        for name, _, _, function in self._signatures:
+            for _, unit in units(function):
+                texts.append(f"// {name}\n{show_term(unit.term)}\n")
+        return "\n".join(texts)
+
+    @cached_property
+    def _stages(self) -> tuple[ModuleOp, ModuleOp, ModuleOp]:
+        """The module after each of our passes."""
+        module = self.module.clone()
+        context = make_context()
+        made: list[ModuleOp] = []
+        for step in our_passes(self.loops):
+            step.apply(context, module)
+            verify_module(module)
+            made.append(module)
+            module = module.clone()
+        return made[0], made[1], made[2]
+
+    @cached_property
+    def native_text(self) -> str:
+        """The module as native MLIR gets it, with C entry points."""
+        module = self._stages[2].clone()
+        for function in module.walk():
+            if isinstance(function, FuncOp) and not function.is_declaration:
+                function.attributes["llvm.emit_c_interface"] = UnitAttr()
+        return module_text(module, generic=True)
+
+    @cached_property
+    def threads(self) -> bool:
+        """Whether parallel loops run on threads."""
+        if "parallel" not in self.native_text or config.num_threads() == 1:
+            return False
+        return libraries.openmp() is not None
+
+    @cached_property
+    def llvm_ir(self) -> str:
+        return mlir.to_llvm_ir(self.native_text, pipelines.cpu(threads=self.threads))
+
+    @cached_property
+    def object_code(self) -> bytes:
+        return llvm.object_code(self.llvm_ir)
+
+    @cached_property
+    def functions(self) -> dict[str, Executable]:
+        """The functions of the module, ready to call."""
+        if self.threads:
+            runtime = libraries.openmp()
+            assert runtime is not None
+            llvm.load_library(runtime)
+            libraries.set_threads(config.num_threads())
+        code = llvm.load(self.llvm_ir)
+        found: dict[str, Executable] = {}
+        for name, parameters, written, function in self._signatures:
+            if function.sym_visibility is not None and function.sym_visibility.data == "private":
+                continue
+            if function.function_type.outputs.data:
+                raise LimitationError(
+                    f"function {name} returns values; only functions that write to buffers "
+                    "can be called"
+                )
+            signature = [
+                Parameter(p.name, p.type, p.shape, position in written)
+                for position, p in enumerate(parameters)
+            ]
+            found[name] = Executable(code, name, signature)
+        return found
+
+
+def _parameters(function: FuncOp) -> list[Parameter]:
+    block = function.body.blocks[0]
+    return [
+        _parameter(argument.name_hint or f"arg{position}", argument.type)
+        for position, argument in enumerate(block.args)
+    ]
+
+
+def _parameter(name: str, type: Attribute) -> Parameter:
+    element: Attribute = type.element_type if isinstance(type, MemRefType) else type
+    try:
+        scalar = ScalarType(element)  # type: ignore[arg-type]
+    except (VerifyException, TypeError):
+        raise LimitationError(f"parameter {name} of type {type} cannot be passed") from None
+    shape = tuple(type.get_shape()) if isinstance(type, MemRefType) else None
+    return Parameter(name, scalar, shape)
+
+
+def _written(function: FuncOp) -> set[int]:
+    """The positions of the parameters that RISE programs of the function write."""
+    targets = {
+        buffer for op in function.walk() if isinstance(op, OutOp) for buffer in op.buffers
+    }
+    arguments = function.body.blocks[0].args
+    return {position for position, argument in enumerate(arguments) if argument in targets}

@@ -1,0 +1,175 @@
+"""Reading, verifying and printing whole modules, with located errors instead of tracebacks.
+
+Every op that is read gets its place in the text as location, so that what is found wrong later
+still says where.
+"""
+
+from __future__ import annotations
+
+import sys
+from bisect import bisect_right
+from contextlib import contextmanager
+from collections.abc import Iterator
+from io import StringIO
+from typing import Any
+
+from xdsl.context import Context
+from xdsl.dialects import get_all_dialects
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr, UnknownLoc
+from xdsl.ir import Attribute, Operation
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import ParseError, VerifyException
+
+from riselang.dialects.rise.dialect import Rise
+from riselang.errors import LimitationError, RiseError, SourceLocation, UserError
+
+MAXIMUM_NESTING = 150
+"""Regions deeper than this are refused: xDSL reads and prints them recursively."""
+
+
+def make_context() -> Context:
+    """A context that knows RISE and every upstream dialect, loaded when first used."""
+    context = Context()
+    for name, factory in get_all_dialects().items():
+        context.register_dialect(name, factory)
+    context.register_dialect("rise", lambda: Rise)
+    return context
+
+
+class LocatingParser(Parser):
+    """A parser that gives each op its place in the text and refuses what would overflow the stack."""
+
+    def __init__(self, context: Context, text: str, name: str):
+        self._line_starts = [0]
+        for position, character in enumerate(text):
+            if character == "\n":
+                self._line_starts.append(position + 1)
+        self._file = StringAttr(name)
+        self._nesting = 0
+        super().__init__(context, text, name)
+
+    def parse_operation(self) -> Operation:
+        start = self.pos
+        op = super().parse_operation()
+        if isinstance(op.location, UnknownLoc):
+            line = bisect_right(self._line_starts, start)
+            column = start - self._line_starts[line - 1] + 1
+            op.location = FileLineColLoc(self._file, IntAttr(line), IntAttr(column))
+        return op
+
+    def parse_optional_region(self, arguments: Any = None) -> Any:
+        self._nesting += 1
+        if self._nesting > MAXIMUM_NESTING:
+            self.raise_error(f"regions nest deeper than the limit of {MAXIMUM_NESTING} levels")
+        region = super().parse_optional_region(arguments)
+        self._nesting -= 1
+        return region
+
+
+def parse_module(text: str, name: str = "<text>", context: Context | None = None) -> ModuleOp:
+    """The module that `text` says, not yet verified."""
+    with _foreign_failures(name), deep_stack():
+        parser = LocatingParser(context or make_context(), text, name)
+        return parser.parse_module()
+
+
+@contextmanager
+def deep_stack() -> Iterator[None]:
+    """Room for xDSL's own recursion over nested regions."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, 60 * MAXIMUM_NESTING))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
+
+
+@contextmanager
+def _foreign_failures(name: str) -> Iterator[None]:
+    """xDSL reports some mistakes of the user as exceptions of its own."""
+    try:
+        yield
+    except ParseError as error:
+        raise from_parse_error(error) from None
+    except RecursionError:
+        raise LimitationError("the text nests too deeply to be read", _start(name)) from None
+    except RiseError:
+        raise
+    except Exception as error:
+        # Any other exception of the reader is about the text it was given.
+        raise UserError(f"cannot be read: {error}", _start(name)) from error
+
+
+def _start(name: str) -> SourceLocation:
+    return SourceLocation(name, 1, 1)
+
+
+def from_parse_error(error: ParseError) -> UserError:
+    span = error.span
+    content = span.input.content
+    text = content if isinstance(content, str) else content.decode(errors="replace")
+    start = text.rfind("\n", 0, span.start) + 1
+    end = text.find("\n", span.start)
+    line = text.count("\n", 0, span.start) + 1
+    location = SourceLocation(
+        span.input.name,
+        line,
+        span.start - start + 1,
+        max(1, span.end - span.start),
+        text[start : end if end >= 0 else len(text)],
+    )
+    message = error.msg.strip()
+    return UserError(message[:1].lower() + message[1:], location)
+
+
+def location_of(op: Operation) -> SourceLocation | None:
+    """Where the op was written, if that is known."""
+    location: Attribute = op.location
+    if isinstance(location, FileLineColLoc):
+        return SourceLocation(
+            location.filename.data, location.line.data, location.column.data, len(op.name)
+        )
+    return None
+
+
+def verify_module(module: ModuleOp) -> None:
+    """Check every op; the first one that is wrong is reported with its place."""
+    with deep_stack():
+        for op in walk(module):
+            try:
+                op.verify(verify_nested_ops=False)
+            except VerifyException as error:
+                raise op_error(op, str(error)) from None
+
+
+def op_error(op: Operation, problem: str) -> UserError:
+    text = problem.strip().splitlines()[-1] if problem.strip() else "is not valid"
+    location = location_of(op) or _nearest_location(op)
+    return UserError(f"'{op.name}' op {text}", location)
+
+
+def _nearest_location(op: Operation) -> SourceLocation | None:
+    parent = op.parent_op()
+    while parent is not None:
+        if (location := location_of(parent)) is not None:
+            return location
+        parent = parent.parent_op()
+    return None
+
+
+def walk(module: Operation) -> Iterator[Operation]:
+    """Every op, outer ones first, without recursion."""
+    stack: list[Operation] = [module]
+    while stack:
+        op = stack.pop()
+        yield op
+        inner = [child for region in op.regions for block in region.blocks for child in block.ops]
+        stack.extend(reversed(inner))
+
+
+def module_text(module: Operation, *, generic: bool = False) -> str:
+    stream = StringIO()
+    with deep_stack():
+        Printer(stream=stream, print_generic_format=generic).print_op(module)
+    return stream.getvalue() + "\n"

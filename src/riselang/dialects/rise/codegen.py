@@ -1,0 +1,365 @@
+"""The intermediate ops between the two lowering phases (seed 000 section 4.2).
+
+Values still have RISE types, but there are no functions any more: an op of this family is a step of
+an access path. Phase 2 follows the steps from each use back to a buffer and emits one load or store.
+The steps that end in `Acc` stand on the store side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import IndexType, MemRefType
+from xdsl.ir import Attribute, Region, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from riselang.dialects.rise.functional import check_buffers, returned_value
+from riselang.dialects.rise.matching import match_scheme
+from riselang.dialects.rise.schemes import (
+    FST,
+    JOIN,
+    PAD,
+    SLIDE,
+    SND,
+    SPLIT,
+    TRANSPOSE,
+    UNZIP,
+    PatternSpec,
+)
+from riselang.dialects.rise.types import (
+    ArrayType,
+    DataType,
+    NatAttr,
+    RiseType,
+    ScalarType,
+    TupleType,
+    array,
+    components,
+    element_of,
+    pair,
+)
+from riselang.nat import Nat
+
+PAIR_FORMAT = (
+    "$first `,` $second attr-dict `:` type($first) `,` type($second) `->` type($result)"
+)
+
+
+@irdl_op_definition
+class CastOp(IRDLOperation):
+    """The border of RISE: buffers or a plain scalar as a RISE value, or a RISE scalar as a plain one."""
+
+    name = "rise.codegen.cast"
+    sources = var_operand_def()
+    result = result_def()
+    traits = traits_def(Pure())
+    assembly_format = "($sources^ `:` type($sources))? attr-dict `->` type($result)"
+
+    def __init__(self, sources: Sequence[SSAValue], type: Attribute):
+        super().__init__(operands=[sources], result_types=[type])
+
+    def verify_(self) -> None:
+        types = [source.type for source in self.sources]
+        result = self.result.type
+        if isinstance(result, DataType) and types and isinstance(types[0], MemRefType):
+            check_buffers(types, result)
+        elif len(types) != 1 or not _is_unwrapping(types[0], result):
+            raise VerifyException(f"no cast leads from {[str(type) for type in types]} to {result}")
+
+
+def _is_unwrapping(one: Attribute, other: Attribute) -> bool:
+    if isinstance(one, ScalarType):
+        return one.element == other
+    return isinstance(other, ScalarType) and other.element == one
+
+
+@irdl_op_definition
+class IdxOp(IRDLOperation):
+    """The element of an array at an index, to read or to write."""
+
+    name = "rise.codegen.idx"
+    array = operand_def(ArrayType)
+    index = operand_def(IndexType)
+    result = result_def(DataType)
+    traits = traits_def(Pure())
+    assembly_format = "$array `,` $index attr-dict `:` type($array) `->` type($result)"
+
+    def __init__(self, array: SSAValue, index: SSAValue):
+        element = element_of(_data(array))
+        super().__init__(operands=[array, index], result_types=[element])
+
+    def verify_(self) -> None:
+        _check_result(self, element_of(_data(self.array)))
+
+
+@irdl_op_definition
+class ZipOp(IRDLOperation):
+    """Two arrays read as one of pairs."""
+
+    name = "rise.codegen.zip"
+    first = operand_def(ArrayType)
+    second = operand_def(ArrayType)
+    result = result_def(ArrayType)
+    traits = traits_def(Pure())
+    assembly_format = PAIR_FORMAT
+
+    def __init__(self, first: SSAValue, second: SSAValue):
+        super().__init__(operands=[first, second], result_types=[_zipped(first, second)])
+
+    def verify_(self) -> None:
+        _check_result(self, _zipped(self.first, self.second))
+
+
+@irdl_op_definition
+class TupleOp(IRDLOperation):
+    """Two values as a pair."""
+
+    name = "rise.codegen.tuple"
+    first = operand_def(DataType)
+    second = operand_def(DataType)
+    result = result_def(TupleType)
+    traits = traits_def(Pure())
+    assembly_format = PAIR_FORMAT
+
+    def __init__(self, first: SSAValue, second: SSAValue):
+        super().__init__(operands=[first, second], result_types=[pair(_data(first), _data(second))])
+
+    def verify_(self) -> None:
+        _check_result(self, pair(_data(self.first), _data(self.second)))
+
+
+class ViewOp(IRDLOperation):
+    """Base of the steps with one operand; `spec` relates operand and result as the pattern does."""
+
+    SPEC: ClassVar[PatternSpec]
+    IS_STORE: ClassVar[bool] = False
+    """Acceptors run the other way: the pattern maps the result type to the operand type."""
+
+    source = operand_def(DataType)
+    result = result_def(DataType)
+    traits = traits_def(Pure())
+    assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
+
+    def __init__(self, source: SSAValue, type: RiseType):
+        super().__init__(operands=[source], result_types=[type])
+
+    def known_sizes(self) -> dict[str, Nat]:
+        return {}
+
+    def verify_(self) -> None:
+        before, after = _data(self.source), _data(self.result)
+        if self.IS_STORE:
+            before, after = after, before
+        if match_scheme(self.SPEC.type, [before, after], self.known_sizes()) is None:
+            raise VerifyException(
+                f"{_data(self.source)} and {_data(self.result)} are not related by {self.SPEC}"
+            )
+
+
+@irdl_op_definition
+class FstOp(ViewOp):
+    name = "rise.codegen.fst"
+    SPEC: ClassVar = FST
+
+
+@irdl_op_definition
+class SndOp(ViewOp):
+    name = "rise.codegen.snd"
+    SPEC: ClassVar = SND
+
+
+@irdl_op_definition
+class UnzipOp(ViewOp):
+    name = "rise.codegen.unzip"
+    SPEC: ClassVar = UNZIP
+
+
+@irdl_op_definition
+class UnzipAccOp(ViewOp):
+    name = "rise.codegen.unzipAcc"
+    SPEC: ClassVar = UNZIP
+    IS_STORE: ClassVar = True
+
+
+@irdl_op_definition
+class SplitOp(ViewOp):
+    name = "rise.codegen.split"
+    SPEC: ClassVar = SPLIT
+
+
+@irdl_op_definition
+class SplitAccOp(ViewOp):
+    name = "rise.codegen.splitAcc"
+    SPEC: ClassVar = SPLIT
+    IS_STORE: ClassVar = True
+
+
+@irdl_op_definition
+class JoinOp(ViewOp):
+    name = "rise.codegen.join"
+    SPEC: ClassVar = JOIN
+
+
+@irdl_op_definition
+class JoinAccOp(ViewOp):
+    name = "rise.codegen.joinAcc"
+    SPEC: ClassVar = JOIN
+    IS_STORE: ClassVar = True
+
+
+@irdl_op_definition
+class TransposeOp(ViewOp):
+    name = "rise.codegen.transpose"
+    SPEC: ClassVar = TRANSPOSE
+
+
+@irdl_op_definition
+class TransposeAccOp(ViewOp):
+    name = "rise.codegen.transposeAcc"
+    SPEC: ClassVar = TRANSPOSE
+    IS_STORE: ClassVar = True
+
+
+@irdl_op_definition
+class SlideOp(ViewOp):
+    name = "rise.codegen.slide"
+    SPEC: ClassVar = SLIDE
+    step = prop_def(NatAttr)
+    assembly_format = "$source `step` $step attr-dict `:` type($source) `->` type($result)"
+
+    def __init__(self, source: SSAValue, type: RiseType, step: NatAttr):
+        super().__init__(source, type)
+        self.properties["step"] = step
+
+    def known_sizes(self) -> dict[str, Nat]:
+        return {"sp": self.step.data}
+
+
+@irdl_op_definition
+class PadOp(ViewOp):
+    name = "rise.codegen.pad"
+    SPEC: ClassVar = PAD
+    left = prop_def(NatAttr)
+    assembly_format = "$source `left` $left attr-dict `:` type($source) `->` type($result)"
+
+    def __init__(self, source: SSAValue, type: RiseType, left: NatAttr):
+        super().__init__(source, type)
+        self.properties["left"] = left
+
+    def known_sizes(self) -> dict[str, Nat]:
+        return {"l": self.left.data}
+
+
+class ZipAccOp(IRDLOperation):
+    """Writes one component of each pair of an array."""
+
+    POSITION: ClassVar[int]
+    target = operand_def(ArrayType)
+    result = result_def(ArrayType)
+    traits = traits_def(Pure())
+    assembly_format = "$target attr-dict `:` type($target) `->` type($result)"
+
+    def __init__(self, target: SSAValue):
+        super().__init__(operands=[target], result_types=[self._component(target)])
+
+    def _component(self, target: SSAValue) -> RiseType:
+        type = _data(target)
+        assert isinstance(type, ArrayType)
+        if not isinstance(type.element, TupleType):
+            raise VerifyException(f"expected an array of pairs, but found {type}")
+        return array(type.length, components(type.element)[self.POSITION])
+
+    def verify_(self) -> None:
+        _check_result(self, self._component(self.target))
+
+
+@irdl_op_definition
+class ZipFirstAccOp(ZipAccOp):
+    name = "rise.codegen.zipAcc1"
+    POSITION: ClassVar = 0
+
+
+@irdl_op_definition
+class ZipSecondAccOp(ZipAccOp):
+    name = "rise.codegen.zipAcc2"
+    POSITION: ClassVar = 1
+
+
+@irdl_op_definition
+class MapReadOp(IRDLOperation):
+    """An array whose elements are computed where they are read; the region computes one."""
+
+    name = "rise.codegen.mapread"
+    source = operand_def(ArrayType)
+    body = region_def("single_block")
+    result = result_def(ArrayType)
+    assembly_format = "$source attr-dict `:` type($source) `->` type($result) $body"
+
+    def __init__(self, source: SSAValue, body: Region, type: RiseType):
+        super().__init__(operands=[source], regions=[body], result_types=[type])
+
+    def verify_(self) -> None:
+        source = _data(self.source)
+        assert isinstance(source, ArrayType)
+        if [argument.type for argument in self.body.block.args] != [source.element]:
+            raise VerifyException(f"its region must take one element of {source}")
+        value = returned_value(self.body, "the mapread")
+        _check_result(self, array(source.length, _data(value)))
+
+
+@irdl_op_definition
+class AssignOp(IRDLOperation):
+    """Stores a scalar at the end of an acceptor path."""
+
+    name = "rise.codegen.assign"
+    value = operand_def(ScalarType)
+    target = operand_def(ScalarType)
+    assembly_format = "$value `,` $target attr-dict `:` type($value) `,` type($target)"
+
+    def __init__(self, value: SSAValue, target: SSAValue):
+        super().__init__(operands=[value, target])
+
+    def verify_(self) -> None:
+        if self.value.type != self.target.type:
+            raise VerifyException(
+                f"stores a value of type {self.value.type} where {self.target.type} goes"
+            )
+
+
+CODEGEN_OPS = (
+    CastOp, IdxOp, ZipOp, TupleOp, FstOp, SndOp, UnzipOp, UnzipAccOp, SplitOp, SplitAccOp, JoinOp,
+    JoinAccOp, TransposeOp, TransposeAccOp, SlideOp, PadOp, ZipFirstAccOp, ZipSecondAccOp, MapReadOp,
+    AssignOp,
+)  # fmt: skip
+
+
+def _data(value: SSAValue) -> RiseType:
+    assert isinstance(value.type, RiseType)
+    return value.type
+
+
+def _zipped(first: SSAValue, second: SSAValue) -> RiseType:
+    left, right = _data(first), _data(second)
+    assert isinstance(left, ArrayType) and isinstance(right, ArrayType)
+    if left.length != right.length:
+        raise VerifyException(f"zips arrays of different lengths {left.length} and {right.length}")
+    return array(left.length, pair(element_of(left), element_of(right)))
+
+
+def _check_result(op: IRDLOperation, expected: RiseType) -> None:
+    found = op.results[0].type
+    if found != expected:
+        raise VerifyException(f"expected a result of type {expected}, but found {found}")
+

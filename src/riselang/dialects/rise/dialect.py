@@ -1,0 +1,37 @@
+"""The dialect as a whole."""
+
+from xdsl.ir import Dialect
+
+from riselang.dialects.rise.attributes import TYPE_SPELLINGS, LiteralAttr
+from riselang.dialects.rise.codegen import CODEGEN_OPS
+from riselang.dialects.rise.functional import (
+    ApplyOp,
+    EmbedOp,
+    InOp,
+    LambdaOp,
+    LiteralOp,
+    LoweringUnitOp,
+    OutOp,
+    ReturnOp,
+)
+from riselang.dialects.rise.patterns import PATTERN_OPS
+from riselang.dialects.rise.types import (
+    ArrayType,
+    FunType,
+    NatAttr,
+    ScalarType,
+    TupleType,
+    TypeVariable,
+)
+
+Rise = Dialect(
+    "rise",
+    [
+        LambdaOp, ApplyOp, ReturnOp, LoweringUnitOp, InOp, OutOp, EmbedOp, LiteralOp,
+        *PATTERN_OPS.values(), *CODEGEN_OPS,
+    ],
+    [
+        ScalarType, ArrayType, TupleType, FunType, TypeVariable, NatAttr, LiteralAttr,
+        *TYPE_SPELLINGS,
+    ],
+)  # fmt: skip

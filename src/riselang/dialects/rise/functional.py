@@ -1,0 +1,521 @@
+"""The lambda calculus and the borders to other dialects: lambda, apply, return, in, out, embed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self, cast
+
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure
+from xdsl.utils.exceptions import VerifyException
+
+from riselang.dialects.rise.attributes import LiteralAttr
+from riselang.dialects.rise.patterns import parse_trailing_type
+from riselang.dialects.rise.types import (
+    DataType,
+    FunType,
+    RiseType,
+    ScalarType,
+    fun,
+    leaves,
+    uncurry,
+)
+
+
+def parse_defined_operand(parser: Parser) -> SSAValue:
+    """An operand whose type is known because its definition stands above."""
+    operand = parser.parse_unresolved_operand()
+    values = parser.ssa_values.get(operand.operand_name)
+    if values is None:
+        parser.raise_error(
+            f"%{operand.operand_name} is used here before it is defined", operand.span
+        )
+    if operand.index >= len(values):
+        parser.raise_error(
+            f"%{operand.operand_name} has {len(values)} results, not {operand.index + 1}",
+            operand.span,
+        )
+    return values[operand.index]
+
+
+@irdl_op_definition
+class ReturnOp(IRDLOperation):
+    """Ends a lambda, an embed (one value) or a lowering unit (none)."""
+
+    name = "rise.return"
+    values = var_operand_def()
+    traits = traits_def(IsTerminator(), Pure())
+
+    def __init__(self, values: Sequence[SSAValue] = ()):
+        super().__init__(operands=[values])
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        operand = parser.parse_optional_unresolved_operand()
+        if operand is None:
+            return cls()
+        parser.parse_punctuation(":", " and the type of the returned value")
+        return cls([parser.resolve_operand(operand, parser.parse_type())])
+
+    def print(self, printer: Printer) -> None:
+        if self.values:
+            printer.print_string(" ")
+            printer.print_ssa_value(self.values[0])
+            printer.print_string(" : ")
+            printer.print_attribute(self.values[0].type)
+        printer.print_op_attributes(self.attributes)
+
+    def verify_(self) -> None:
+        if len(self.values) > 1:
+            raise VerifyException(f"expected at most one value, but found {len(self.values)}")
+
+
+def returned_value(region: Region, owner: str) -> SSAValue:
+    """The value that ends `region`; refuses any other shape of region."""
+    block = single_block(region, owner)
+    last = block.last_op
+    if not isinstance(last, ReturnOp) or len(last.values) != 1:
+        raise VerifyException(f"the region of {owner} must end in 'rise.return' with one value")
+    return last.values[0]
+
+
+def single_block(region: Region, owner: str) -> Block:
+    if len(region.blocks) != 1:
+        raise VerifyException(f"{owner} has a region of {len(region.blocks)} blocks, expected one")
+    return region.blocks[0]
+
+
+@irdl_op_definition
+class LambdaOp(IRDLOperation):
+    """A function: `rise.lambda (%x : T, ...) -> U { ... }`; parameters are curried."""
+
+    name = "rise.lambda"
+    body = region_def()
+    result = result_def(FunType)
+    traits = traits_def(Pure())
+
+    def __init__(self, body: Region, result_type: FunType):
+        super().__init__(regions=[body], result_types=[result_type])
+
+    def verify_(self) -> None:
+        block = single_block(self.body, "the lambda")
+        value = returned_value(self.body, "the lambda")
+        if not block.args:
+            raise VerifyException("a lambda needs at least one parameter")
+        parts = [*(argument.type for argument in block.args), value.type]
+        for part in parts:
+            if not isinstance(part, RiseType):
+                raise VerifyException(f"{part} is no RISE type, so a lambda cannot take or give it")
+        actual = fun(*cast("list[RiseType]", parts))
+        if actual != self.result.type:
+            raise VerifyException(
+                f"it is declared as {self.result.type}, but its parameters and the value it "
+                f"returns make it {actual}"
+            )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        names = parser.parse_comma_separated_list(
+            parser.Delimiter.PAREN, lambda: _parse_parameter(parser), " in the parameters"
+        )
+        position = parser.pos
+        if parser.parse_optional_punctuation(":") is not None:
+            declared = parser.parse_type()
+        else:
+            parser.parse_punctuation("->", " and the result type of the lambda")
+            declared = _declared(parser, names, parser.parse_type())
+        if not isinstance(declared, FunType):
+            parser.raise_error(f"a lambda has a function type, but {declared} is none", position)
+        arguments = _resolved(parser, names, declared, position)
+        return cls(parser.parse_region(arguments), declared)
+
+    def print(self, printer: Printer) -> None:
+        block = self.body.blocks[0]
+        printer.print_string(" ")
+        with printer.in_parens():
+            printer.print_list(block.args, lambda argument: _print_parameter(printer, argument))
+        result: RiseType = self.result.type
+        for _ in block.args:
+            result = cast(FunType, result).output
+        printer.print_string(" -> ")
+        printer.print_attribute(result)
+        printer.print_string(" ")
+        printer.print_region(self.body, print_entry_block_args=False)
+        printer.print_op_attributes(self.attributes)
+
+
+_Parameter = tuple[Parser.UnresolvedArgument, "RiseType | None"]
+
+
+def _parse_parameter(parser: Parser) -> _Parameter:
+    name = parser.parse_argument(expect_type=False)
+    if parser.parse_optional_punctuation(":") is None:
+        return name, None
+    position = parser.pos
+    type = parser.parse_type()
+    if not isinstance(type, RiseType):
+        parser.raise_error(f"{type} is no RISE type, so a lambda cannot take it", position)
+    return name, type
+
+
+def _print_parameter(printer: Printer, argument: SSAValue) -> None:
+    printer.print_ssa_value(argument)
+    printer.print_string(" : ")
+    printer.print_attribute(argument.type)
+
+
+def _declared(parser: Parser, names: Sequence[_Parameter], result: Attribute) -> FunType:
+    if not isinstance(result, RiseType):
+        parser.raise_error(f"{result} is no RISE type, so a lambda cannot give it")
+    parts: list[RiseType] = []
+    for name, type in names:
+        if type is None:
+            parser.raise_error(
+                f"parameter {name.name.text} has no type; write ({name.name.text} : !rise...), "
+                "or the whole type behind a ':'",
+                name.name,
+            )
+        parts.append(type)
+    if not parts:
+        parser.raise_error("a lambda needs at least one parameter")
+    return fun(*parts, result)
+
+
+def _resolved(
+    parser: Parser, names: Sequence[_Parameter], declared: FunType, position: int
+) -> list[Parser.Argument]:
+    arguments: list[Parser.Argument] = []
+    rest: RiseType = declared
+    for name, type in names:
+        if not isinstance(rest, FunType):
+            parser.raise_error(
+                f"{len(names)} parameters are named, but {declared} takes {len(arguments)}",
+                position,
+            )
+        if type is not None and type != rest.input:
+            parser.raise_error(
+                f"the parameter has type {type}, but {declared} takes {rest.input}", name.name
+            )
+        arguments.append(name.resolve(rest.input))
+        rest = rest.output
+    return arguments
+
+
+@irdl_op_definition
+class ApplyOp(IRDLOperation):
+    """Applies a function to one or more arguments: `rise.apply %f, %x, %y`."""
+
+    name = "rise.apply"
+    function = operand_def(FunType)
+    arguments = var_operand_def(RiseType)
+    result = result_def(RiseType)
+    traits = traits_def(Pure())
+
+    def __init__(self, function: SSAValue, arguments: Sequence[SSAValue]):
+        result = applied_type(function.type, [argument.type for argument in arguments])
+        super().__init__(operands=[function, arguments], result_types=[result])
+
+    def verify_(self) -> None:
+        expected = applied_type(
+            self.function.type, [argument.type for argument in self.arguments]
+        )
+        if expected != self.result.type:
+            raise VerifyException(
+                f"the application has type {expected}, but its result has {self.result.type}"
+            )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        position = parser.pos
+        function, *arguments = parser.parse_comma_separated_list(
+            parser.Delimiter.NONE, lambda: parse_defined_operand(parser), " in the arguments"
+        )
+        try:
+            op = cls(function, arguments)
+        except VerifyException as error:
+            parser.raise_error(f"'rise.apply' {error}", position)
+        parse_trailing_type(parser, op.result)
+        op.attributes.update(parser.parse_optional_attr_dict())
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_list(self.operands, printer.print_ssa_value)
+        printer.print_op_attributes(self.attributes)
+
+
+def applied_type(function: Attribute, arguments: Sequence[Attribute]) -> RiseType:
+    """The type of applying `function` to `arguments`; refuses what does not fit."""
+    if not arguments:
+        raise VerifyException("needs at least one argument")
+    result = function
+    for position, argument in enumerate(arguments, 1):
+        if not isinstance(result, FunType):
+            if position == 1:
+                raise VerifyException(f"applies a value of type {function}, which is no function")
+            limit = len(uncurry(cast(FunType, function))[0])
+            raise VerifyException(
+                f"gives {len(arguments)} arguments to a function that takes at most {limit}"
+            )
+        if argument != result.input:
+            raise VerifyException(
+                f"expected argument {position} of type {result.input}, but found {argument}"
+            )
+        result = result.output
+    assert isinstance(result, RiseType)
+    return result
+
+
+@irdl_op_definition
+class LiteralOp(IRDLOperation):
+    """A scalar constant: `rise.literal #rise.lit<0.0>`."""
+
+    name = "rise.literal"
+    value = prop_def(LiteralAttr)
+    result = result_def(ScalarType)
+    traits = traits_def(Pure())
+
+    def __init__(self, value: LiteralAttr):
+        super().__init__(properties={"value": value}, result_types=[value.type])
+
+    def verify_(self) -> None:
+        if self.result.type != self.value.type:
+            raise VerifyException(
+                f"the literal has type {self.value.type}, but its result {self.result.type}"
+            )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        position = parser.pos
+        content = parser.lexer.input.content
+        if content.startswith("#lit", position):
+            # The seeds leave the prefix out.
+            parser.parse_characters("#lit")
+            value = LiteralAttr.new(LiteralAttr.parse_parameters(parser))
+        else:
+            value = parser.parse_attribute()
+        if not isinstance(value, LiteralAttr):
+            parser.raise_error("expected a literal such as #rise.lit<0.0>", position)
+        op = cls(value)
+        parse_trailing_type(parser, op.result)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_attribute(self.value)
+        printer.print_op_attributes(self.attributes)
+
+
+@irdl_op_definition
+class EmbedOp(IRDLOperation):
+    """Ops of other dialects on unwrapped scalars: `rise.embed(%a, %b) { ... } : !rise.scalar<f32>`.
+
+    The block arguments shadow the operands' names.
+    """
+
+    name = "rise.embed"
+    arguments = var_operand_def(ScalarType)
+    body = region_def()
+    result = result_def(ScalarType)
+    traits = traits_def(IsolatedFromAbove())
+
+    def __init__(self, arguments: Sequence[SSAValue], body: Region, result_type: ScalarType):
+        super().__init__(operands=[arguments], regions=[body], result_types=[result_type])
+
+    def verify_(self) -> None:
+        block = single_block(self.body, "the embed")
+        wanted = [cast(ScalarType, argument.type).element for argument in self.arguments]
+        found = [argument.type for argument in block.args]
+        if wanted != found:
+            raise VerifyException(
+                f"its block takes ({_listed(found)}), but its operands unwrap to ({_listed(wanted)})"
+            )
+        value = returned_value(self.body, "the embed")
+        result = cast(ScalarType, self.result.type)
+        if value.type != result.element:
+            raise VerifyException(
+                f"its region returns {value.type}, but its result is {result}"
+            )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        operands = parser.parse_comma_separated_list(
+            parser.Delimiter.PAREN, lambda: _parse_embedded(parser), " in the operands"
+        )
+        outer = parser.ssa_values
+        # The region is isolated: only the operands' names are visible in it, unwrapped.
+        parser.ssa_values = {}
+        region = parser.parse_region(
+            [Parser.Argument(name, cast(ScalarType, value.type).element) for name, value in operands]
+        )
+        parser.ssa_values = outer
+        parser.parse_punctuation(":", " and the type of the embedded value")
+        position = parser.pos
+        result = parser.parse_type()
+        if not isinstance(result, ScalarType):
+            parser.raise_error(f"an embed gives a scalar, but {result} is none", position)
+        return cls([value for _, value in operands], region, result)
+
+    def print(self, printer: Printer) -> None:
+        block = self.body.blocks[0]
+        names: list[str] = []
+        with printer.in_parens():
+            for position, argument in enumerate(self.arguments):
+                printer.print_string(", " if position else "")
+                names.append(printer.print_ssa_value(argument))
+        for argument, name in zip(block.args, names, strict=True):
+            printer._ssa_values[argument] = name  # pyright: ignore[reportPrivateUsage]
+        printer.print_string(" ")
+        printer.print_region(self.body, print_entry_block_args=False)
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
+        printer.print_op_attributes(self.attributes)
+
+
+def _parse_embedded(parser: Parser) -> tuple[object, SSAValue]:
+    span = parser._current_token.span  # pyright: ignore[reportPrivateUsage]
+    value = parse_defined_operand(parser)
+    if not isinstance(value.type, ScalarType):
+        parser.raise_error(f"an embed takes scalars, but this is {value.type}", span)
+    return span, value
+
+
+def _listed(types: Sequence[Attribute]) -> str:
+    return ", ".join(str(type) for type in types)
+
+
+@irdl_op_definition
+class LoweringUnitOp(IRDLOperation):
+    """A RISE program among the ops of other dialects; ends in a bare `rise.return`."""
+
+    name = "rise.lowering_unit"
+    body = region_def()
+
+    def __init__(self, body: Region):
+        super().__init__(regions=[body])
+
+    def verify_(self) -> None:
+        last = single_block(self.body, "the lowering unit").last_op
+        if not isinstance(last, ReturnOp) or last.values:
+            raise VerifyException("a lowering unit must end in 'rise.return' without a value")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        region = parser.parse_region()
+        if region.blocks and not isinstance(region.blocks[-1].last_op, ReturnOp):
+            region.blocks[-1].add_op(ReturnOp())
+        return cls(region)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_region(self.body)
+        printer.print_op_attributes(self.attributes)
+
+
+@irdl_op_definition
+class InOp(IRDLOperation):
+    """Brings buffers in: `rise.in %a : !rise.array<4, scalar<f32>>`, one for each scalar leaf."""
+
+    name = "rise.in"
+    buffers = var_operand_def(MemRefType)
+    result = result_def(DataType)
+    traits = traits_def(Pure())
+
+    def __init__(self, buffers: Sequence[SSAValue], type: RiseType):
+        super().__init__(operands=[buffers], result_types=[type])
+
+    def verify_(self) -> None:
+        check_buffers([buffer.type for buffer in self.buffers], cast(RiseType, self.result.type))
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        buffers = _parse_buffers(parser)
+        parser.parse_punctuation(":", " and the RISE type of the input")
+        position = parser.pos
+        type = parser.parse_type()
+        if not isinstance(type, DataType):
+            parser.raise_error(f"an input is data, but {type} is no RISE data type", position)
+        op = cls(buffers, type)
+        op.attributes.update(parser.parse_optional_attr_dict())
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_list(self.buffers, printer.print_ssa_value)
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
+        printer.print_op_attributes(self.attributes)
+
+
+@irdl_op_definition
+class OutOp(IRDLOperation):
+    """Stores a value: `rise.out %buffer <- %value`, one buffer for each scalar leaf."""
+
+    name = "rise.out"
+    buffers = var_operand_def(MemRefType)
+    value = operand_def(DataType)
+
+    def __init__(self, buffers: Sequence[SSAValue], value: SSAValue):
+        super().__init__(operands=[buffers, value])
+
+    def verify_(self) -> None:
+        check_buffers([buffer.type for buffer in self.buffers], cast(RiseType, self.value.type))
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        buffers = _parse_buffers(parser)
+        parser.parse_punctuation("<", " of '<-' and the value to store")
+        parser.parse_punctuation("-", " of '<-' and the value to store")
+        op = cls(buffers, parse_defined_operand(parser))
+        op.attributes.update(parser.parse_optional_attr_dict())
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_list(self.buffers, printer.print_ssa_value)
+        printer.print_string(" <- ")
+        printer.print_ssa_value(self.value)
+        printer.print_op_attributes(self.attributes)
+
+
+def _parse_buffers(parser: Parser) -> list[SSAValue]:
+    return parser.parse_comma_separated_list(
+        parser.Delimiter.NONE, lambda: parse_defined_operand(parser), " in the buffers"
+    )
+
+
+def check_buffers(buffers: Sequence[Attribute], type: RiseType) -> None:
+    """One memref for each scalar leaf of `type`, of its shape; refuses anything else."""
+    expected = list(leaves(type))
+    if len(buffers) != len(expected):
+        raise VerifyException(
+            f"{type} is stored in {len(expected)} buffers, one for each scalar in it, "
+            f"but {len(buffers)} are given"
+        )
+    for buffer, (lengths, leaf) in zip(buffers, expected, strict=True):
+        if not isinstance(buffer, MemRefType):
+            raise VerifyException(f"expected a memref for {type}, but found {buffer}")
+        shape = [dimension for dimension in buffer.get_shape()]
+        fits = len(shape) == len(lengths) and all(
+            dimension == -1 or (length.is_constant and length.constant == dimension)
+            for dimension, length in zip(shape, lengths, strict=True)
+        )
+        is_boxed_scalar = not lengths and shape == [1]
+        if buffer.element_type != leaf.element or not (fits or is_boxed_scalar):
+            wanted = "x".join([*(str(length) for length in lengths), str(leaf.element)])
+            raise VerifyException(f"expected memref<{wanted}> for {type}, but found {buffer}")
+
+

@@ -1,0 +1,89 @@
+"""One-way matching of a type scheme against types: which sizes and data types make it fit?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+from riselang.dialects.rise.types import (
+    ArrayType,
+    FunType,
+    RiseType,
+    ScalarType,
+    TupleType,
+    TypeVariable,
+    nat_variables,
+    substitute,
+    uncurry,
+)
+from riselang.nat import Nat, Solved, solve
+
+Binding = dict[str, Nat | RiseType]
+Equation = tuple[Nat, Nat]
+
+
+def match_scheme(
+    scheme: FunType, types: Sequence[RiseType], known: Mapping[str, Nat] | None = None
+) -> Binding | None:
+    """What the variables of `scheme` stand for when its arguments and result are `types`."""
+    inputs, result = uncurry(_with_unknowns(scheme))
+    given = {f"?{name}": size for name, size in (known or {}).items()}
+    pairs = list(zip((*inputs, result), types, strict=True))
+    found: dict[str, RiseType] = {}
+    equations: list[Equation] = []
+    if not all(_match(left, right, found, equations) for left, right in pairs):
+        return None
+    sizes = _solve(equations, given)
+    if sizes is None or any(substitute(left, sizes, found) != right for left, right in pairs):
+        return None
+    return {**{name[1:]: size for name, size in sizes.items()}, **found}
+
+
+@cache
+def _with_unknowns(scheme: FunType) -> RiseType:
+    """The scheme with its sizes renamed to `?n`, so that they cannot meet the user's names."""
+    unknowns = {name: Nat.var(f"?{name}") for name in nat_variables(scheme)}
+    return substitute(scheme, unknowns, {})
+
+
+def _match(
+    left: RiseType, right: RiseType, types: dict[str, RiseType], equations: list[Equation]
+) -> bool:
+    match left, right:
+        case TypeVariable(), _:
+            return types.setdefault(left.label.data, right) == right
+        case ArrayType(), ArrayType():
+            equations.append((left.length, right.length))
+            return _match(left.element, right.element, types, equations)
+        case TupleType(), TupleType():
+            return _match(left.first, right.first, types, equations) and _match(
+                left.second, right.second, types, equations
+            )
+        case FunType(), FunType():
+            return _match(left.input, right.input, types, equations) and _match(
+                left.output, right.output, types, equations
+            )
+        case ScalarType(), ScalarType():
+            return left == right
+        case _:
+            return False
+
+
+def _solve(equations: list[Equation], given: Mapping[str, Nat]) -> dict[str, Nat] | None:
+    """Solve by substitution; an equation with several unknowns waits for the others."""
+    solution = dict(given)
+    waiting = equations
+    while waiting:
+        deferred: list[Equation] = []
+        for left, right in waiting:
+            left = left.substitute(solution)
+            unknowns = [name for name in left.variables if name.startswith("?")]
+            answer = solve(left, right, unknowns)
+            if isinstance(answer, Solved):
+                solution.update(answer.substitution)
+            else:
+                deferred.append((left, right))
+        if len(deferred) == len(waiting):
+            return None
+        waiting = deferred
+    return solution

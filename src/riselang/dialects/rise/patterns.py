@@ -1,0 +1,192 @@
+"""One op for each registered pattern: `rise.mapSeq {to = "affine"} #rise.nat<4> ...`.
+
+An op of this family makes the pattern, a function value; `rise.apply` applies it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, Self, cast
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.mlir_lexer import MLIRTokenKind
+
+from riselang.dialects.rise.schemes import (
+    LOOP_DIALECTS,
+    PATTERNS,
+    TYPE_PARAMETERS,
+    Argument,
+    PatternSpec,
+)
+from riselang.dialects.rise.syntax import TYPE_KEYWORDS, parse_nat_text, parse_type_body, print_bare_type
+from riselang.dialects.rise.types import DataType, FunType, NatAttr, RiseType, type_variables
+from riselang.nat import Nat
+
+
+class PatternOp(IRDLOperation):
+    """Base of the pattern ops; `SPEC` says everything about one."""
+
+    SPEC: ClassVar[PatternSpec]
+    result = result_def(FunType)
+    traits = traits_def(Pure())
+
+    @classmethod
+    def of(cls, arguments: Mapping[str, Argument], to: str | None = None) -> Self:
+        """The op for these attributes, its type computed from the scheme."""
+        properties: dict[str, Attribute] = {
+            name: NatAttr(value) if isinstance(value, Nat) else value
+            for name, value in arguments.items()
+        }
+        if to is not None:
+            properties["to"] = StringAttr(to)
+        return cls.create(result_types=[cls.SPEC.instantiate(arguments)], properties=properties)
+
+    @property
+    def arguments(self) -> dict[str, Argument]:
+        return {name: _value(self.properties[name]) for name in self.SPEC.parameters}
+
+    @property
+    def target(self) -> str | None:
+        to = self.properties.get("to")
+        return to.data if isinstance(to, StringAttr) else None
+
+    def verify_(self) -> None:
+        if self.target is not None and self.target not in LOOP_DIALECTS:
+            raise VerifyException(
+                f"expected to = \"affine\" or to = \"scf\", but found to = \"{self.target}\""
+            )
+        arguments = self.arguments
+        for name in self.SPEC.parameters:
+            value = arguments[name]
+            if isinstance(value, RiseType) and any(type_variables(value)):
+                raise VerifyException(f"attribute {name} is the open type {value}")
+        sizes = {name: value for name, value in arguments.items() if isinstance(value, Nat)}
+        if (problem := negative_size(sizes) or self.SPEC.check(sizes)) is not None:
+            raise VerifyException(problem)
+        expected = self.SPEC.instantiate(arguments)
+        if self.result.type != expected:
+            raise VerifyException(
+                f"its attributes give it the type {expected}, but its result has {self.result.type}"
+            )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        attributes = parser.parse_optional_attr_dict()
+        to = attributes.pop("to", None)
+        arguments: dict[str, Argument] = {}
+        for name in cls.SPEC.parameters:
+            arguments[name] = _parse_argument(parser, name, cls.name)
+        position = parser.pos
+        try:
+            op = cls.of(arguments)
+        except VerifyException as error:
+            parser.raise_error(str(error), position)
+        if to is not None:
+            if not cls.SPEC.has_target:
+                parser.raise_error(f"{cls.name} makes no loop, so it takes no 'to'", position)
+            op.properties["to"] = to
+        op.attributes.update(attributes)
+        _parse_trailing_type(parser, op.result)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        attributes = dict(self.attributes)
+        if "to" in self.properties:
+            attributes = {"to": self.properties["to"], **attributes}
+        printer.print_op_attributes(attributes)
+        for name in self.SPEC.parameters:
+            value = self.properties[name]
+            printer.print_string(" ")
+            if isinstance(value, NatAttr):
+                printer.print_attribute(value)
+            else:
+                printer.print_string("#rise.")
+                print_bare_type(printer, cast(RiseType, value))
+
+
+def negative_size(sizes: Mapping[str, Nat]) -> str | None:
+    for name, size in sizes.items():
+        if size.is_constant and size.constant < 0:
+            return f"{name} is a length and cannot be negative, but is {size}"
+    return None
+
+
+def _value(attribute: Attribute) -> Argument:
+    return attribute.data if isinstance(attribute, NatAttr) else cast(RiseType, attribute)
+
+
+def _parse_argument(parser: Parser, name: str, op_name: str) -> Argument:
+    """`#rise.nat<4>`, `#nat<4>`, `#rise.scalar<f32>` or `#scalar<f32>`."""
+    is_type = name in TYPE_PARAMETERS
+    what = "a data type such as #rise.scalar<f32>" if is_type else "a size such as #rise.nat<4>"
+    token = parser._parse_optional_token(  # pyright: ignore[reportPrivateUsage]
+        MLIRTokenKind.HASH_IDENT
+    )
+    if token is None:
+        parser.raise_error(f"expected {what} for attribute {name} of {op_name}")
+    keyword = token.text.removeprefix("#").removeprefix("rise.")
+    if keyword == "nat" and not is_type:
+        with parser.in_angle_brackets():
+            return parse_nat_text(parser)
+    if keyword not in TYPE_KEYWORDS or not is_type:
+        parser.raise_error(
+            f"expected {what} for attribute {name} of {op_name}, but found {token.text}", token.span
+        )
+    position = parser.pos
+    type = parse_type_body(parser, keyword)
+    if not isinstance(type, DataType):
+        parser.raise_error(
+            f"attribute {name} of {op_name} must be a data type, but {type} is a function type",
+            position,
+        )
+    return type
+
+
+def _parse_trailing_type(parser: Parser, value: SSAValue) -> None:
+    """Seed 000 writes the type of a pattern behind it; where it stands it must be the right one."""
+    if parser.parse_optional_punctuation(":") is None:
+        return
+    position = parser.pos
+    written = parser.parse_type()
+    if written != value.type:
+        parser.raise_error(
+            f"the type {written} is written here, but the value has {value.type}", position
+        )
+
+
+parse_trailing_type = _parse_trailing_type
+
+
+def _pattern_op(spec: PatternSpec) -> type[PatternOp]:
+    fields: dict[str, object] = {
+        name: prop_def(DataType) if name in TYPE_PARAMETERS else prop_def(NatAttr)
+        for name in spec.parameters
+    }
+    if spec.has_target:
+        fields["to"] = opt_prop_def(StringAttr)
+    class_name = f"{spec.name[0].upper()}{spec.name[1:]}Op"
+    members: dict[str, object] = {
+        "name": f"rise.{spec.name}",
+        "__doc__": spec.summary,
+        "__annotations__": {"SPEC": ClassVar[PatternSpec]},
+        "SPEC": spec,
+    }
+    return irdl_op_definition(type(class_name, (PatternOp,), members | fields))
+
+
+PATTERN_OPS: Mapping[str, type[PatternOp]] = {
+    name: _pattern_op(spec) for name, spec in PATTERNS.items() if spec.in_dialect
+}

@@ -1,0 +1,128 @@
+"""Reading and printing RISE types inside angle brackets, where they carry no prefix."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xdsl.ir import TypeAttribute
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.lexer import Span
+from xdsl.utils.mlir_lexer import MLIRTokenKind
+
+from riselang.nat import Nat, NatSyntaxError, parse_nat
+
+if TYPE_CHECKING:
+    from riselang.dialects.rise.types import RiseType
+
+TYPE_KEYWORDS = ("scalar", "array", "tuple", "fun", "func", "var")
+MAXIMUM_TYPE_NESTING = 200
+
+
+def parse_nat_text(parser: AttrParser) -> Nat:
+    """A size expression, up to the `,` or `>` that ends it."""
+    content = parser.lexer.input.content
+    start = end = parser.pos
+    depth = 0
+    while end < len(content) and not (depth == 0 and content[end] in ",>"):
+        if content[end] in "<\n\"{":
+            break
+        depth += {"(": 1, ")": -1}.get(content[end], 0)
+        end += 1
+    try:
+        result = parse_nat(content[start:end])
+    except NatSyntaxError as error:
+        parser.raise_error(
+            f"expected a size, but {error}",
+            Span(start + error.position, start + error.position + 1, parser.lexer.input),
+        )
+    parser._resume_from(end)  # pyright: ignore[reportPrivateUsage]
+    return result
+
+
+def parse_bare_type(parser: AttrParser, depth: int = 0) -> RiseType:
+    """A nested type: `array<4, scalar<f32>>`, or with its prefix `!rise.array<...>`."""
+    if depth > MAXIMUM_TYPE_NESTING:
+        parser.raise_error(f"types nest deeper than {MAXIMUM_TYPE_NESTING} levels")
+    token = parser._parse_optional_token(  # pyright: ignore[reportPrivateUsage]
+        MLIRTokenKind.EXCLAMATION_IDENT
+    )
+    if token is not None:
+        keyword = token.text.removeprefix("!").removeprefix("rise.")
+        if keyword not in TYPE_KEYWORDS:
+            parser.raise_error(f"'{token.text}' is no RISE type", token.span)
+        return parse_type_body(parser, keyword, depth)
+    keyword = parser.parse_optional_keyword_in(TYPE_KEYWORDS)
+    if keyword is None:
+        parser.raise_error(f"expected one of {', '.join(TYPE_KEYWORDS)} here")
+    return parse_type_body(parser, keyword, depth)
+
+
+def parse_type_body(parser: AttrParser, keyword: str, depth: int = 0) -> RiseType:
+    """The `<...>` that follows a type keyword."""
+    from riselang.dialects.rise import types
+
+    position = parser.pos
+    with parser.in_angle_brackets():
+        if keyword == "scalar":
+            parts: tuple[TypeAttribute | types.NatAttr, ...] = (parser.parse_type(),)
+            kind = types.ScalarType
+        elif keyword == "array":
+            size = types.NatAttr(parse_nat_text(parser))
+            parser.parse_punctuation(",", " between an array's length and its element type")
+            parts, kind = (size, parse_bare_type(parser, depth + 1)), types.ArrayType
+        elif keyword == "tuple":
+            first = parse_bare_type(parser, depth + 1)
+            parser.parse_punctuation(",", " between the two types of a tuple")
+            parts, kind = (first, parse_bare_type(parser, depth + 1)), types.TupleType
+        elif keyword == "var":
+            return types.variable(parser.parse_str_literal())
+        else:
+            source = parse_bare_type(parser, depth + 1)
+            parser.parse_punctuation("->", " between argument and result of a function type")
+            parts, kind = (source, parse_bare_type(parser, depth + 1)), types.FunType
+    return checked_attribute(parser, position, kind, parts)
+
+
+def checked_attribute(
+    parser: AttrParser,
+    position: int,
+    kind: type[RiseType],
+    parts: tuple[object, ...],
+) -> RiseType:
+    """Build an attribute; where its own check refuses, the error gets the place in the text."""
+    from xdsl.utils.exceptions import VerifyException
+
+    try:
+        return kind(*parts)
+    except VerifyException as error:
+        parser.raise_error(str(error), position)
+
+
+def print_bare_type(printer: Printer, type: TypeAttribute) -> None:
+    printer.print_string(type.name.removeprefix("rise."))
+    print_type_body(printer, type)
+
+
+def print_type_body(printer: Printer, type: TypeAttribute) -> None:
+    from riselang.dialects.rise import types
+
+    with printer.in_angle_brackets():
+        match type:
+            case types.ScalarType():
+                printer.print_attribute(type.element)
+            case types.ArrayType():
+                printer.print_string(f"{type.length}, ")
+                print_bare_type(printer, type.element)
+            case types.TupleType():
+                print_bare_type(printer, type.first)
+                printer.print_string(", ")
+                print_bare_type(printer, type.second)
+            case types.FunType():
+                print_bare_type(printer, type.input)
+                printer.print_string(" -> ")
+                print_bare_type(printer, type.output)
+            case types.TypeVariable():
+                printer.print_string_literal(type.label.data)
+            case _:
+                raise TypeError(f"{type} is no RISE type")

@@ -1,0 +1,307 @@
+"""The types of RISE: data types, function types, and the variables that schemes and inference use.
+
+They are the types of dialect values and of terms alike: one hierarchy, two forms of program.
+In text the `!rise.` prefix stands on the outermost type only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IndexType,
+    IntegerType,
+    StringAttr,
+)
+from xdsl.ir import Attribute, Data, ParametrizedAttribute, TypeAttribute
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from riselang.dialects.rise.syntax import parse_nat_text, parse_type_body, print_type_body
+from riselang.nat import Nat, as_nat
+
+INTEGER_WIDTHS = (1, 8, 16, 32, 64)
+FLOAT_TYPES = (Float16Type, BFloat16Type, Float32Type, Float64Type)
+
+
+@irdl_attr_definition
+class NatAttr(Data[Nat]):
+    """A symbolic natural: `#rise.nat<N * 4 + 1>`."""
+
+    name = "rise.nat"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> Nat:
+        with parser.in_angle_brackets():
+            return parse_nat_text(parser)
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(f"<{self.data}>")
+
+
+class RiseType(ParametrizedAttribute, TypeAttribute):
+    """Base of every RISE type; text form shared through `syntax`."""
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> list[Attribute]:
+        return list(parse_type_body(parser, cls.name.removeprefix("rise.")).parameters)
+
+    def print_parameters(self, printer: Printer) -> None:
+        print_type_body(printer, self)
+
+
+class DataType(RiseType):
+    """A type whose values can be stored."""
+
+
+@irdl_attr_definition
+class ScalarType(DataType):
+    """One number: `scalar<f32>`."""
+
+    name = "rise.scalar"
+    element: TypeAttribute
+
+    def verify(self) -> None:
+        if isinstance(self.element, (IndexType, *FLOAT_TYPES)):
+            return
+        if isinstance(self.element, IntegerType) and self.element.width.data in INTEGER_WIDTHS:
+            return
+        raise VerifyException(
+            f"{self.element} is no scalar type; expected f16, bf16, f32, f64, "
+            "i1, i8, i16, i32, i64 or index"
+        )
+
+
+@irdl_attr_definition
+class ArrayType(DataType):
+    """`length` elements of one type: `array<4, scalar<f32>>`."""
+
+    name = "rise.array"
+    size: NatAttr
+    element: RiseType
+
+    @property
+    def length(self) -> Nat:
+        return self.size.data
+
+    def verify(self) -> None:
+        require_data(self.element, "an array element")
+        if self.length.is_constant and self.length.constant < 0:
+            raise VerifyException(f"an array cannot have the negative length {self.length}")
+
+
+@irdl_attr_definition
+class TupleType(DataType):
+    """A pair; longer tuples nest to the right: `tuple<scalar<f32>, scalar<i32>>`."""
+
+    name = "rise.tuple"
+    first: RiseType
+    second: RiseType
+
+    def verify(self) -> None:
+        require_data(self.first, "a tuple component")
+        require_data(self.second, "a tuple component")
+
+
+@irdl_attr_definition
+class FunType(RiseType):
+    """A function, curried: `fun<scalar<f32> -> fun<scalar<f32> -> scalar<f32>>>`."""
+
+    name = "rise.fun"
+    input: RiseType
+    output: RiseType
+
+
+@irdl_attr_definition
+class TypeVariable(DataType):
+    """A data type that a scheme leaves open, or that inference has yet to find (`?1`)."""
+
+    name = "rise.var"
+    label: StringAttr
+
+
+def require_data(type: Attribute, role: str) -> None:
+    """Functions are never stored, so they are refused wherever a data type is meant."""
+    if isinstance(type, FunType):
+        raise VerifyException(f"{role} must be a data type, but {type} is a function type")
+    if not isinstance(type, DataType):
+        raise VerifyException(f"{role} must be a RISE data type, but {type} is none")
+
+
+def array(length: Nat | int | str, element: RiseType) -> ArrayType:
+    return ArrayType(NatAttr(as_nat(length)), element)
+
+
+def pair(first: RiseType, second: RiseType) -> TupleType:
+    return TupleType(first, second)
+
+
+def fun(*parts: RiseType) -> FunType:
+    """`fun(a, b, c)` is `a -> b -> c`."""
+    result = parts[-1]
+    for part in reversed(parts[:-1]):
+        result = FunType(part, result)
+    assert isinstance(result, FunType)
+    return result
+
+
+def variable(label: str) -> TypeVariable:
+    return TypeVariable(StringAttr(label))
+
+
+def scalar(element: TypeAttribute) -> ScalarType:
+    return ScalarType(element)
+
+
+f16 = ScalarType(Float16Type())
+bf16 = ScalarType(BFloat16Type())
+f32 = ScalarType(Float32Type())
+f64 = ScalarType(Float64Type())
+i1, i8, i16, i32, i64 = (ScalarType(IntegerType(width)) for width in INTEGER_WIDTHS)
+index = ScalarType(IndexType())
+
+SCALARS: Mapping[str, ScalarType] = {
+    "f16": f16, "bf16": bf16, "f32": f32, "f64": f64,
+    "i1": i1, "i8": i8, "i16": i16, "i32": i32, "i64": i64, "index": index,
+}  # fmt: skip
+SCALAR_NAMES: Mapping[ScalarType, str] = {type: name for name, type in SCALARS.items()}
+
+
+def is_float(type: RiseType) -> bool:
+    return isinstance(type, ScalarType) and isinstance(type.element, FLOAT_TYPES)
+
+
+def uncurry(type: RiseType) -> tuple[tuple[RiseType, ...], RiseType]:
+    """The argument types and the final result of a function type."""
+    inputs: list[RiseType] = []
+    while isinstance(type, FunType):
+        inputs.append(type.input)
+        type = type.output
+    return tuple(inputs), type
+
+
+def result_types(program: RiseType, count: int) -> list[RiseType]:
+    """The types of the `count` results that a program gives as a nested tuple."""
+    _, type = uncurry(program)
+    types: list[RiseType] = []
+    for _ in range(count - 1):
+        first, type = components(type)
+        types.append(first)
+    return [*types, type]
+
+
+def element_of(type: RiseType) -> RiseType:
+    assert isinstance(type, ArrayType)
+    return type.element
+
+
+def components(type: RiseType) -> tuple[RiseType, RiseType]:
+    assert isinstance(type, TupleType)
+    return type.first, type.second
+
+
+def contains_array(type: RiseType) -> bool:
+    if isinstance(type, TupleType):
+        return any(contains_array(part) for part in components(type))
+    return isinstance(type, ArrayType)
+
+
+def leaves(type: RiseType) -> Iterator[tuple[tuple[Nat, ...], ScalarType]]:
+    """The scalars a data type is made of, in order, each with the lengths around it.
+
+    A tuple is stored as one buffer per leaf, so `4.(f32 x 3.i32)` has the leaves
+    `((4,), f32)` and `((4, 3), i32)`.
+    """
+    if isinstance(type, ScalarType):
+        yield (), type
+    elif isinstance(type, ArrayType):
+        for lengths, leaf in leaves(element_of(type)):
+            yield (type.length, *lengths), leaf
+    elif isinstance(type, TupleType):
+        for part in components(type):
+            yield from leaves(part)
+    else:
+        raise TypeError(f"{type} has no scalar leaves")
+
+
+def substitute(type: RiseType, nats: Mapping[str, Nat], types: Mapping[str, RiseType]) -> RiseType:
+    """`type` with naturals and type variables replaced by name."""
+    match type:
+        case TypeVariable():
+            return types.get(type.label.data, type)
+        case ArrayType():
+            return array(
+                type.length.substitute(nats), substitute(element_of(type), nats, types)
+            )
+        case TupleType():
+            first, second = components(type)
+            return pair(substitute(first, nats, types), substitute(second, nats, types))
+        case FunType():
+            return fun(
+                substitute(type.input, nats, types),
+                substitute(type.output, nats, types),
+            )
+        case _:
+            return type
+
+
+def type_variables(type: RiseType) -> Iterator[str]:
+    """The labels of the type variables in `type`."""
+    match type:
+        case TypeVariable():
+            yield type.label.data
+        case ArrayType():
+            yield from type_variables(element_of(type))
+        case TupleType():
+            for part in components(type):
+                yield from type_variables(part)
+        case FunType():
+            yield from type_variables(type.input)
+            yield from type_variables(type.output)
+        case _:
+            return
+
+
+def nat_variables(type: RiseType) -> frozenset[str]:
+    """The names of the size variables in `type`."""
+    match type:
+        case ArrayType():
+            return type.length.variables | nat_variables(element_of(type))
+        case TupleType():
+            first, second = components(type)
+            return nat_variables(first) | nat_variables(second)
+        case FunType():
+            return nat_variables(type.input) | nat_variables(type.output)
+        case _:
+            return frozenset()
+
+
+def show(type: RiseType) -> str:
+    """The type in functional notation: `N.K.f32`, `(f32 x i32)`, `f32 -> f32`."""
+    match type:
+        case ScalarType():
+            return SCALAR_NAMES[type]
+        case TypeVariable():
+            return type.label.data
+        case ArrayType():
+            length = str(type.length)
+            if not (length.isidentifier() or length.isdigit()):
+                length = f"({length})"
+            return f"{length}.{_show_atom(element_of(type))}"
+        case TupleType():
+            first, second = components(type)
+            return f"({_show_atom(first)} x {_show_atom(second)})"
+        case FunType():
+            return f"{_show_atom(type.input)} -> {show(type.output)}"
+        case _:
+            raise TypeError(f"{type} is no RISE type")
+
+
+def _show_atom(type: RiseType) -> str:
+    return f"({show(type)})" if isinstance(type, FunType) else show(type)

@@ -1,0 +1,150 @@
+"""Patterns, scalar operations and helpers as Python functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from riselang.dialects.rise.schemes import LOOP_DIALECTS, PATTERNS, PatternSpec
+from riselang.dsl.locations import user_location
+from riselang.dsl.tracing import apply_pattern
+from riselang.dsl.values import Value, operation
+from riselang.errors import UserError
+from riselang.nat import Nat, NatError, as_nat
+from riselang.term.scalars import OVERLOADS
+
+
+class PatternFunction:
+    """A pattern as a function: give it all its arguments, or some now and the rest later.
+
+    `map(f, xs)`, `map(f)(xs)` and `xs | map(f)` are the same.
+    """
+
+    def __init__(
+        self,
+        spec: PatternSpec,
+        sizes: Sequence[Nat] = (),
+        arguments: Sequence[Any] = (),
+        to: str | None = None,
+    ):
+        self.spec = spec
+        self._sizes = tuple(sizes)
+        self._arguments = tuple(arguments)
+        self._to = to
+        self.__name__ = spec.python_name
+        self.__doc__ = f"`{spec}` — {spec.summary}"
+
+    @property
+    def arity(self) -> int:
+        """How many arguments are missing."""
+        return self.spec.arity - len(self._arguments)
+
+    def __call__(self, *arguments: Any, to: str | None = None) -> Any:
+        if to is not None and (not self.spec.has_target or to not in LOOP_DIALECTS):
+            raise UserError(
+                f"{self.spec.name}: to={to!r} is not possible; loops take 'affine' or 'scf'",
+                user_location(),
+            )
+        missing = len(self.spec.explicit) - len(self._sizes)
+        sizes = (*self._sizes, *(self._size(size) for size in arguments[:missing]))
+        given = (*self._arguments, *arguments[missing:])
+        if len(given) > self.spec.arity:
+            raise UserError(
+                f"{self.spec.name} takes {self.spec.arity} argument(s)"
+                f"{self._sizes_hint()}, but {len(given)} are given",
+                user_location(),
+            )
+        to = to or self._to
+        if len(given) < self.spec.arity or len(sizes) < len(self.spec.explicit):
+            return PatternFunction(self.spec, sizes, given, to)
+        return Value(apply_pattern(self.spec, sizes, given, to))
+
+    def _sizes_hint(self) -> str:
+        names = ", ".join(self.spec.explicit)
+        return f" after the size(s) {names}" if names else ""
+
+    def _size(self, size: Any) -> Nat:
+        try:
+            if isinstance(size, bool) or not isinstance(size, int | str | Nat):
+                raise NatError("it is no number or size expression")
+            return as_nat(size)
+        except NatError as error:
+            names = ", ".join(self.spec.explicit)
+            raise UserError(
+                f"{self.spec.name}({names}): {size!r} is no size: {error}", user_location()
+            ) from None
+
+    def __repr__(self) -> str:
+        return f"<pattern {self.spec}>"
+
+
+class ScalarFunction:
+    """An operation on scalars as a function."""
+
+    def __init__(self, name: str, arity: int, doc: str):
+        self.name = self.__name__ = name
+        self.arity = arity
+        self.__doc__ = doc
+
+    def __call__(self, *operands: Any) -> Value:
+        if len(operands) != self.arity:
+            raise UserError(
+                f"{self.name} takes {self.arity} operand(s), but {len(operands)} are given",
+                user_location(),
+            )
+        return operation(self.name, *operands)
+
+    def __repr__(self) -> str:
+        return f"<scalar function {self.name}>"
+
+
+_UNARY = {"neg", "abs"}
+_TERNARY = {"fma"}
+_BINARY = {
+    "add", "sub", "mult", "div", "floordiv", "max", "min", "bitand", "bitor", "bitxor", "pow",
+    "atan2", "copysign",
+}  # fmt: skip
+
+
+def scalar_function(name: str) -> ScalarFunction:
+    arity = 2 if name in _BINARY else 3 if name in _TERNARY else 1
+    ops = " or ".join(op for op in OVERLOADS[name] if op is not None)
+    return ScalarFunction(name, arity, f"`{name}` of {arity} scalar(s): {ops}")
+
+
+def pattern_function(name: str) -> PatternFunction:
+    return PatternFunction(PATTERNS[name])
+
+
+class Helper:
+    """A function composed of patterns, which takes its last argument now or later."""
+
+    def __init__(self, function: Callable[..., Any], arity: int):
+        self._function = function
+        self._arity = arity
+        self.__name__ = function.__name__
+        self.__doc__ = function.__doc__
+
+    def __call__(self, *arguments: Any) -> Any:
+        if len(arguments) > self._arity:
+            raise UserError(
+                f"{self.__name__} takes {self._arity} argument(s), but {len(arguments)} are given",
+                user_location(),
+            )
+        if len(arguments) == self._arity:
+            return self._function(*arguments)
+        rest = self._arity - len(arguments)
+        return Helper(_named(self.__name__, lambda *more: self._function(*arguments, *more)), rest)
+
+    @property
+    def arity(self) -> int:
+        return self._arity
+
+
+def _named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    function.__name__ = name
+    return function
+
+
+def helper(arity: int) -> Callable[[Callable[..., Any]], Helper]:
+    return lambda function: Helper(function, arity)

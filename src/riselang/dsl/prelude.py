@@ -1,0 +1,86 @@
+"""The functions a user writes: every pattern, scalar functions, and 2D helpers.
+
+Many names here hide Python's own on purpose, so this module holds nothing but definitions.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from riselang.dialects.rise.types import ScalarType
+from riselang.dsl.functions import helper, pattern_function, scalar_function
+from riselang.dsl.locations import user_location
+from riselang.dsl.values import Value, convert, select
+from riselang.errors import UserError
+from riselang.term.scalars import OVERLOADS
+
+map = pattern_function("map")
+map_seq = pattern_function("mapSeq")
+map_par = pattern_function("mapPar")
+reduce = pattern_function("reduce")
+reduce_seq = pattern_function("reduceSeq")
+zip = pattern_function("zip")
+unzip = pattern_function("unzip")
+tuple = pattern_function("tuple")
+fst = pattern_function("fst")
+snd = pattern_function("snd")
+split = pattern_function("split")
+join = pattern_function("join")
+transpose = pattern_function("transpose")
+slide = pattern_function("slide")
+pad = pattern_function("pad")
+
+add, sub, mult, div = (scalar_function(name) for name in ("add", "sub", "mult", "div"))
+max, min, abs = (scalar_function(name) for name in ("max", "min", "abs"))
+math = SimpleNamespace(
+    **{
+        name: scalar_function(name)
+        for name, (on_floats, _) in OVERLOADS.items()
+        if on_floats is not None and on_floats.startswith("math.")
+    }
+)
+
+
+def where(condition: Any, chosen: Any, other: Any) -> Value:
+    """`chosen` where the condition holds, else `other`; all three are scalars."""
+    return select(condition, chosen, other)
+
+
+def cast(value: Any, type: ScalarType) -> Value:
+    """The scalar `value` as another scalar type."""
+    if not isinstance(type, ScalarType):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise UserError(
+            f"cast: expected a scalar type such as rl.f32, but found {type!r}", user_location()
+        )
+    return convert(value, type)
+
+
+@helper(2)
+def map2d(function: Any, xss: Any) -> Value:
+    """`map` over both dimensions."""
+    return map(map(function), xss)
+
+
+@helper(2)
+def map_seq2d(function: Any, xss: Any) -> Value:
+    """`mapSeq` over both dimensions."""
+    return map_seq(map_seq(function), xss)
+
+
+@helper(2)
+def zip2d(xss: Any, yss: Any) -> Value:
+    """`zip` over both dimensions."""
+    return map(zip, zip(xss, yss))
+
+
+@helper(3)
+def slide2d(size: Any, step: Any, xss: Any) -> Value:
+    """Square windows: `n.m.t -> n'.m'.size.size.t`."""
+    return map(transpose, slide(size, step, map(slide(size, step), xss)))
+
+
+@helper(3)
+def pad2d(before: Any, after: Any, xss: Any) -> Value:
+    """`pad` on both dimensions."""
+    return pad(before, after, map(pad(before, after), xss))

@@ -1,0 +1,261 @@
+"""Tracing: running a Python function on symbolic values to find the program it builds."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from riselang.dialects.rise.schemes import TUPLE, PatternSpec
+from riselang.dialects.rise.types import (
+    FunType,
+    RiseType,
+    ScalarType,
+    TupleType,
+    TypeVariable,
+    fun,
+    pair,
+    show,
+    uncurry,
+)
+from riselang.dsl.locations import user_location
+from riselang.errors import UserError
+from riselang.nat import Nat
+from riselang.term import build
+from riselang.term.inference import Inference, TypeMismatch
+
+_state = threading.local()
+
+
+class Trace:
+    """One program being built: what is known of its types, and the scope of new values."""
+
+    def __init__(self) -> None:
+        self.inference = Inference()
+        self.scope = build.Scope()
+
+    @contextmanager
+    def active(self) -> Iterator[None]:
+        outer = getattr(_state, "trace", None)
+        _state.trace = self
+        try:
+            yield
+        finally:
+            _state.trace = outer
+
+    @contextmanager
+    def inner_scope(self) -> Iterator[build.Scope]:
+        outer, self.scope = self.scope, build.Scope(self.scope)
+        try:
+            yield self.scope
+        finally:
+            self.scope = outer
+
+    def unify(self, expected: RiseType, found: RiseType, what: str) -> None:
+        """Make two types equal; a mismatch is the user's error, at the user's line."""
+        try:
+            self.inference.unify(expected, found)
+        except TypeMismatch as error:
+            detail = f"; {error.detail}" if error.detail else ""
+            raise UserError(
+                f"{what}: expected {show_type(error.expected)}, but found "
+                f"{show_type(error.found)}{detail}",
+                user_location(),
+            ) from None
+
+
+def show_type(type: RiseType) -> str:
+    """The type in notation, with unknowns as underscores."""
+    return re.sub(r"\?\d+", "_", show(type))
+
+
+def current_trace() -> Trace:
+    trace = getattr(_state, "trace", None)
+    if trace is None:
+        raise UserError(
+            "patterns work on the arguments of a function under rl.jit, not on plain values; "
+            "decorate the function with @rl.jit and call it with arrays",
+            user_location(),
+        )
+    return trace
+
+
+def is_tracing() -> bool:
+    return getattr(_state, "trace", None) is not None
+
+
+def trace_function(
+    function: Callable[..., Any], names: Sequence[str], types: Sequence[RiseType]
+) -> tuple[build.Node, Trace, int]:
+    """The node of a whole program, its trace, and how many results it gives."""
+    from riselang.dsl.values import Value, as_node
+
+    trace = Trace()
+    with trace.active():
+        scope = trace.scope
+        variables = [
+            build.Variable(type, name, scope=scope)
+            for name, type in zip(names, types, strict=True)
+        ]
+        result = function(*[Value(variable) for variable in variables])
+        if result is None:
+            raise UserError(f"{_name(function)} returns nothing; return the value it computes")
+        results: list[Any] = list(result) if isinstance(result, tuple) else [result]
+        nodes = [as_node(value) for value in results]
+        for node in nodes:
+            if isinstance(trace.inference.resolve(node.type), FunType):
+                raise UserError(
+                    f"{_name(function)} returns a function; apply it to its remaining arguments"
+                )
+        body = nodes[-1]
+        for node in reversed(nodes[:-1]):
+            body = make_pair(trace, node, body)
+        type = fun(*types, body.type) if types else body.type
+        root = build.Function(type, variables, body, scope)
+        return root, trace, len(nodes)
+
+
+def _name(function: Callable[..., Any]) -> str:
+    return getattr(function, "__name__", "the function")
+
+
+def make_pair(trace: Trace, first: build.Node, second: build.Node) -> build.Node:
+    arguments: dict[str, Nat | RiseType] = {"s": first.type, "t": second.type}
+    use = build.PatternUse(
+        TUPLE.instantiate(arguments), TUPLE, arguments, scope=trace.scope, location=user_location()
+    )
+    return build.Application(
+        pair(first.type, second.type),
+        use,
+        [first, second],
+        scope=trace.scope,
+        location=user_location(),
+    )
+
+
+def apply_pattern(
+    spec: PatternSpec, sizes: Sequence[Nat], arguments: Sequence[Any], to: str | None
+) -> build.Node:
+    """A pattern applied to all its arguments; data first, so that functions see their types."""
+    from riselang.dsl.values import as_node
+
+    trace = current_trace()
+    location = user_location()
+    parameters = trace.inference.instantiate(spec, dict(zip(spec.explicit, sizes, strict=True)))
+    type = spec.instantiate(parameters)
+    inputs, result = uncurry(type)
+    nodes: dict[int, build.Node] = {}
+    for position, (input, argument) in enumerate(zip(inputs, arguments, strict=True)):
+        if not isinstance(input, FunType):
+            nodes[position] = node = as_node(argument, input)
+            what = f"{spec.name}, argument {position + 1}"
+            trace.unify(input, node.type, what)
+    for position, (input, argument) in enumerate(zip(inputs, arguments, strict=True)):
+        if isinstance(input, FunType):
+            nodes[position] = trace_argument(spec, position, input, argument)
+    use = build.PatternUse(type, spec, parameters, to, scope=trace.scope, location=location)
+    check_sizes(trace, spec, parameters)
+    return build.Application(
+        trace.inference.resolve(result),
+        use,
+        [nodes[position] for position in range(len(inputs))],
+        scope=trace.scope,
+        location=location,
+    )
+
+
+def check_sizes(trace: Trace, spec: PatternSpec, parameters: dict[str, Nat | RiseType]) -> None:
+    sizes = {
+        name: trace.inference.resolve_size(value)
+        for name, value in parameters.items()
+        if isinstance(value, Nat)
+    }
+    if (problem := spec.check(sizes)) is not None:
+        raise UserError(f"{spec.name}: {problem}", user_location())
+
+
+def trace_argument(
+    spec: PatternSpec, position: int, expected: FunType, function: Any
+) -> build.Node:
+    """A Python function where a pattern takes one."""
+    from riselang.dsl.values import Value, as_node
+
+    trace = current_trace()
+    if not callable(function):
+        raise UserError(
+            f"{spec.name}, argument {position + 1}: expected a function of type "
+            f"{show_type(trace.inference.resolve(expected))}, but found {function!r}",
+            user_location(),
+        )
+    inputs, output = uncurry(expected)
+    with trace.inner_scope() as scope:
+        names = parameter_names(function)
+        variables = [
+            build.Variable(
+                trace.inference.resolve(input),
+                names[number] if names is not None and len(names) == len(inputs) else f"x{number}",
+                scope=scope,
+                location=user_location(),
+            )
+            for number, input in enumerate(inputs)
+        ]
+        values = spread(trace, spec, function, names, [Value(v) for v in variables])
+        body = as_node(function(*values), output)
+        trace.unify(output, body.type, f"{spec.name}, result of argument {position + 1}")
+    return build.Function(
+        trace.inference.resolve(expected), variables, body, scope,
+        scope=trace.scope, location=user_location(),
+    )  # fmt: skip
+
+
+def parameter_names(function: Any) -> list[str] | None:
+    """The required positional parameters; None when the function does not say."""
+    arity = getattr(function, "arity", None)
+    if isinstance(arity, int):
+        return [f"x{number}" for number in range(arity)]
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
+        return None
+    return [
+        parameter.name
+        for parameter in parameters
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+        and parameter.default is parameter.empty
+    ]
+
+
+def spread(
+    trace: Trace, spec: PatternSpec, function: Any, names: list[str] | None, values: list[Any]
+) -> list[Any]:
+    """Where a function of more arguments meets pairs, it gets their components."""
+    from riselang.dsl.values import project
+
+    if names is None or len(names) == len(values):
+        return values
+    result: list[Any] = []
+    missing = len(names) - len(values)
+    for value in values:
+        while missing > 0 and isinstance(trace.inference.resolve(value.node.type), TupleType):
+            result.append(project(value, 0))
+            value = project(value, 1)
+            missing -= 1
+        result.append(value)
+    if missing != 0:
+        types = ", ".join(show_type(trace.inference.resolve(value.node.type)) for value in values)
+        raise UserError(
+            f"{spec.name} gives its function {len(values)} argument(s) of type {types}, but the "
+            f"function takes {len(names)}",
+            user_location(),
+        )
+    return result
+
+
+def scalar_or_unknown(type: RiseType) -> bool:
+    return isinstance(type, ScalarType | TypeVariable)
+

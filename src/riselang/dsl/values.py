@@ -1,0 +1,261 @@
+"""Symbolic values: what the parameters of a traced function are, and the operators on them."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from riselang.dialects.rise.schemes import FST, SND
+from riselang.dialects.rise.types import (
+    ArrayType,
+    RiseType,
+    ScalarType,
+    TupleType,
+    TypeVariable,
+    i1,
+)
+from riselang.dsl.locations import user_location
+from riselang.dsl.tracing import (
+    apply_pattern,
+    current_trace,
+    make_pair,
+    scalar_or_unknown,
+    show_type,
+)
+from riselang.errors import UserError
+from riselang.term import build
+
+Operand = Any
+
+
+class Value:
+    """A value of the program that is being traced."""
+
+    __slots__ = ("node",)
+    __array_ufunc__ = None  # numpy scalars on the left leave the operator to us
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, node: build.Node):
+        self.node = node
+
+    @property
+    def type(self) -> RiseType:
+        return current_trace().inference.resolve(self.node.type)
+
+    @property
+    def fst(self) -> Value:
+        return project(self, 0)
+
+    @property
+    def snd(self) -> Value:
+        return project(self, 1)
+
+    def __repr__(self) -> str:
+        return f"<value of type {show_type(self.type)}>"
+
+    def __or__(self, other: Any) -> Any:
+        """`xs | f` applies a function; on integers it is the bitwise or."""
+        if callable(other):
+            return other(self)
+        return binary("bitor", self, other)
+
+    def __len__(self) -> int:
+        type = self.type
+        if isinstance(type, TupleType):
+            return 2
+        if isinstance(type, ArrayType) and type.length.is_constant:
+            return type.length.constant
+        raise UserError(f"{show_type(type)} has no length that is known here", user_location())
+
+    def __iter__(self) -> Iterator[Value]:
+        if not isinstance(self.type, TupleType):
+            raise UserError(
+                f"only a pair can be taken apart, but this is {show_type(self.type)}; "
+                "use rl.map to work on the elements of an array",
+                user_location(),
+            )
+        return iter((project(self, 0), project(self, 1)))
+
+    def __getitem__(self, position: int) -> Value:
+        if isinstance(self.type, TupleType) and position in (0, 1):
+            return project(self, position)
+        raise UserError(
+            f"only a pair can be indexed, by 0 or 1, but this is {show_type(self.type)}",
+            user_location(),
+        )
+
+    def __bool__(self) -> bool:
+        raise UserError(
+            "a value of the program is not known while it is traced, so Python's if, and, or, not "
+            "cannot test it; use rl.where(condition, a, b)",
+            user_location(),
+        )
+
+    def __add__(self, other: Operand) -> Value:
+        return binary("add", self, other)
+
+    def __radd__(self, other: Operand) -> Value:
+        return binary("add", other, self)
+
+    def __sub__(self, other: Operand) -> Value:
+        return binary("sub", self, other)
+
+    def __rsub__(self, other: Operand) -> Value:
+        return binary("sub", other, self)
+
+    def __mul__(self, other: Operand) -> Value:
+        return binary("mult", self, other)
+
+    def __rmul__(self, other: Operand) -> Value:
+        return binary("mult", other, self)
+
+    def __truediv__(self, other: Operand) -> Value:
+        return binary("div", self, other)
+
+    def __rtruediv__(self, other: Operand) -> Value:
+        return binary("div", other, self)
+
+    def __floordiv__(self, other: Operand) -> Value:
+        return binary("floordiv", self, other)
+
+    def __rfloordiv__(self, other: Operand) -> Value:
+        return binary("floordiv", other, self)
+
+    def __mod__(self, other: Operand) -> Value:
+        return self - (self // other) * other
+
+    def __rmod__(self, other: Operand) -> Value:
+        return other - (other // self) * self
+
+    def __pow__(self, other: Operand) -> Value:
+        return binary("pow", self, other)
+
+    def __and__(self, other: Operand) -> Value:
+        return binary("bitand", self, other)
+
+    def __xor__(self, other: Operand) -> Value:
+        return binary("bitxor", self, other)
+
+    def __neg__(self) -> Value:
+        return operation("neg", self)
+
+    def __abs__(self) -> Value:
+        return operation("abs", self)
+
+    def __lt__(self, other: Operand) -> Value:
+        return compare("lt", self, other)
+
+    def __le__(self, other: Operand) -> Value:
+        return compare("le", self, other)
+
+    def __gt__(self, other: Operand) -> Value:
+        return compare("gt", self, other)
+
+    def __ge__(self, other: Operand) -> Value:
+        return compare("ge", self, other)
+
+    def __eq__(self, other: object) -> Value:  # type: ignore[override]
+        return compare("eq", self, other)
+
+    def __ne__(self, other: object) -> Value:  # type: ignore[override]
+        return compare("ne", self, other)
+
+
+def as_node(value: Any, expected: RiseType | None = None) -> build.Node:
+    """A symbolic value, a number or a tuple of such as a node."""
+    trace = current_trace()
+    if isinstance(value, Value):
+        return value.node
+    if isinstance(value, bool | np.bool_):
+        return build.Constant(i1, int(value), scope=trace.scope, location=user_location())
+    if isinstance(value, numbers.Real):
+        number = int(value) if isinstance(value, numbers.Integral) else float(value)
+        type = trace.inference.fresh_type() if expected is None else expected
+        if isinstance(trace.inference.resolve(type), TypeVariable | ScalarType):
+            return build.Constant(type, number, scope=trace.scope, location=user_location())
+    if isinstance(value, tuple) and len(value) >= 2:  # type: ignore[arg-type]
+        first, *rest = value
+        second = rest[0] if len(rest) == 1 else tuple(rest)  # type: ignore[arg-type]
+        return make_pair(trace, as_node(first), as_node(second))
+    if callable(value):
+        raise UserError(
+            f"expected a value here, but found the function {value!r}; apply it to its arguments",
+            user_location(),
+        )
+    wanted = "" if expected is None else f" of type {show_type(trace.inference.resolve(expected))}"
+    raise UserError(
+        f"expected a value{wanted}, but found {value!r}; arrays come in as parameters of the "
+        "traced function",
+        user_location(),
+    )
+
+
+def project(value: Value, position: int) -> Value:
+    return Value(apply_pattern(FST if position == 0 else SND, (), [value], None))
+
+
+def operation(name: str, *operands: Operand) -> Value:
+    """A scalar operation on operands of one type, which is also the type of its result."""
+    trace = current_trace()
+    nodes = _scalars(name, operands)
+    for node in nodes[1:]:
+        trace.unify(nodes[0].type, node.type, f"operands of '{name}'")
+    return Value(
+        build.Operation(
+            trace.inference.resolve(nodes[0].type), name, nodes,
+            scope=trace.scope, location=user_location(),
+        )  # fmt: skip
+    )
+
+
+def binary(name: str, left: Operand, right: Operand) -> Value:
+    return operation(name, left, right)
+
+
+def compare(predicate: str, left: Operand, right: Operand) -> Value:
+    trace = current_trace()
+    first, second = _scalars(f"compare {predicate}", (left, right))
+    trace.unify(first.type, second.type, f"operands of '{predicate}'")
+    return Value(
+        build.Operation(
+            i1, "compare", [first, second], predicate, scope=trace.scope, location=user_location()
+        )
+    )
+
+
+def select(condition: Operand, chosen: Operand, other: Operand) -> Value:
+    trace = current_trace()
+    test, first, second = _scalars("where", (condition, chosen, other))
+    trace.unify(i1, test.type, "condition of 'where'")
+    trace.unify(first.type, second.type, "branches of 'where'")
+    return Value(
+        build.Operation(
+            trace.inference.resolve(first.type), "arith.select", [test, first, second],
+            scope=trace.scope, location=user_location(),
+        )  # fmt: skip
+    )
+
+
+def convert(value: Operand, type: ScalarType) -> Value:
+    trace = current_trace()
+    (node,) = _scalars("cast", (value,))
+    return Value(build.Conversion(type, node, scope=trace.scope, location=user_location()))
+
+
+def _scalars(name: str, operands: tuple[Operand, ...]) -> list[build.Node]:
+    trace = current_trace()
+    nodes = [as_node(operand) for operand in operands]
+    for node in nodes:
+        type = trace.inference.resolve(node.type)
+        if not scalar_or_unknown(type):
+            raise UserError(
+                f"'{name}' works on scalars, but this is {show_type(type)}; "
+                "use rl.map to apply it to every element",
+                user_location(),
+            )
+    return nodes
+
+

@@ -1,0 +1,91 @@
+"""The three roots of every error, and how an error is shown.
+
+`UserError`: the program or the call is wrong (exit code 1). `LimitationError`: the program is right
+but we cannot do it yet (exit code 1). `InternalError`: we are wrong (exit code 70).
+Messages are one paragraph, lower case, without a full stop: expected, found, what to do.
+"""
+
+from __future__ import annotations
+
+import linecache
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True)
+class SourceLocation:
+    """A place in a file the user wrote; lines and columns count from 1."""
+
+    file: str
+    line: int
+    column: int = 1
+    length: int = 1
+    text: str | None = None
+    """The source line, where the file itself cannot be read again."""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+    @property
+    def source_line(self) -> str | None:
+        if self.text is not None:
+            return self.text
+        return linecache.getline(self.file, self.line).rstrip("\n") or None
+
+    def advanced(self, columns: int) -> SourceLocation:
+        return replace(self, column=self.column + columns)
+
+
+class RiseError(Exception):
+    """Base of the three roots; use one of those."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, location: SourceLocation | None = None, *notes: str):
+        super().__init__(message)
+        self.message = message
+        self.location = location
+        self.notes = notes
+
+    def __str__(self) -> str:
+        return render(self)
+
+    def located(self, location: SourceLocation | None) -> RiseError:
+        """This error, with `location` if it has none of its own."""
+        if self.location is None:
+            self.location = location
+        return self
+
+
+class UserError(RiseError):
+    """The program, file or argument that was given is wrong."""
+
+
+class LimitationError(RiseError):
+    """The program is right, but this version cannot do it."""
+
+
+class InternalError(RiseError):
+    """A defect of riselang."""
+
+    exit_code = 70
+
+
+def render(error: RiseError) -> str:
+    """`file:line:col: error: message`, the source line, a caret, and notes."""
+    location = error.location
+    if location is None:
+        head = [f"error: {error.message}"]
+    else:
+        head = [f"{location}: error: {error.message}", *_caret_lines(location)]
+    return "\n".join([*head, *(f"note: {note}" for note in error.notes)])
+
+
+def _caret_lines(location: SourceLocation) -> list[str]:
+    line = location.source_line
+    if line is None:
+        return []
+    # Keep tabs so that the caret stays under its character.
+    before = line[: location.column - 1]
+    indent = "".join("\t" if character == "\t" else " " for character in before)
+    width = max(1, min(location.length, len(line) - len(before)))
+    return [f"  {line}", f"  {indent}{'^' * width}"]

@@ -1,0 +1,132 @@
+"""The reference interpreter: what a term means, as directly as it can be said.
+
+Arrays are lists, pairs are tuples, functions are Python functions of one argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from riselang.dialects.rise.types import (
+    ArrayType,
+    RiseType,
+    ScalarType,
+    TupleType,
+    components,
+    element_of,
+    leaves,
+)
+from riselang.errors import LimitationError
+from riselang.interpreter import scalars
+from riselang.interpreter.patterns import MEANINGS
+from riselang.term.nodes import (
+    Apply,
+    Bound,
+    Embed,
+    Free,
+    Lambda,
+    Literal,
+    Pattern,
+    Scalar,
+    Term,
+    scalar_type,
+)
+from riselang.term.recursion import stack_for
+
+Environment = tuple[Any, ...]
+
+
+def run(term: Term, arguments: Sequence[Any]) -> Any:
+    """Apply the closed `term` to values; arrays as nested lists of scalars."""
+    with stack_for(term.depth, frames_per_level=12):
+        result = evaluate(term, ())
+        for argument in arguments:
+            result = result(argument)
+        return result
+
+
+def evaluate(term: Term, environment: Environment) -> Any:
+    match term:
+        case Bound(index):
+            return environment[-1 - index]
+        case Lambda():
+            body = term.body
+            return lambda value: evaluate(body, (*environment, value))
+        case Apply():
+            function = evaluate(term.function, environment)
+            return function(evaluate(term.argument, environment))
+        case Literal():
+            return scalars.constant(term.number, scalar_type(term))
+        case Pattern():
+            return _curried(MEANINGS[term.spec.name], term, term.spec.arity, ())
+        case Scalar():
+            operands: list[Any] = []
+            for operand in term.operands:
+                operands.append(evaluate(operand, environment))
+            source = scalar_type(term.operands[-1])
+            return scalars.evaluate(term.op, operands, source, scalar_type(term), term.predicate)
+        case Embed():
+            raise LimitationError(
+                "the interpreter cannot run an embed with ops other than arith and math",
+                term.location,
+            )
+        case Free(name):
+            raise LimitationError(f"the free variable {name} has no value", term.location)
+        case _:
+            raise TypeError(f"{term!r} is no term")
+
+
+def _curried(
+    meaning: Callable[..., Any], pattern: Pattern, arity: int, given: tuple[Any, ...]
+) -> Callable[[Any], Any]:
+    def take(argument: Any) -> Any:
+        arguments = (*given, argument)
+        if len(arguments) == arity:
+            return meaning(pattern, *arguments)
+        return _curried(meaning, pattern, arity, arguments)
+
+    return take
+
+
+def from_buffers(type: RiseType, buffers: Sequence[np.ndarray[Any, Any]]) -> Any:
+    """The value of `type` that its buffers, one for each scalar leaf, hold."""
+    if isinstance(type, ScalarType):
+        return scalars.from_numpy(buffers[0].reshape(())[()], type)
+    if isinstance(type, TupleType):
+        first, second = components(type)
+        count = len(list(leaves(first)))
+        return from_buffers(first, buffers[:count]), from_buffers(second, buffers[count:])
+    assert isinstance(type, ArrayType)
+    element = element_of(type)
+    return [
+        from_buffers(element, [buffer[index] if buffer.ndim else buffer for buffer in buffers])
+        for index in range(type.length.constant)
+    ]
+
+
+def to_buffers(type: RiseType, value: Any) -> list[np.ndarray[Any, Any]]:
+    """New buffers, one for each scalar leaf, that hold `value`."""
+    arrays: list[np.ndarray[Any, Any]] = []
+    for lengths, leaf in leaves(type):
+        shape = tuple(length.constant for length in lengths)
+        arrays.append(np.zeros(shape, scalars.numpy_dtype(leaf)))
+    _fill(type, value, arrays, ())
+    return arrays
+
+
+def _fill(
+    type: RiseType, value: Any, arrays: Sequence[np.ndarray[Any, Any]], at: tuple[int, ...]
+) -> None:
+    if isinstance(type, ScalarType):
+        arrays[0][at] = scalars.to_numpy(value, type)
+    elif isinstance(type, TupleType):
+        first, second = components(type)
+        count = len(list(leaves(first)))
+        _fill(first, value[0], arrays[:count], at)
+        _fill(second, value[1], arrays[count:], at)
+    else:
+        for index, element in enumerate(value):
+            _fill(element_of(type), element, arrays, (*at, index))

@@ -1,0 +1,316 @@
+"""Reference semantics of scalar operations.
+
+Integers are Python integers, wrapped to their width after every operation; floats are numpy scalars,
+rounded after every operation; what the processor does not compute exactly comes from the same C math
+library that compiled code calls.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import math
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from riselang.dialects.rise.types import SCALAR_NAMES, ScalarType, is_float
+from riselang.errors import LimitationError
+from riselang.term.mathlib import LIBRARY_FUNCTIONS
+
+INTEGER_WIDTHS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "index": 64}
+
+
+@cache
+def numpy_dtype(type: ScalarType) -> np.dtype[Any]:
+    name = SCALAR_NAMES[type]
+    if name == "bf16":
+        import ml_dtypes
+
+        return np.dtype(ml_dtypes.bfloat16)
+    return np.dtype(
+        {
+            "f16": np.float16, "f32": np.float32, "f64": np.float64, "i1": np.bool_,
+            "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "index": np.int64,
+        }[name]
+    )  # fmt: skip
+
+
+def wrap(number: int, type: ScalarType) -> int:
+    """The integer that `number` is in two's complement of the type's width."""
+    width = INTEGER_WIDTHS[SCALAR_NAMES[type]]
+    number &= (1 << width) - 1
+    return number - (1 << width) if number >> (width - 1) else number
+
+
+def unsigned(number: int, type: ScalarType) -> int:
+    return number & ((1 << INTEGER_WIDTHS[SCALAR_NAMES[type]]) - 1)
+
+
+def constant(number: float, type: ScalarType) -> Any:
+    return numpy_dtype(type).type(number) if is_float(type) else wrap(int(number), type)
+
+
+def from_numpy(value: Any, type: ScalarType) -> Any:
+    if is_float(type):
+        return numpy_dtype(type).type(value)
+    return -int(value) if SCALAR_NAMES[type] == "i1" else int(value)
+
+
+def to_numpy(value: Any, type: ScalarType) -> Any:
+    return bool(value) if SCALAR_NAMES[type] == "i1" else value
+
+
+def evaluate(
+    op: str, operands: list[Any], source: ScalarType, target: ScalarType, predicate: str | None
+) -> Any:
+    """The result of the MLIR op `op`; `source` is the type of its last operand."""
+    if op == "arith.cmpf":
+        return -int(_compare_floats(predicate or "", operands[0], operands[1]))
+    if op == "arith.cmpi":
+        return -int(_compare_integers(predicate or "", operands[0], operands[1], source))
+    if op == "arith.select":
+        return operands[1] if operands[0] else operands[2]
+    if op in CONVERSIONS:
+        return CONVERSIONS[op](operands[0], source, target)
+    if op in LIBRARY_FUNCTIONS:
+        return _library_call(LIBRARY_FUNCTIONS[op], operands, target)
+    if op in FLOAT_OPS:
+        with np.errstate(all="ignore"):
+            return numpy_dtype(target).type(FLOAT_OPS[op](*operands))
+    if op in INTEGER_OPS:
+        return wrap(INTEGER_OPS[op](*operands), target)
+    if op in UNSIGNED_OPS:
+        return wrap(UNSIGNED_OPS[op](*(unsigned(x, target) for x in operands)), target)
+    if op in SHIFTS:
+        return wrap(SHIFTS[op](operands[0], unsigned(operands[1], target), target), target)
+    raise LimitationError(f"the interpreter has no {op}")
+
+
+# Floats
+
+
+def _maximum(a: Any, b: Any) -> Any:
+    if a != a or b != b:
+        return a + b
+    if a == b:
+        return b if math.copysign(1.0, float(a)) < 0 else a
+    return a if a > b else b
+
+
+def _minimum(a: Any, b: Any) -> Any:
+    if a != a or b != b:
+        return a + b
+    if a == b:
+        return a if math.copysign(1.0, float(a)) < 0 else b
+    return a if a < b else b
+
+
+def _ignoring_nan(choose: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda a, b: b if a != a else a if b != b else choose(a, b)
+
+
+def _round_half_away(a: Any) -> Any:
+    if not np.isfinite(a):
+        return a
+    truncated = np.trunc(a)
+    away = abs(float(a) - float(truncated)) >= 0.5
+    rounded = truncated + np.copysign(1, a) if away else truncated
+    return np.copysign(rounded, a)
+
+
+def _fma(a: Any, b: Any, c: Any) -> Any:
+    """a * b + c rounded once."""
+    if not (np.isfinite(a) and np.isfinite(b) and np.isfinite(c)):
+        return a * b + c
+    product = Fraction(float(a)) * Fraction(float(b))
+    exact = product + Fraction(float(c))
+    if exact == 0:
+        # The sign of a zero is that of IEEE addition of the exact product and c.
+        signed_zero = float(np.copysign(0.0, a)) * float(np.copysign(1.0, b))
+        zero_product = float(product) if product else signed_zero
+        return type(a)(zero_product + float(c))
+    return _nearest(exact, type(a))
+
+
+def _nearest(exact: Fraction, kind: Any) -> Any:
+    """The float of type `kind` nearest to `exact`, ties to even."""
+    guess = kind(_to_float(exact))
+    if not np.isfinite(guess):
+        return guess
+    candidates = [np.nextafter(guess, kind(-np.inf)), guess, np.nextafter(guess, kind(np.inf))]
+    finite = [candidate for candidate in candidates if np.isfinite(candidate)]
+    best = min(abs(Fraction(float(c)) - exact) for c in finite)
+    nearest = [c for c in finite if abs(Fraction(float(c)) - exact) == best]
+    return next((c for c in nearest if _is_even(c)), nearest[0])
+
+
+def _to_float(exact: Fraction) -> float:
+    try:
+        return float(exact)
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
+
+
+def _is_even(value: Any) -> bool:
+    return np.asarray(value).tobytes()[0] % 2 == 0
+
+
+FLOAT_OPS: Mapping[str, Callable[..., Any]] = {
+    "arith.addf": lambda a, b: a + b,
+    "arith.subf": lambda a, b: a - b,
+    "arith.mulf": lambda a, b: a * b,
+    "arith.divf": lambda a, b: a / b,
+    "arith.negf": lambda a: -a,
+    "arith.maximumf": _maximum,
+    "arith.minimumf": _minimum,
+    "arith.maxnumf": _ignoring_nan(_maximum),
+    "arith.minnumf": _ignoring_nan(_minimum),
+    "math.absf": abs,
+    "math.sqrt": np.sqrt,
+    "math.floor": np.floor,
+    "math.ceil": np.ceil,
+    "math.trunc": np.trunc,
+    "math.round": _round_half_away,
+    "math.roundeven": np.rint,
+    "math.copysign": np.copysign,
+    "math.fma": _fma,
+}
+
+
+@cache
+def _library_function(name: str, arity: int, single: bool) -> Any:
+    library = ctypes.CDLL(ctypes.util.find_library("m") or "libm.so.6")
+    number = ctypes.c_float if single else ctypes.c_double
+    function = getattr(library, f"{name}f" if single else name)
+    function.argtypes = [number] * arity
+    function.restype = number
+    return function
+
+
+def _library_call(name: str, operands: list[Any], type: ScalarType) -> Any:
+    function = _library_function(name, len(operands), SCALAR_NAMES[type] != "f64")
+    with np.errstate(all="ignore"):
+        return numpy_dtype(type).type(function(*(float(operand) for operand in operands)))
+
+
+def _compare_floats(predicate: str, a: Any, b: Any) -> bool:
+    unordered = bool(a != a or b != b)
+    if predicate in ("true", "false"):
+        return predicate == "true"
+    if predicate in ("ord", "uno"):
+        return unordered == (predicate == "uno")
+    if unordered:
+        return predicate.startswith("u")
+    return _holds(predicate[1:], a, b)
+
+
+def _holds(relation: str, a: Any, b: Any) -> bool:
+    answers = {"eq": a == b, "ne": a != b, "lt": a < b, "le": a <= b, "gt": a > b, "ge": a >= b}
+    return bool(answers[relation])
+
+
+# Integers
+
+
+def _compare_integers(predicate: str, a: int, b: int, type: ScalarType) -> bool:
+    if predicate.startswith("u"):
+        return _holds(predicate[1:], unsigned(a, type), unsigned(b, type))
+    return _holds(predicate.removeprefix("s"), a, b)
+
+
+def _truncated_quotient(a: int, b: int) -> int:
+    if b == 0:
+        return 0
+    quotient = abs(a) // abs(b)
+    return quotient if (a < 0) == (b < 0) else -quotient
+
+
+def _remainder(a: int, b: int) -> int:
+    return a - _truncated_quotient(a, b) * b
+
+
+INTEGER_OPS: Mapping[str, Callable[..., int]] = {
+    "arith.addi": lambda a, b: a + b,
+    "arith.subi": lambda a, b: a - b,
+    "arith.muli": lambda a, b: a * b,
+    "arith.divsi": _truncated_quotient,
+    "arith.remsi": _remainder,
+    "arith.floordivsi": lambda a, b: a // b if b else 0,
+    "arith.ceildivsi": lambda a, b: -(-a // b) if b else 0,
+    "arith.andi": lambda a, b: a & b,
+    "arith.ori": lambda a, b: a | b,
+    "arith.xori": lambda a, b: a ^ b,
+    "arith.maxsi": max,
+    "arith.minsi": min,
+    "math.absi": abs,
+}
+UNSIGNED_OPS: Mapping[str, Callable[..., int]] = {
+    "arith.divui": lambda a, b: a // b if b else 0,
+    "arith.remui": lambda a, b: a % b if b else a,
+    "arith.ceildivui": lambda a, b: -(-a // b) if b else 0,
+    "arith.maxui": max,
+    "arith.minui": min,
+}
+
+
+def _shift_left(a: int, amount: int, type: ScalarType) -> int:
+    return a << amount if amount < INTEGER_WIDTHS[SCALAR_NAMES[type]] else 0
+
+
+def _shift_right(a: int, amount: int, type: ScalarType) -> int:
+    return a >> min(amount, INTEGER_WIDTHS[SCALAR_NAMES[type]])
+
+
+SHIFTS: Mapping[str, Callable[[int, int, ScalarType], int]] = {
+    "arith.shli": _shift_left,
+    "arith.shrsi": _shift_right,
+    "arith.shrui": lambda a, amount, type: _shift_right(unsigned(a, type), amount, type),
+}
+
+# Conversions
+
+
+def _float_to_integer(value: Any, target: ScalarType, signed: bool) -> int:
+    width = INTEGER_WIDTHS[SCALAR_NAMES[target]]
+    low = -(1 << (width - 1)) if signed else 0
+    high = (1 << (width - 1)) - 1 if signed else (1 << width) - 1
+    if value != value:
+        return 0
+    if not np.isfinite(value):
+        return wrap(high if value > 0 else low, target)
+    return wrap(min(max(math.trunc(float(value)), low), high), target)
+
+
+def _to_float_type(value: Any, target: ScalarType) -> Any:
+    with np.errstate(all="ignore"):
+        return numpy_dtype(target).type(value)
+
+
+def _integer_to_float(number: int, target: ScalarType) -> Any:
+    """Rounded once: numpy would go through another type for the small ones."""
+    if SCALAR_NAMES[target] == "f64":
+        return np.float64(number)
+    if number == 0:
+        return numpy_dtype(target).type(0)
+    return _nearest(Fraction(number), numpy_dtype(target).type)
+
+
+CONVERSIONS: Mapping[str, Callable[[Any, ScalarType, ScalarType], Any]] = {
+    "arith.extf": lambda value, source, target: _to_float_type(value, target),
+    "arith.truncf": lambda value, source, target: _to_float_type(value, target),
+    "arith.sitofp": lambda value, source, target: _integer_to_float(value, target),
+    "arith.uitofp": lambda value, source, target: _integer_to_float(
+        unsigned(value, source), target
+    ),
+    "arith.fptosi": lambda value, source, target: _float_to_integer(value, target, True),
+    "arith.fptoui": lambda value, source, target: _float_to_integer(value, target, False),
+    "arith.extsi": lambda value, source, target: value,
+    "arith.extui": lambda value, source, target: wrap(unsigned(value, source), target),
+    "arith.trunci": lambda value, source, target: wrap(value, target),
+    "arith.index_cast": lambda value, source, target: wrap(value, target),
+    "arith.index_castui": lambda value, source, target: wrap(unsigned(value, source), target),
+}

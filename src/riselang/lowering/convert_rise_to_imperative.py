@@ -1,0 +1,100 @@
+"""Pass `convert-rise-to-imperative`: phase 1 on every lowering unit of a module."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from riselang.dialects.rise.codegen import CastOp
+from riselang.dialects.rise.types import RiseType, uncurry
+from riselang.errors import UserError
+from riselang.lowering.imperative import store_program
+from riselang.term.from_dialect import Unit, units
+from riselang.term.nodes import Lambda, Pattern, Term, apply_all
+from riselang.term.recursion import stack_for
+from riselang.dialects.rise.schemes import LET
+
+
+@dataclass(frozen=True)
+class ConvertRiseToImperativePass(ModulePass):
+    """Turns functional RISE into loops over `rise.codegen` access paths."""
+
+    name = "convert-rise-to-imperative"
+
+    loops: str = "scf"
+    """The loop dialect of patterns that do not say `{to = ...}`: scf or affine."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.loops not in ("scf", "affine"):
+            raise UserError(f"{self.name}: expected loops=scf or loops=affine, found {self.loops}")
+        for function in list(op.walk()):
+            if isinstance(function, FuncOp):
+                lower_function(function, self.loops)
+
+
+def lower_function(function: FuncOp, loops: str) -> None:
+    for place, unit in units(function):
+        with stack_for(unit.term.depth, frames_per_level=12):
+            _lower_unit(place, unit, loops)
+    _erase_dead(function)
+
+
+def _lower_unit(place: Operation, unit: Unit, loops: str) -> None:
+    point = InsertPoint.before(place)
+    inputs = [
+        _insert(point, CastOp(buffers, type))
+        for buffers, type in zip(unit.inputs, uncurry(unit.term.type)[0], strict=True)
+    ]
+    outputs = [buffer for group in unit.outputs for buffer in group]
+    target = _insert(point, CastOp(outputs, _body_type(unit)))
+    store_program(_buffered(unit, outputs), inputs, target, point, loops)
+    place.detach()
+    place.erase(safe_erase=False)
+
+
+def _insert(point: InsertPoint, op: Operation) -> SSAValue:
+    assert point.insert_before is not None
+    point.block.insert_op_before(op, point.insert_before)
+    return op.results[0]
+
+
+def _body_type(unit: Unit) -> RiseType:
+    type = unit.term.type
+    for _ in unit.inputs:
+        type = type.output  # type: ignore[union-attr]
+    return type
+
+
+def _buffered(unit: Unit, outputs: Sequence[SSAValue]) -> Term:
+    """Where a buffer is both read and written, the whole result is computed before it is stored."""
+    read = {buffer for group in unit.inputs for buffer in group}
+    if read.isdisjoint(outputs):
+        return unit.term
+    return _name_result(unit.term, len(unit.inputs))
+
+
+def _name_result(term: Term, inputs: int) -> Term:
+    from riselang.term.nodes import Bound
+
+    if inputs:
+        assert isinstance(term, Lambda)
+        return Lambda(term.name, term.parameter, _name_result(term.body, inputs - 1))
+    identity = Lambda("result", term.type, Bound(0, term.type))
+    return apply_all(Pattern(LET, (term.type, term.type)), [term, identity])
+
+
+def _erase_dead(function: FuncOp) -> None:
+    """The functional ops of programs that stood outside a lowering unit."""
+    for op in reversed(list(function.walk())):
+        is_functional = op.name.startswith("rise.") and not op.name.startswith("rise.codegen.")
+        unused = op.results and not any(True for result in op.results for _ in result.uses)
+        if is_functional and unused and op.parent is not None:
+            op.detach()
+            op.erase()

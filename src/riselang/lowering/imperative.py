@@ -1,0 +1,464 @@
+"""Phase 1: from a term to loops over `rise.codegen` access paths (seed 000, section 4.2.1).
+
+`read` translates a term to a value that is read (the continuation translation), `store` to code that
+fills a target (the acceptor translation). Functions exist only while translating: a lambda or a
+partially applied pattern is a Python value, applied where it meets its arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from xdsl.dialects.memref import AllocaOp
+from xdsl.dialects.builtin import UnitAttr
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from riselang.dialects.rise import codegen
+from riselang.dialects.rise.functional import EmbedOp, ReturnOp
+from riselang.dialects.rise.schemes import Role
+from riselang.dialects.rise.types import (
+    ArrayType,
+    NatAttr,
+    RiseType,
+    ScalarType,
+    TupleType,
+    components,
+    contains_array,
+    leaves,
+    uncurry,
+)
+from riselang.errors import LimitationError
+from riselang.lowering.loops import Emitter, LoopKind
+from riselang.nat import Nat
+from riselang.term.embedding import embed_tree, scalar_leaves
+from riselang.term.nodes import (
+    Apply,
+    Bound,
+    Embed,
+    Free,
+    Lambda,
+    Literal,
+    Pattern,
+    Scalar,
+    Term,
+    scalar_type,
+    spine,
+)
+
+TEMPORARY = "rise.temporary"
+"""Marks the allocations that lowering makes, which a later step places."""
+
+
+@dataclass(frozen=True)
+class Closure:
+    """A lambda with the values of the variables around it."""
+
+    function: Lambda
+    environment: Environment
+
+
+@dataclass(frozen=True)
+class Partial:
+    """A pattern with the arguments it has so far."""
+
+    pattern: Pattern
+    arguments: tuple[Lazy, ...]
+
+
+@dataclass(frozen=True)
+class Delayed:
+    """An argument not translated yet: it may be read, or stored straight into its target."""
+
+    term: Term
+    environment: Environment
+
+
+Value: TypeAlias = "SSAValue | Closure | Partial"
+Lazy: TypeAlias = "SSAValue | Closure | Partial | Delayed"
+Environment: TypeAlias = "tuple[Value, ...]"
+
+
+def is_view(term: Term) -> bool:
+    """Whether reading `term` computes nothing: layout patterns over variables."""
+    stack = [term]
+    while stack:
+        head, arguments = spine(stack.pop())
+        if isinstance(head, Pattern) and head.spec.role is Role.VIEW:
+            stack.extend(arguments)
+        elif arguments or not isinstance(head, Bound):
+            return False
+    return True
+
+
+def store_program(
+    term: Term, inputs: Sequence[SSAValue], target: SSAValue, point: InsertPoint, loops: str
+) -> None:
+    """Emit at `point` the loops that run the closed `term` on `inputs` and fill `target`."""
+    body = term
+    for _ in inputs:
+        assert isinstance(body, Lambda)
+        body = body.body
+    translator = _Translator(Emitter(point), loops)
+    translator.store(Delayed(body, tuple(inputs)), target)
+
+
+class _Translator:
+    def __init__(self, emitter: Emitter, loops: str):
+        self.emitter = emitter
+        self.loops = loops
+        self.read_rules: dict[str, Callable[[Pattern, Sequence[Lazy]], Value]] = {
+            "map": self.read_map,
+            "mapSeq": self.read_materialised,
+            "mapPar": self.read_materialised,
+            "reduce": self.read_reduce,
+            "reduceSeq": self.read_reduce,
+            "zip": self.read_zip,
+            "tuple": self.read_tuple,
+            "fst": self.read_view(codegen.FstOp),
+            "snd": self.read_view(codegen.SndOp),
+            "unzip": self.read_view(codegen.UnzipOp),
+            "split": self.read_view(codegen.SplitOp),
+            "join": self.read_view(codegen.JoinOp),
+            "transpose": self.read_view(codegen.TransposeOp),
+            "slide": self.read_slide,
+            "pad": self.read_pad,
+            "let": self.read_let,
+        }
+        self.store_rules: dict[str, Callable[[Pattern, Sequence[Lazy], SSAValue], None]] = {
+            "map": self.store_map,
+            "mapSeq": self.store_map,
+            "mapPar": self.store_map,
+            "zip": self.store_zip,
+            "tuple": self.store_tuple,
+            "unzip": self.store_through(codegen.UnzipAccOp),
+            "split": self.store_through(codegen.SplitAccOp),
+            "join": self.store_through(codegen.JoinAccOp),
+            "transpose": self.store_through(codegen.TransposeAccOp),
+            "let": self.store_let,
+        }
+
+    # Terms
+
+    def read(self, term: Term, environment: Environment) -> Value:
+        match term:
+            case Bound(index):
+                return environment[-1 - index]
+            case Lambda():
+                return Closure(term, environment)
+            case Pattern():
+                return Partial(term, ())
+            case Apply():
+                head, arguments = spine(term)
+                delayed = [Delayed(argument, environment) for argument in arguments]
+                return self.apply(self.read(head, environment), delayed)
+            case Literal() | Scalar():
+                operands = scalar_leaves(term)
+                values: list[SSAValue] = []
+                for operand in operands:
+                    values.append(self.read_data(Delayed(operand, environment)))
+                return self.add(embed_tree(term, operands, values))
+            case Embed():
+                values = []
+                for operand in term.operands:
+                    values.append(self.read_data(Delayed(operand, environment)))
+                return self.add(EmbedOp(values, term.region.region.clone(), scalar_type(term)))
+            case Free(name):
+                raise LimitationError(f"the term has the free variable {name}", term.location)
+            case _:
+                raise TypeError(f"{term} is no term")
+
+    def force(self, lazy: Lazy) -> Value:
+        return self.read(lazy.term, lazy.environment) if isinstance(lazy, Delayed) else lazy
+
+    def read_data(self, lazy: Lazy) -> SSAValue:
+        value = self.force(lazy)
+        assert isinstance(value, SSAValue), value
+        return value
+
+    def add(self, op: Operation) -> SSAValue:
+        return self.emitter.add(op).results[0]
+
+    # Application
+
+    def apply(self, function: Value, arguments: Sequence[Lazy]) -> Value:
+        if not arguments:
+            return function
+        if isinstance(function, Closure):
+            body, environment, rest = self.enter(function, arguments)
+            return self.apply(self.read(body, environment), rest)
+        assert isinstance(function, Partial)
+        pattern, given = function.pattern, (*function.arguments, *arguments)
+        arity = pattern.spec.arity
+        if len(given) < arity:
+            return Partial(pattern, given)
+        result = self.read_rules[pattern.spec.name](pattern, given[:arity])
+        return self.apply(result, given[arity:])
+
+    def enter(
+        self, closure: Closure, arguments: Sequence[Lazy]
+    ) -> tuple[Term, Environment, Sequence[Lazy]]:
+        """Bind as many arguments as the lambda takes: its body, the environment, the others."""
+        body: Term = closure.function
+        environment = closure.environment
+        rest = list(arguments)
+        while rest and isinstance(body, Lambda):
+            environment = (*environment, self.force(rest.pop(0)))
+            body = body.body
+        return body, environment, rest
+
+    def store(self, lazy: Lazy, target: SSAValue) -> None:
+        if isinstance(lazy, Delayed) and isinstance(lazy.term, Apply):
+            head, arguments = spine(lazy.term)
+            delayed = [Delayed(argument, lazy.environment) for argument in arguments]
+            self.store_applied(self.read(head, lazy.environment), delayed, target)
+        else:
+            self.copy(self.read_data(lazy), target)
+
+    def store_applied(
+        self, function: Value, arguments: Sequence[Lazy], target: SSAValue
+    ) -> None:
+        if isinstance(function, Closure):
+            body, environment, rest = self.enter(function, arguments)
+            if rest:
+                self.store_applied(self.read(body, environment), rest, target)
+            else:
+                self.store(Delayed(body, environment), target)
+            return
+        assert isinstance(function, Partial)
+        pattern, given = function.pattern, (*function.arguments, *arguments)
+        rule = self.store_rules.get(pattern.spec.name)
+        if rule is not None and len(given) == pattern.spec.arity:
+            rule(pattern, given, target)
+            return
+        result = self.apply(function, arguments)
+        assert isinstance(result, SSAValue)
+        self.copy(result, target)
+
+    def copy(self, value: SSAValue, target: SSAValue) -> None:
+        """Store a value that is only read, element by element."""
+        type = data_type(value)
+        if isinstance(type, ScalarType):
+            self.emitter.add(codegen.AssignOp(value, target))
+        elif isinstance(type, TupleType):
+            for step in (codegen.FstOp, codegen.SndOp):
+                self.copy(self.component(step, value), self.component(step, target))
+        else:
+            assert isinstance(type, ArrayType)
+            self.each(type.length, self.loops, lambda index: self.copy(
+                self.add(codegen.IdxOp(value, index)), self.add(codegen.IdxOp(target, index))
+            ))  # fmt: skip
+
+    def component(
+        self, step: type[codegen.FstOp] | type[codegen.SndOp], value: SSAValue
+    ) -> SSAValue:
+        position = 0 if step is codegen.FstOp else 1
+        return self.add(step(value, components(data_type(value))[position]))
+
+    def each(
+        self,
+        length: Nat,
+        dialect: str,
+        body: Callable[[SSAValue], None],
+        kind: LoopKind = LoopKind.SEQUENTIAL,
+    ) -> None:
+        def without_values(index: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            body(index)
+            return ()
+
+        self.emitter.loop(constant(length), dialect, kind, (), without_values)
+
+    # Maps
+
+    def store_map(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
+        function = self.force(arguments[0])
+        source = self.read_data(arguments[1])
+        kind = LoopKind.PARALLEL if pattern.spec.role is Role.PARALLEL else LoopKind.SEQUENTIAL
+
+        def body(index: SSAValue) -> None:
+            element = self.add(codegen.IdxOp(source, index))
+            place = self.add(codegen.IdxOp(target, index))
+            self.store_applied(function, [element], place)
+
+        self.each(size(pattern, "n"), pattern.to or self.loops, body, kind)
+
+    def read_map(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        """A high-level map that is only read costs no loop: its elements are computed where read."""
+        function = self.force(arguments[0])
+        source = self.read_data(arguments[1])
+        element = pattern.argument("s")
+        assert isinstance(element, RiseType)
+        block = Block(arg_types=[element])
+        with self.emitter.inside(block):
+            result = self.apply(function, [block.args[0]])
+            assert isinstance(result, SSAValue)
+            self.emitter.add(ReturnOp([result]))
+        return self.add(codegen.MapReadOp(source, Region(block), result_type(pattern)))
+
+    def read_materialised(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        """mapSeq and mapPar ask for a loop, so their result gets memory."""
+        temporary = self.allocate(result_type(pattern))
+        self.store_map(pattern, arguments, temporary)
+        return temporary
+
+    def allocate(self, type: RiseType) -> SSAValue:
+        return self.add(codegen.CastOp(self.buffers(type), type))
+
+    def buffers(self, type: RiseType) -> list[SSAValue]:
+        values: list[SSAValue] = []
+        for lengths, leaf in leaves(type):
+            shape = [constant(length) for length in lengths]
+            op = AllocaOp.get(leaf.element, shape=shape)
+            op.attributes[TEMPORARY] = UnitAttr()
+            values.append(self.add(op))
+        return values
+
+    # Reductions
+
+    def read_reduce(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        type = pattern.argument("t")
+        assert isinstance(type, RiseType)
+        if contains_array(type):
+            return self.reduce_in_memory(pattern, arguments, type)
+        function = self.force(arguments[0])
+        inits = self.unwrap(self.read_data(arguments[1]))
+        source = self.read_data(arguments[2])
+
+        def body(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            element = self.add(codegen.IdxOp(source, index))
+            result = self.apply(function, [element, self.wrap(type, list(carried))])
+            assert isinstance(result, SSAValue)
+            return self.unwrap(result)
+
+        length, dialect = size(pattern, "n"), pattern.to or self.loops
+        results = self.emitter.loop(
+            constant(length), dialect, LoopKind.SEQUENTIAL, inits, body
+        )
+        return self.wrap(type, list(results))
+
+    def reduce_in_memory(
+        self, pattern: Pattern, arguments: Sequence[Lazy], type: RiseType
+    ) -> SSAValue:
+        """An accumulator with arrays in it lives in two buffers that take turns."""
+        function = self.force(arguments[0])
+        source = self.read_data(arguments[2])
+        current, following = self.buffers(type), self.buffers(type)
+        self.store(arguments[1], self.add(codegen.CastOp(current, type)))
+
+        def body(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            half = len(carried) // 2
+            accumulator = self.add(codegen.CastOp(carried[:half], type))
+            target = self.add(codegen.CastOp(carried[half:], type))
+            element = self.add(codegen.IdxOp(source, index))
+            self.store_applied(function, [element, accumulator], target)
+            return (*carried[half:], *carried[:half])
+
+        length, dialect = size(pattern, "n"), pattern.to or self.loops
+        results = self.emitter.loop(
+            constant(length), dialect, LoopKind.SEQUENTIAL, [*current, *following], body
+        )
+        return self.add(codegen.CastOp(results[: len(current)], type))
+
+    def unwrap(self, value: SSAValue) -> list[SSAValue]:
+        """The plain scalars of a value without arrays."""
+        type = data_type(value)
+        if isinstance(type, ScalarType):
+            return [self.add(codegen.CastOp([value], type.element))]
+        first = self.unwrap(self.component(codegen.FstOp, value))
+        return first + self.unwrap(self.component(codegen.SndOp, value))
+
+    def wrap(self, type: RiseType, scalars: list[SSAValue]) -> SSAValue:
+        """The value of `type` made of the next plain scalars, which it takes from the list."""
+        if isinstance(type, ScalarType):
+            return self.add(codegen.CastOp([scalars.pop(0)], type))
+        first_type, second_type = components(type)
+        first = self.wrap(first_type, scalars)
+        return self.add(codegen.TupleOp(first, self.wrap(second_type, scalars)))
+
+    # Views
+
+    def read_view(
+        self, step: type[codegen.ViewOp]
+    ) -> Callable[[Pattern, Sequence[Lazy]], Value]:
+        def rule(pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+            return self.add(step(self.read_data(arguments[0]), result_type(pattern)))
+
+        return rule
+
+    def read_zip(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        first = self.read_data(arguments[0])
+        return self.add(codegen.ZipOp(first, self.read_data(arguments[1])))
+
+    def read_tuple(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        first = self.read_data(arguments[0])
+        return self.add(codegen.TupleOp(first, self.read_data(arguments[1])))
+
+    def read_slide(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        source = self.read_data(arguments[0])
+        step = NatAttr(size(pattern, "sp"))
+        return self.add(codegen.SlideOp(source, result_type(pattern), step))
+
+    def read_pad(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        source = self.read_data(arguments[0])
+        left = NatAttr(size(pattern, "l"))
+        return self.add(codegen.PadOp(source, result_type(pattern), left))
+
+    def store_through(
+        self, step: type[codegen.ViewOp]
+    ) -> Callable[[Pattern, Sequence[Lazy], SSAValue], None]:
+        def rule(pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
+            (source,), _ = uncurry(pattern.type)
+            self.store(arguments[0], self.add(step(target, source)))
+
+        return rule
+
+    def store_zip(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
+        self.store(arguments[0], self.add(codegen.ZipFirstAccOp(target)))
+        self.store(arguments[1], self.add(codegen.ZipSecondAccOp(target)))
+
+    def store_tuple(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
+        self.store(arguments[0], self.component(codegen.FstOp, target))
+        self.store(arguments[1], self.component(codegen.SndOp, target))
+
+    # Let
+
+    def read_let(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        return self.apply(self.force(arguments[1]), [self.bind(arguments[0])])
+
+    def store_let(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
+        self.store_applied(self.force(arguments[1]), [self.bind(arguments[0])], target)
+
+    def bind(self, lazy: Lazy) -> Value:
+        """A computed value with two or more uses gets memory; a view or a scalar needs none."""
+        if not isinstance(lazy, Delayed) or is_view(lazy.term):
+            return self.force(lazy)
+        if not contains_array(lazy.term.type):
+            return self.force(lazy)
+        temporary = self.allocate(lazy.term.type)
+        self.store(lazy, temporary)
+        return temporary
+
+
+def data_type(value: SSAValue) -> RiseType:
+    assert isinstance(value.type, RiseType)
+    return value.type
+
+
+def result_type(pattern: Pattern) -> RiseType:
+    return uncurry(pattern.type)[1]
+
+
+def size(pattern: Pattern, name: str) -> Nat:
+    value = pattern.argument(name)
+    assert isinstance(value, Nat)
+    return value
+
+
+def constant(length: Nat) -> int:
+    if not length.is_constant:
+        raise LimitationError(
+            f"the length {length} is not a number; lowering symbolic sizes is not supported yet"
+        )
+    return length.constant

@@ -1,0 +1,126 @@
+"""Index expressions: symbolic naturals over loop indices, emitted as affine maps or arith ops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineExpr
+
+from riselang.nat import FloorDiv, Max, Min, Mod, Nat, Variable
+from riselang.nat.atoms import Atom
+
+Add = Callable[[Operation], SSAValue]
+
+
+def first_choice(expression: Nat) -> Min | Max | None:
+    """An innermost min or max in `expression`, the one to decide first."""
+    for atom in expression.atoms():
+        if isinstance(atom, Variable):
+            continue
+        inner = atom.arguments if isinstance(atom, Min | Max) else (atom.dividend, atom.divisor)
+        for part in inner:
+            if (choice := first_choice(part)) is not None:
+                return choice
+        if isinstance(atom, Min | Max):
+            return atom
+    return None
+
+
+def replace_atom(expression: Nat, atom: Atom, replacement: Nat) -> Nat:
+    def visit(found: Atom) -> Nat:
+        if found == atom:
+            return replacement
+        match found:
+            case Variable():
+                return Nat.from_atom(found)
+            case FloorDiv(dividend, divisor):
+                return dividend.map_atoms(visit) // divisor.map_atoms(visit)
+            case Mod(dividend, divisor):
+                return dividend.map_atoms(visit) % divisor.map_atoms(visit)
+            case Min(arguments) | Max(arguments):
+                return Nat.from_atom(
+                    type(found)(tuple(argument.map_atoms(visit) for argument in arguments))
+                )
+
+    return expression.map_atoms(visit)
+
+
+def affine_expression(expression: Nat, dimensions: Mapping[str, int]) -> AffineExpr:
+    """An MLIR affine expression over the numbered dimensions."""
+    total: AffineExpr | None = None
+    for coefficient, monomial in expression.terms():
+        if not monomial:
+            part: AffineExpr = AffineExpr.constant(coefficient)
+        else:
+            part = _affine_atom(monomial[0][0], dimensions)
+            part = part if coefficient == 1 else part * coefficient
+        total = part if total is None else total + part
+    return AffineExpr.constant(0) if total is None else total
+
+
+def _affine_atom(atom: Atom, dimensions: Mapping[str, int]) -> AffineExpr:
+    match atom:
+        case Variable(name):
+            return AffineExpr.dimension(dimensions[name])
+        case FloorDiv(dividend, divisor):
+            return affine_expression(dividend, dimensions) // divisor.constant
+        case Mod(dividend, divisor):
+            return affine_expression(dividend, dimensions) % divisor.constant
+        case _:
+            raise TypeError(f"{atom} is not affine")
+
+
+class IndexEmitter:
+    """Emits index expressions as arith ops, each subexpression of one place once."""
+
+    def __init__(self, add: Add, variables: Mapping[str, SSAValue]):
+        self.add = add
+        self.variables = variables
+        self.done: dict[Nat, SSAValue] = {}
+
+    def value(self, expression: Nat) -> SSAValue:
+        if expression not in self.done:
+            self.done[expression] = self._emit(expression)
+        return self.done[expression]
+
+    def _emit(self, expression: Nat) -> SSAValue:
+        if expression.is_constant:
+            return self._constant(expression.constant)
+        total: SSAValue | None = None
+        for coefficient, monomial in expression.terms():
+            part = self._product(coefficient, [a for a, power in monomial for _ in range(power)])
+            total = part if total is None else self.add(arith.AddiOp(total, part))
+        assert total is not None
+        return total
+
+    def _product(self, coefficient: int, atoms: Sequence[Atom]) -> SSAValue:
+        if not atoms:
+            return self._constant(coefficient)
+        product = self._atom(atoms[0])
+        for atom in atoms[1:]:
+            product = self.add(arith.MuliOp(product, self._atom(atom)))
+        if coefficient != 1:
+            product = self.add(arith.MuliOp(product, self._constant(coefficient)))
+        return product
+
+    def _atom(self, atom: Atom) -> SSAValue:
+        match atom:
+            case Variable(name):
+                return self.variables[name]
+            case FloorDiv(dividend, divisor):
+                # Whatever is divided is an index into an array, so it is not negative.
+                return self.add(arith.DivUIOp(self.value(dividend), self.value(divisor)))
+            case Mod(dividend, divisor):
+                return self.add(arith.RemUIOp(self.value(dividend), self.value(divisor)))
+            case Min(arguments) | Max(arguments):
+                op = arith.MinSIOp if isinstance(atom, Min) else arith.MaxSIOp
+                result = self.value(arguments[0])
+                for argument in arguments[1:]:
+                    result = self.add(op(result, self.value(argument)))
+                return result
+
+    def _constant(self, number: int) -> SSAValue:
+        return self.add(arith.ConstantOp.from_int_and_width(number, IndexType()))

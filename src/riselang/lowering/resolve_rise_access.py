@@ -1,0 +1,29 @@
+"""Pass `resolve-rise-access`: phase 2 on every function of a module."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.passes import ModulePass
+
+from riselang.lowering.access import resolve_accesses
+from riselang.lowering.temporaries import place_temporaries
+from riselang.term.recursion import stack_for
+
+
+@dataclass(frozen=True)
+class ResolveRiseAccessPass(ModulePass):
+    """Turns `rise.codegen` access paths into loads and stores."""
+
+    name = "resolve-rise-access"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in list(op.walk()):
+            if isinstance(function, FuncOp):
+                # One map that is read may lead to the next, as deep as there are ops.
+                with stack_for(min(sum(1 for _ in function.walk()), 50_000)):
+                    resolve_accesses(function)
+                    place_temporaries(function)

@@ -1,0 +1,71 @@
+"""Placing the memory that lowering asked for: out of sequential loops, small on the stack, else heap.
+
+Phase 1 allocates where a value is computed. A buffer is filled before it is read in each iteration,
+so one buffer serves all iterations of a sequential loop; iterations that run in parallel need one each.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects import affine, memref, scf
+from xdsl.dialects.builtin import FixedBitwidthType, MemRefType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation
+
+from riselang.lowering.imperative import TEMPORARY
+
+STACK_LIMIT = 16 * 1024
+"""Bytes a temporary may have to live on the stack."""
+STACK_BUDGET = 128 * 1024
+"""Bytes of stack that the temporaries of one place may take together."""
+
+
+def place_temporaries(function: Operation) -> None:
+    """Move each temporary to the start of its function or parallel body."""
+    used: dict[Block, int] = {}
+    for op in list(function.walk()):
+        if isinstance(op, memref.AllocaOp) and TEMPORARY in op.attributes:
+            block = _home(op)
+            size = _bytes(op)
+            on_stack = size <= STACK_LIMIT and used.get(block, 0) + size <= STACK_BUDGET
+            used[block] = used.get(block, 0) + (size if on_stack else 0)
+            _move(op, block, on_stack)
+
+
+def _home(op: Operation) -> Block:
+    """The body of the function or of the innermost parallel loop around the op."""
+    block = op.parent
+    assert block is not None
+    while (parent := block.parent_op()) is not None:
+        if isinstance(parent, FuncOp | scf.ParallelOp | affine.ParallelOp):
+            return block
+        assert parent.parent is not None
+        block = parent.parent
+    return block
+
+
+def _bytes(op: memref.AllocaOp) -> int:
+    type = op.memref.type
+    assert isinstance(type, MemRefType)
+    element = type.element_type
+    width = element.bitwidth if isinstance(element, FixedBitwidthType) else 64
+    count = 1
+    for dimension in type.get_shape():
+        count *= dimension
+    return count * ((width + 7) // 8)
+
+
+def _move(op: memref.AllocaOp, block: Block, on_stack: bool) -> None:
+    type = op.memref.type
+    assert isinstance(type, MemRefType)
+    make = memref.AllocaOp if on_stack else memref.AllocOp
+    moved = make.get(type.element_type, 64, list(type.get_shape()))
+    first = block.first_op
+    assert first is not None
+    block.insert_op_before(moved, first)
+    op.memref.replace_all_uses_with(moved.memref)
+    op.detach()
+    op.erase()
+    if not on_stack:
+        last = block.last_op
+        assert last is not None
+        block.insert_op_before(memref.DeallocOp.get(moved.memref), last)

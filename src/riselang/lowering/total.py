@@ -1,0 +1,116 @@
+"""Scalar ops that MLIR leaves undefined for some operands, made total.
+
+The reference says what they give: `a / 0` is 0 and `a rem 0` is `a`; the quotient of the smallest
+integer by -1 wraps; a shift by the width or more shifts everything out; a float outside the range of
+an integer type becomes the nearest integer of it, and NaN becomes 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import cast
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, IntegerType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from riselang.term.embedding import scalar_operation
+
+Add = Callable[[Operation], SSAValue]
+
+DIVISIONS = {
+    "arith.divsi", "arith.divui", "arith.remsi", "arith.remui",
+    "arith.floordivsi", "arith.ceildivsi", "arith.ceildivui",
+}  # fmt: skip
+SHIFTS = {"arith.shli", "arith.shrsi", "arith.shrui"}
+FLOAT_TO_INTEGER = {"arith.fptosi", "arith.fptoui"}
+
+
+def is_partial(op: Operation) -> bool:
+    return op.name in DIVISIONS or op.name in SHIFTS or op.name in FLOAT_TO_INTEGER
+
+
+def emit_total(op: Operation, operands: Sequence[SSAValue], add: Add) -> SSAValue:
+    """Emit the total form of the partial op `op` on `operands`."""
+    maker = _Maker(add, op.results[0].type)
+    if op.name in DIVISIONS:
+        return maker.division(op.name, operands[0], operands[1])
+    if op.name in SHIFTS:
+        return maker.shift(op.name, operands[0], operands[1])
+    return maker.to_integer(op.name, operands[0])
+
+
+def _width(type: Attribute) -> int:
+    return 64 if isinstance(type, IndexType) else cast(IntegerType, type).width.data
+
+
+class _Maker:
+    def __init__(self, add: Add, type: Attribute):
+        self.add = add
+        self.type = type
+
+    def op(
+        self, name: str, *operands: SSAValue, type: Attribute | None = None, predicate: str | None = None
+    ) -> SSAValue:
+        return self.add(scalar_operation(name, operands, type or operands[-1].type, predicate))
+
+    def integer(self, number: int) -> SSAValue:
+        return self.add(arith.ConstantOp(IntegerAttr(number, cast(IntegerType, self.type))))
+
+    def compare(self, predicate: str, left: SSAValue, right: SSAValue) -> SSAValue:
+        return self.op("arith.cmpi", left, right, type=IntegerType(1), predicate=predicate)
+
+    def division(self, name: str, dividend: SSAValue, divisor: SSAValue) -> SSAValue:
+        zero, one = self.integer(0), self.integer(1)
+        is_zero = self.compare("eq", divisor, zero)
+        unsafe = is_zero
+        if not name.endswith("ui"):
+            smallest = self.integer(-(1 << (_width(self.type) - 1)))
+            overflows = self.op(
+                "arith.andi",
+                self.compare("eq", dividend, smallest),
+                self.compare("eq", divisor, self.integer(-1)),
+            )
+            unsafe = self.op("arith.ori", is_zero, overflows)
+        # Dividing by one gives the wrapped quotient, and the remainder 0, in the other unsafe case.
+        result = self.op(name, dividend, self.op("arith.select", unsafe, one, divisor))
+        at_zero = dividend if "rem" in name else zero
+        return self.op("arith.select", is_zero, at_zero, result)
+
+    def shift(self, name: str, value: SSAValue, amount: SSAValue) -> SSAValue:
+        width = _width(self.type)
+        if width == 1:
+            fits = self.compare("eq", amount, self.integer(0))
+        else:
+            fits = self.compare("ult", amount, self.integer(width))
+        if name == "arith.shrsi":
+            most = self.integer(width - 1 if width > 1 else 0)
+            return self.op(name, value, self.op("arith.select", fits, amount, most))
+        zero = self.integer(0)
+        shifted = self.op(name, value, self.op("arith.select", fits, amount, zero))
+        return self.op("arith.select", fits, shifted, zero)
+
+    def to_integer(self, name: str, value: SSAValue) -> SSAValue:
+        width = _width(self.type)
+        signed = name == "arith.fptosi"
+        low = -(1 << (width - 1)) if signed else 0
+        high = (1 << (width - 1)) if signed else (1 << width)
+        is_nan = self.float_compare("uno", value, value)
+        too_low = self.float_compare("ole", value, self.float(low - 1 if not signed else low, value))
+        too_high = self.float_compare("oge", value, self.float(high, value))
+        outside = self.op("arith.ori", self.op("arith.ori", is_nan, too_low), too_high)
+        inside = self.op("arith.select", outside, self.float(0, value), value)
+        result = self.op(name, inside, type=self.type)
+        result = self.op("arith.select", too_low, self.integer(low), result)
+        highest = high - 1 if signed else -1
+        return self.op("arith.select", too_high, self.integer(highest), result)
+
+    def float(self, number: int, like: SSAValue) -> SSAValue:
+        value = float(number)
+        type = cast(AnyFloat, like.type)
+        if type.bitwidth == 16 and abs(value) > 65504 and str(type) == "f16":
+            value = float("inf") if value > 0 else float("-inf")
+        return self.add(arith.ConstantOp(FloatAttr(value, type)))
+
+    def float_compare(self, predicate: str, left: SSAValue, right: SSAValue) -> SSAValue:
+        return self.op("arith.cmpf", left, right, type=IntegerType(1), predicate=predicate)

@@ -1,0 +1,56 @@
+"""Symbolic naturals: the lengths in types and the arithmetic of indices.
+
+In come integers, names and operators, or text such as `N * 4 + 1`; out come values of `Nat` in
+normal form, so that two naturals that are equal by the laws of arithmetic mostly are equal
+objects. On top of that, `Facts` with `simplify` and the comparisons use what is known about
+variables, and `solve` finds unknown lengths during type inference.
+
+Read `natural.py` first (the normal form), then `division.py` (its laws), `bounds.py` and
+`simplification.py` (what facts are good for), and `unify.py`. `text.py` prints and parses.
+"""
+
+from riselang.nat.atoms import Atom, FloorDiv, Max, Min, Mod, Monomial, Term, Variable
+from riselang.nat.bounds import is_less, is_less_equal, is_nonnegative, lower_bound, upper_bound
+from riselang.nat.errors import NatError, NatSyntaxError
+from riselang.nat.extrema import nat_max, nat_min
+from riselang.nat.facts import Bounds, Facts
+from riselang.nat.natural import Nat, NatLike, as_nat
+from riselang.nat.simplification import divides, provably_equal, simplify
+from riselang.nat.text import format_nat, parse_nat
+from riselang.nat.unify import Deferred, Divides, Impossible, Solution, Solved, solve
+
+__all__ = [
+    "Atom",
+    "Bounds",
+    "Deferred",
+    "Divides",
+    "Facts",
+    "FloorDiv",
+    "Impossible",
+    "Max",
+    "Min",
+    "Mod",
+    "Monomial",
+    "Nat",
+    "NatError",
+    "NatLike",
+    "NatSyntaxError",
+    "Solution",
+    "Solved",
+    "Term",
+    "Variable",
+    "as_nat",
+    "divides",
+    "format_nat",
+    "is_less",
+    "is_less_equal",
+    "is_nonnegative",
+    "lower_bound",
+    "nat_max",
+    "nat_min",
+    "parse_nat",
+    "provably_equal",
+    "simplify",
+    "solve",
+    "upper_bound",
+]

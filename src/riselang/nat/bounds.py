@@ -1,0 +1,225 @@
+"""What an expression can be at least and at most, and the comparisons that follow.
+
+Everything here is sound and incomplete: a bound that is returned holds for every valuation
+that satisfies the facts, and None or False mean "not found". See Note [Elimination].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeAlias
+
+from riselang.nat.atoms import Atom, FloorDiv, Max, Min, Mod, Variable
+from riselang.nat.division import exact_quotient
+from riselang.nat.facts import Facts
+from riselang.nat.intervals import (
+    Interval,
+    largest,
+    largest_if_all,
+    smallest,
+    smallest_if_all,
+)
+from riselang.nat.natural import Nat, NatLike, as_nat
+
+_EFFORT = 32
+_CACHE_SIZE = 1 << 14
+
+_Combine: TypeAlias = Callable[[Iterable[int | None]], int | None]
+
+
+def lower_bound(nat: NatLike, facts: Facts) -> int | None:
+    """An integer that the natural is never below: the largest one found."""
+    return _lower(as_nat(nat), facts, _EFFORT)
+
+
+def upper_bound(nat: NatLike, facts: Facts) -> int | None:
+    """An integer that the natural is never above: the smallest one found."""
+    return _upper(as_nat(nat), facts, _EFFORT)
+
+
+def is_nonnegative(nat: NatLike, facts: Facts) -> bool:
+    """Whether the natural is provably at least 0."""
+    below = lower_bound(nat, facts)
+    return below is not None and below >= 0
+
+
+def is_less_equal(left: NatLike, right: NatLike, facts: Facts) -> bool:
+    """Whether left <= right, provably."""
+    return is_nonnegative(as_nat(right) - left, facts)
+
+
+def is_less(left: NatLike, right: NatLike, facts: Facts) -> bool:
+    """Whether left < right, provably."""
+    return is_nonnegative(as_nat(right) - left - 1, facts)
+
+
+def _upper(nat: Nat, facts: Facts, effort: int) -> int | None:
+    below = _lower(-nat, facts, effort)
+    return None if below is None else -below
+
+
+@lru_cache(maxsize=_CACHE_SIZE)
+def _lower(nat: Nat, facts: Facts, effort: int) -> int | None:
+    if nat.is_constant:
+        return nat.offset
+    plain = _interval(nat, facts, effort).lower
+    if effort == 0 or _is_plain(nat, facts):
+        return plain
+    return largest((plain, _lower_by_elimination(nat, facts, effort)))
+
+
+def _is_plain(nat: Nat, facts: Facts) -> bool:
+    """Whether interval arithmetic is exact: linear, over variables with constant bounds."""
+    for _, monomial in nat.symbolic:
+        atom, power = monomial[0]
+        if len(monomial) > 1 or power > 1 or not isinstance(atom, Variable):
+            return False
+        if facts.bounds_of(atom.name).variables:
+            return False
+    return True
+
+
+def _interval(nat: Nat, facts: Facts, effort: int) -> Interval:
+    total = Interval(nat.offset, nat.offset)
+    for coefficient, monomial in nat.symbolic:
+        product = Interval(1, 1)
+        for atom, power in monomial:
+            for _ in range(power):
+                product *= _atom_interval(atom, facts, effort)
+        total += product.scaled(coefficient)
+    return total
+
+
+def _atom_interval(atom: Atom, facts: Facts, effort: int) -> Interval:
+    def ends(nat: Nat) -> Interval:
+        return Interval(_lower(nat, facts, effort // 2), _upper(nat, facts, effort // 2))
+
+    match atom:
+        case Variable(name):
+            known = facts.bounds_of(name)
+            upper = None if known.upper is None else ends(known.upper).upper
+            return Interval(ends(known.lower).lower, upper)
+        case FloorDiv(dividend, divisor):
+            return ends(dividend).floor_divided(ends(divisor))
+        case Mod(dividend, divisor):
+            whole = ends(dividend)
+            return Interval(0, smallest((ends(divisor - 1).upper, _upper_if_natural(whole))))
+        case Min(arguments):
+            each = [ends(argument) for argument in arguments]
+            return Interval(
+                smallest_if_all(end.lower for end in each), smallest(end.upper for end in each)
+            )
+        case Max(arguments):
+            each = [ends(argument) for argument in arguments]
+            return Interval(
+                largest(end.lower for end in each), largest_if_all(end.upper for end in each)
+            )
+
+
+def _upper_if_natural(interval: Interval) -> int | None:
+    return interval.upper if interval.is_nonnegative else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Occurrence:
+    """coefficient * atom + rest, where the sign of the coefficient is known."""
+
+    atom: Atom
+    coefficient: Nat
+    rest: Nat
+    rising: bool
+
+    def replaced(self, replacement: NatLike) -> Nat:
+        return self.coefficient * replacement + self.rest
+
+
+def _lower_by_elimination(nat: Nat, facts: Facts, effort: int) -> int | None:
+    occurrence = _choose_occurrence(nat, facts, effort)
+    if occurrence is None:
+        return None
+    combine, candidates = _relax(occurrence, facts, effort)
+    share = (effort - 1) // max(1, len(candidates))
+    return combine([_lower(candidate, facts, share) for candidate in candidates])
+
+
+def _choose_occurrence(nat: Nat, facts: Facts, effort: int) -> _Occurrence | None:
+    """The first linear atom with a coefficient of known sign.
+
+    Nested atoms go before what is inside them, and a variable before those in its bounds.
+    """
+    for atom in sorted(nat.atoms(), key=lambda atom: _elimination_rank(atom, facts)):
+        parts = nat.split_linear(atom)
+        if parts is None:
+            continue
+        coefficient, rest = parts
+        for rising, magnitude in ((True, coefficient), (False, -coefficient)):
+            below = _lower(magnitude, facts, effort // 2)
+            if below is not None and below >= 0:
+                return _Occurrence(atom, coefficient, rest, rising)
+    return None
+
+
+def _elimination_rank(atom: Atom, facts: Facts) -> tuple[int, int]:
+    if isinstance(atom, Variable):
+        return 0, -facts.rank(atom.name)
+    return -Nat.from_atom(atom).depth, 0
+
+
+def _relax(occurrence: _Occurrence, facts: Facts, effort: int) -> tuple[_Combine, list[Nat]]:
+    """Expressions without the atom, and how their lower bounds give one of the whole."""
+    atom = occurrence.atom
+    match atom:
+        case Variable(name):
+            known = facts.bounds_of(name)
+            end = known.lower if occurrence.rising else known.upper
+            return largest, [] if end is None else [occurrence.replaced(end)]
+        case Min(arguments) | Max(arguments):
+            # A minimum is one of its arguments, and at most each of them.
+            is_each = occurrence.rising == isinstance(atom, Max)
+            candidates = [occurrence.replaced(argument) for argument in arguments]
+            return (largest if is_each else smallest_if_all), candidates
+        case FloorDiv():
+            return largest, _relax_division(occurrence, atom, facts, effort)
+        case Mod(dividend, divisor):
+            candidates = [Nat.const(0) if occurrence.rising else divisor - 1]
+            if not occurrence.rising and _is_natural(dividend, facts, effort):
+                candidates.append(dividend)
+            return largest, [occurrence.replaced(candidate) for candidate in candidates]
+
+
+def _relax_division(
+    occurrence: _Occurrence, atom: FloorDiv, facts: Facts, effort: int
+) -> list[Nat]:
+    """Law: x - m + 1 <= m * (x floordiv m) <= x."""
+    candidates: list[Nat] = []
+    ends = _atom_interval(atom, facts, effort)
+    end = ends.lower if occurrence.rising else ends.upper
+    if end is not None:
+        candidates.append(occurrence.replaced(end))
+    factor = exact_quotient(occurrence.coefficient, atom.divisor)
+    if factor is not None:
+        slack = atom.divisor - 1 if occurrence.rising else 0
+        candidates.append(factor * (atom.dividend - slack) + occurrence.rest)
+    elif not occurrence.rising and _is_natural(atom.dividend, facts, effort):
+        candidates.append(occurrence.replaced(atom.dividend))
+    return candidates
+
+
+def _is_natural(nat: Nat, facts: Facts, effort: int) -> bool:
+    below = _lower(nat, facts, effort // 2)
+    return below is not None and below >= 0
+
+
+# Note [Elimination]
+#
+# Interval arithmetic forgets that two variables belong together: for $i in 0 .. N - 1 it finds
+# no lower bound of N - 1 - $i, because N has no upper bound. So we also replace one atom at a
+# time by its bound, as an expression: $i stands with a negative coefficient, its upper bound is
+# N - 1, and N - 1 - (N - 1) = 0. The coefficient may be symbolic as long as its sign is known,
+# which proves $i * M + $j < N * M. An atom's operands are never touched: other atoms keep their
+# meaning, and each replacement is an inequality between values under the same valuation.
+#
+# `effort` bounds the work. It falls with each step and is shared among alternatives; at 0 only
+# interval arithmetic is left.

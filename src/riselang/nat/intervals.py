@@ -1,0 +1,96 @@
+"""Arithmetic on integer intervals with open ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """All integers from lower to upper, both included; None is no end."""
+
+    lower: int | None
+    upper: int | None
+
+    def __add__(self, other: Interval) -> Interval:
+        return Interval(_add(self.lower, other.lower), _add(self.upper, other.upper))
+
+    def __mul__(self, other: Interval) -> Interval:
+        if self.is_nonnegative and other.is_nonnegative:
+            return Interval(_multiply(self.lower, other.lower), _multiply(self.upper, other.upper))
+        ends = [_finite_product(x, y) for x in self._ends for y in other._ends]
+        known = [end for end in ends if end is not None]
+        return Interval(min(known), max(known)) if len(known) == len(ends) else UNBOUNDED
+
+    def scaled(self, factor: int) -> Interval:
+        """Every member times `factor`."""
+        lower, upper = (self.lower, self.upper) if factor >= 0 else (self.upper, self.lower)
+        return Interval(_multiply(factor, lower), _multiply(factor, upper))
+
+    def floor_divided(self, divisor: Interval) -> Interval:
+        """Floor division by something that is at least 1."""
+        least = max(divisor.lower or 1, 1)
+        most = None if divisor.upper is None else max(divisor.upper, least)
+        return Interval(
+            _divide_end(self.lower, least, most, when_unbounded=0),
+            _divide_end(self.upper, most, least, when_unbounded=-1),
+        )
+
+    @property
+    def is_nonnegative(self) -> bool:
+        return self.lower is not None and self.lower >= 0
+
+    @property
+    def _ends(self) -> tuple[int | None, int | None]:
+        return self.lower, self.upper
+
+
+UNBOUNDED = Interval(None, None)
+
+
+def largest(candidates: Iterable[int | None]) -> int | None:
+    """The largest known one."""
+    return max((value for value in candidates if value is not None), default=None)
+
+
+def smallest(candidates: Iterable[int | None]) -> int | None:
+    """The smallest known one."""
+    return min((value for value in candidates if value is not None), default=None)
+
+
+def smallest_if_all(candidates: Iterable[int | None]) -> int | None:
+    """The smallest one, when all are known."""
+    values = list(candidates)
+    return None if None in values else smallest(values)
+
+
+def largest_if_all(candidates: Iterable[int | None]) -> int | None:
+    """The largest one, when all are known."""
+    values = list(candidates)
+    return None if None in values else largest(values)
+
+
+def _add(left: int | None, right: int | None) -> int | None:
+    return None if left is None or right is None else left + right
+
+
+def _multiply(left: int | None, right: int | None) -> int | None:
+    """The product of two ends of the same sign, of which None is the infinite one."""
+    if left == 0 or right == 0:
+        return 0
+    return None if left is None or right is None else left * right
+
+
+def _finite_product(left: int | None, right: int | None) -> int | None:
+    return None if left is None or right is None else left * right
+
+
+def _divide_end(
+    end: int | None, if_negative: int | None, otherwise: int | None, when_unbounded: int
+) -> int | None:
+    """Divides an end by the divisor that moves it furthest out."""
+    if end is None:
+        return None
+    divisor = if_negative if end < 0 else otherwise
+    return when_unbounded if divisor is None else end // divisor

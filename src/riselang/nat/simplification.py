@@ -1,0 +1,169 @@
+"""Using what is known of variables to remove floordiv, mod, min and max.
+
+The index arithmetic of nested views is made of divisions that bounds decide: for
+0 <= $j < m, ($i * m + $j) floordiv m is $i. See Note [Digits].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from math import gcd
+from typing import NamedTuple
+
+from riselang.nat.atoms import Atom, FloorDiv, Max, Min, Mod, Term, Variable, common_monomial
+from riselang.nat.bounds import is_less, is_less_equal, lower_bound, upper_bound
+from riselang.nat.division import eliminate_mods, exact_quotient, split_multiple
+from riselang.nat.extrema import nat_max, nat_min, rebuild
+from riselang.nat.facts import Facts
+from riselang.nat.natural import Nat, NatLike, as_nat
+
+_CACHE_SIZE = 1 << 14
+
+
+def simplify(nat: NatLike, facts: Facts) -> Nat:
+    """A natural of the same value under every valuation that satisfies the facts."""
+    value = as_nat(nat)
+    if facts.pinned:
+        value = value.substitute(facts.pinned)
+    return value if value.depth == 0 else _simplify(value, facts)
+
+
+def provably_equal(left: NatLike, right: NatLike, facts: Facts) -> bool:
+    """Whether both have the same value under every valuation that satisfies the facts."""
+    difference = as_nat(left) - right
+    if difference.is_constant:
+        return difference.offset == 0
+    difference = eliminate_mods(simplify(difference, facts))
+    return difference == 0 or (
+        lower_bound(difference, facts) == 0 and upper_bound(difference, facts) == 0
+    )
+
+
+def divides(divisor: NatLike, nat: NatLike) -> bool:
+    """Whether the natural is a multiple of `divisor` for every valuation, provably."""
+    return as_nat(nat) == 0 or exact_quotient(as_nat(nat), as_nat(divisor)) is not None
+
+
+@lru_cache(maxsize=_CACHE_SIZE)
+def _simplify(nat: Nat, facts: Facts) -> Nat:
+    return nat.map_atoms(lambda atom: _simplify_atom(atom, facts))
+
+
+def _simplify_atom(atom: Atom, facts: Facts) -> Nat:
+    if isinstance(atom, Variable):
+        return Nat.from_atom(atom)
+    inner = rebuild(atom, lambda operand: _simplify(operand, facts))
+    return inner.map_atoms(lambda part: _decide(part, facts))
+
+
+def _decide(atom: Atom, facts: Facts) -> Nat:
+    """Simplifies an atom whose operands are simple."""
+    match atom:
+        case Variable():
+            return Nat.from_atom(atom)
+        case FloorDiv(dividend, divisor):
+            return _decide_quotient(dividend, divisor, facts)
+        case Mod(dividend, divisor):
+            return _decide_remainder(dividend, divisor, facts)
+        case Min(arguments):
+            return nat_min(*_undominated(arguments, facts, Min))
+        case Max(arguments):
+            return nat_max(*_undominated(arguments, facts, Max))
+
+
+def _decide_quotient(dividend: Nat, divisor: Nat, facts: Facts) -> Nat:
+    whole = _constant_quotient(dividend, divisor, facts)
+    if whole is not None:
+        return Nat.const(whole)
+    for split in _digit_splits(dividend, divisor, facts):
+        return (split.high // split.base).map_atoms(lambda atom: _decide(atom, facts))
+    return dividend // divisor
+
+
+def _decide_remainder(dividend: Nat, divisor: Nat, facts: Facts) -> Nat:
+    whole = _constant_quotient(dividend, divisor, facts)
+    if whole is not None:
+        return dividend - divisor * whole
+    for split in _digit_splits(dividend, divisor, facts):
+        high = (split.high % split.base).map_atoms(lambda atom: _decide(atom, facts))
+        return high * split.unit + split.low
+    return dividend % divisor
+
+
+def _constant_quotient(dividend: Nat, divisor: Nat, facts: Facts) -> int | None:
+    """The k with k * divisor <= dividend < (k + 1) * divisor for every valuation."""
+    if divisor.is_constant:
+        lower, upper = lower_bound(dividend, facts), upper_bound(dividend, facts)
+        if lower is None or upper is None:
+            return None
+        whole = lower // divisor.offset
+        return whole if whole == upper // divisor.offset else None
+    for whole in (0, -1, 1):
+        reduced = dividend - divisor * whole
+        if is_less_equal(0, reduced, facts) and is_less(reduced, divisor, facts):
+            return whole
+    return None
+
+
+class _DigitSplit(NamedTuple):
+    """dividend = high * unit + low with 0 <= low < unit, and divisor = base * unit."""
+
+    high: Nat
+    low: Nat
+    unit: Nat
+    base: Nat
+
+
+def _digit_splits(dividend: Nat, divisor: Nat, facts: Facts) -> Iterator[_DigitSplit]:
+    for unit in _units(dividend, divisor):
+        base = exact_quotient(divisor, unit)
+        high, low = split_multiple(dividend, unit)
+        if base is None or high.is_constant:
+            continue
+        carry = _constant_quotient(low, unit, facts)
+        if carry is not None:
+            yield _DigitSplit(high + carry, low - unit * carry, unit, base)
+
+
+def _units(dividend: Nat, divisor: Nat) -> list[Nat]:
+    """The common divisors of the divisor and some term of the dividend, except 1."""
+    found: dict[Nat, None] = {}
+    for term in dividend.symbolic:
+        unit = Nat.from_terms((_common_term(term, divisor),))
+        if unit != 1:
+            found[unit] = None
+    return list(found)
+
+
+def _common_term(term: Term, divisor: Nat) -> Term:
+    factor, monomial = term
+    for coefficient, other in divisor.terms():
+        factor, monomial = gcd(factor, coefficient), common_monomial(monomial, other)
+    return abs(factor), monomial
+
+
+def _undominated(
+    arguments: tuple[Nat, ...], facts: Facts, kind: type[Min] | type[Max]
+) -> list[Nat]:
+    """The arguments without those that another one makes superfluous."""
+    kept = list(arguments)
+    for argument in arguments:
+        others = [other for other in kept if other is not argument]
+        if any(_is_superfluous(argument, other, facts, kind) for other in others):
+            kept = others
+    return kept
+
+
+def _is_superfluous(argument: Nat, other: Nat, facts: Facts, kind: type[Min] | type[Max]) -> bool:
+    if kind is Min:
+        return is_less_equal(other, argument, facts)
+    return is_less_equal(argument, other, facts)
+
+
+# Note [Digits]
+#
+# A flattened index is a number in a mixed base: in $i * 6 + $j with 0 <= $j < 6, $j is the low
+# digit. Dividing it by 12 = 6 * 2 does not depend on the low digit, which gives $i floordiv 2,
+# and the remainder keeps it: ($i mod 2) * 6 + $j. We look for such a unit (here 6) among what
+# the divisor and the terms of the dividend have in common; the unit may be symbolic.

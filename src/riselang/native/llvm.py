@@ -1,0 +1,133 @@
+"""LLVM: optimise, emit assembly and objects, load into the process. The only user of llvmlite."""
+
+from __future__ import annotations
+
+import re
+import threading
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import llvmlite.binding as binding
+
+from riselang.errors import InternalError
+
+_LOCK = threading.Lock()
+"""llvmlite's global state (targets, symbols) is not made for several threads at once."""
+
+_DECLARATION = re.compile(r"^declare (?P<rest>.*@(?P<name>[\w.$]+)\(.*\))(?P<tail>.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Target:
+    """The machine to compile for."""
+
+    triple: str
+    cpu: str
+    features: str
+
+
+@cache
+def host() -> Target:
+    """This machine, with the whole width of its vectors."""
+    features = binding.get_host_cpu_features()
+    flags = features.flatten() if features else ""
+    if "avx512f" in features and features["avx512f"]:
+        # LLVM prefers half-width vectors on these machines unless told otherwise.
+        flags = f"{flags},-prefer-256-bit"
+    return Target(binding.get_process_triple(), binding.get_host_cpu_name(), flags)
+
+
+@cache
+def _initialise() -> None:
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+
+
+def _machine(target: Target, jit: bool) -> Any:
+    _initialise()
+    return binding.Target.from_triple(target.triple).create_target_machine(
+        cpu=target.cpu, features=target.features, opt=3, jit=jit, reloc="default" if jit else "pic"
+    )
+
+
+def _without_builtins(ir: str) -> str:
+    """Keep LLVM from knowing what library functions do.
+
+    It would fold a call like expf(1.0) with more precision than the library has, and the result
+    would differ from the one at run time.
+    """
+    return _DECLARATION.sub(
+        lambda found: found[0]
+        if found["name"].startswith("llvm.")
+        else f"declare {found['rest']} nobuiltin{found['tail']}",
+        ir,
+    )
+
+
+def _parse(ir: str, target: Target) -> Any:
+    try:
+        module = binding.parse_assembly(_without_builtins(ir))
+        module.triple = target.triple
+        module.verify()
+    except RuntimeError as error:
+        raise InternalError(f"LLVM refuses the generated code: {error}") from None
+    return module
+
+
+def _optimised(ir: str, target: Target, machine: Any) -> Any:
+    module = _parse(ir, target)
+    module.data_layout = str(machine.target_data)
+    options = binding.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = True
+    options.slp_vectorization = True
+    builder = binding.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    return module
+
+
+def optimise(ir: str, target: Target | None = None) -> str:
+    """LLVM IR after -O3 for the target."""
+    with _LOCK:
+        target = target or host()
+        return str(_optimised(ir, target, _machine(target, jit=True)))
+
+
+def assembly(ir: str, target: Target | None = None) -> str:
+    with _LOCK:
+        target = target or host()
+        machine = _machine(target, jit=True)
+        return str(machine.emit_assembly(_optimised(ir, target, machine)))
+
+
+def object_code(ir: str, target: Target | None = None) -> bytes:
+    with _LOCK:
+        target = target or host()
+        machine = _machine(target, jit=False)
+        return bytes(machine.emit_object(_optimised(ir, target, machine)))
+
+
+@dataclass
+class LoadedCode:
+    """Machine code in this process; it stays as long as this object does."""
+
+    engine: Any = field(repr=False)
+
+    def address(self, symbol: str) -> int:
+        return int(self.engine.get_function_address(symbol))
+
+
+def load(ir: str) -> LoadedCode:
+    """Compile for this machine and load."""
+    with _LOCK:
+        target = host()
+        machine = _machine(target, jit=True)
+        module = _optimised(ir, target, machine)
+        engine = binding.create_mcjit_compiler(module, machine)
+        engine.finalize_object()
+        return LoadedCode(engine)
+
+
+def load_library(path: str) -> None:
+    """Make the symbols of a shared library known to loaded code."""
+    binding.load_library_permanently(path)

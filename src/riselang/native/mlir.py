@@ -1,0 +1,74 @@
+"""Native MLIR: verify, run passes, translate to LLVM IR. The only module that knows the MLIR wheel."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from riselang.errors import InternalError, RiseError, SourceLocation, UserError
+
+_DIAGNOSTIC = re.compile(r'error: "(?P<file>[^"]*)":(?P<line>\d+):(?P<column>\d+): (?P<message>.*)')
+
+
+def verify(text: str) -> None:
+    """Let unmodified MLIR parse and verify the module."""
+    _in_context(text, ())
+
+
+def run_passes(text: str, pipeline: Sequence[str]) -> str:
+    """The module after `pipeline`, a list of passes in MLIR's spelling."""
+    return str(_in_context(text, pipeline))
+
+
+def to_llvm_ir(text: str, pipeline: Sequence[str]) -> str:
+    """LLVM IR of a module that `pipeline` takes to the LLVM dialect."""
+
+    def translate(module: Any) -> str:
+        from torch_mlir.dialects import llvm
+
+        return str(llvm.translate_module_to_llvmir(module.operation))
+
+    return str(_in_context(text, pipeline, translate))
+
+
+def _in_context(text: str, pipeline: Sequence[str], then: Any = str) -> Any:
+    # One context for each compilation: nothing is shared between threads.
+    from torch_mlir import ir, passmanager
+
+    with ir.Context(), ir.Location.unknown():
+        try:
+            module = ir.Module.parse(text)
+        except ir.MLIRError as error:
+            raise _user_error(error) from None
+        if pipeline:
+            try:
+                manager = passmanager.PassManager.parse(f"builtin.module({','.join(pipeline)})")
+                manager.run(module.operation)
+            except (ir.MLIRError, ValueError) as error:
+                raise _pass_error(error, pipeline) from None
+        return then(module)
+
+
+def _user_error(error: Exception) -> RiseError:
+    """MLIR refused the text; its first diagnostic says why."""
+    text = str(error)
+    found = _DIAGNOSTIC.search(text)
+    if found is None:
+        return UserError(f"MLIR refuses the module: {_first_line(text)}")
+    location = SourceLocation(found["file"], int(found["line"]), int(found["column"]))
+    return UserError(f"MLIR refuses the module: {found['message']}", location)
+
+
+def _pass_error(error: Exception, pipeline: Sequence[str]) -> RiseError:
+    return InternalError(
+        f"MLIR could not lower the module: {_first_line(str(error))}",
+        None,
+        f"the pipeline was {','.join(pipeline)}",
+    )
+
+
+def _first_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    described = [line for line in lines if line.startswith("error:")] or lines
+    return described[0] if described else "no reason given"

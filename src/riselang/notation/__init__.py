@@ -1,0 +1,1 @@
+"""RISE's functional notation: how terms are shown to people (`printer.py`)."""

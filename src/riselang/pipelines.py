@@ -1,0 +1,40 @@
+"""Every pipeline as a visible list.
+
+`RISE_TO_LOOPS` are our passes, by name; the others are passes of native MLIR in its own spelling.
+"""
+
+from __future__ import annotations
+
+RISE_TO_LOOPS = ("convert-rise-to-imperative", "resolve-rise-access", "convert-math-to-calls")
+
+SEQUENTIAL_PARALLEL = ("scf-parallel-for-to-nested-fors",)
+"""Parallel loops on one thread, where there is no OpenMP runtime."""
+
+OPENMP_PARALLEL = ("convert-scf-to-openmp", "canonicalize")
+"""Parallel loops on threads. Without canonicalize an alloca scope would stop the lowering."""
+
+TO_LLVM = (
+    "expand-strided-metadata",
+    "lower-affine",
+    "arith-expand",
+    "convert-scf-to-cf",
+    "convert-math-to-llvm",
+    "convert-vector-to-llvm",
+    "finalize-memref-to-llvm",
+    "convert-arith-to-llvm",
+    "convert-index-to-llvm",
+    "convert-func-to-llvm",
+    "convert-cf-to-llvm",
+    "reconcile-unrealized-casts",
+)
+
+
+def cpu(*, threads: bool) -> tuple[str, ...]:
+    """From affine, scf and memref to the LLVM dialect."""
+    simplify = ("canonicalize", "cse")
+    if not threads:
+        return (*simplify, "lower-affine", *SEQUENTIAL_PARALLEL, *TO_LLVM)
+    *before, last = TO_LLVM
+    return (
+        *simplify, "lower-affine", *OPENMP_PARALLEL, *before, "convert-openmp-to-llvm", last,
+    )  # fmt: skip

@@ -1,0 +1,143 @@
+"""Calling functions of compiled modules with arrays."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from riselang.dialects.rise.types import ScalarType
+from riselang.errors import LimitationError, UserError
+from riselang.interpreter.scalars import numpy_dtype
+from riselang.native.llvm import LoadedCode
+from riselang.runtime.arrays import (
+    Array,
+    as_array,
+    check_dtype,
+    check_layout,
+    check_overlap,
+    check_shape,
+)
+
+DYNAMIC = -1
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a compiled function: a buffer, or a scalar when `shape` is None."""
+
+    name: str
+    type: ScalarType
+    shape: tuple[int, ...] | None
+    is_written: bool = False
+
+
+@cache
+def descriptor(rank: int) -> type[ctypes.Structure]:
+    """MLIR's memref descriptor."""
+    fields: list[tuple[str, Any]] = [
+        ("allocated", ctypes.c_void_p),
+        ("aligned", ctypes.c_void_p),
+        ("offset", ctypes.c_int64),
+    ]
+    if rank:
+        fields += [("sizes", ctypes.c_int64 * rank), ("strides", ctypes.c_int64 * rank)]
+    return type(f"MemRef{rank}", (ctypes.Structure,), {"_fields_": fields})
+
+
+SCALAR_KINDS: dict[str, Any] = {
+    "float32": ctypes.c_float, "float64": ctypes.c_double, "bool": ctypes.c_bool,
+    "int8": ctypes.c_int8, "int16": ctypes.c_int16, "int32": ctypes.c_int32,
+    "int64": ctypes.c_int64,
+}  # fmt: skip
+
+
+def scalar_kind(type: ScalarType) -> Any:
+    name = numpy_dtype(type).name
+    if name not in SCALAR_KINDS:
+        raise LimitationError(f"a scalar parameter of type {name} is not supported; pass an array")
+    return SCALAR_KINDS[name]
+
+
+class Executable:
+    """A compiled function; buffers are passed in the order of its parameters and written in place."""
+
+    def __init__(
+        self, code: LoadedCode, name: str, parameters: Sequence[Parameter], result: Any = None
+    ):
+        self._code = code  # keeps the machine code alive
+        self.name = name
+        self.parameters = tuple(parameters)
+        kinds = [
+            ctypes.c_void_p if parameter.shape is not None else scalar_kind(parameter.type)
+            for parameter in parameters
+        ]
+        address = code.address(f"_mlir_ciface_{name}")
+        self._function = ctypes.CFUNCTYPE(result, *kinds)(address)
+
+    def __call__(self, *arguments: Any) -> Any:
+        if len(arguments) != len(self.parameters):
+            raise UserError(
+                f"{self.name} takes {len(self.parameters)} arguments, "
+                f"but {len(arguments)} are given"
+            )
+        passed: list[Any] = []
+        kept: list[Any] = []
+        arrays: list[Array] = []
+        buffers: list[Parameter] = []
+        for parameter, argument in zip(self.parameters, arguments, strict=True):
+            if parameter.shape is None:
+                passed.append(_scalar(argument, parameter))
+                continue
+            array = _checked(argument, parameter)
+            arrays.append(array)
+            buffers.append(parameter)
+            kept.append(_describe(array))
+            passed.append(ctypes.addressof(kept[-1]))
+        check_overlap(arrays, [b.name for b in buffers], [b.is_written for b in buffers])
+        return self._function(*passed)
+
+    def __repr__(self) -> str:
+        return f"<compiled function {self.name}({', '.join(p.name for p in self.parameters)})>"
+
+
+def _checked(argument: Any, parameter: Parameter) -> Array:
+    array = as_array(argument, parameter.name)
+    assert parameter.shape is not None
+    check_dtype(array, parameter.type, parameter.name)
+    if DYNAMIC in parameter.shape and array.ndim == len(parameter.shape):
+        shape = [
+            found if wanted == DYNAMIC else wanted
+            for wanted, found in zip(parameter.shape, array.shape, strict=True)
+        ]
+        check_shape(array, shape, parameter.name)
+    else:
+        check_shape(array, parameter.shape, parameter.name)
+    check_layout(array, parameter.name, written=parameter.is_written)
+    return array
+
+
+def _describe(array: Array) -> ctypes.Structure:
+    memref: Any = descriptor(array.ndim)()
+    memref.allocated = memref.aligned = array.ctypes.data
+    if array.ndim:
+        memref.sizes[:] = array.shape
+        memref.strides[:] = [stride // array.itemsize for stride in array.strides]
+    return memref
+
+
+def _scalar(argument: Any, parameter: Parameter) -> Any:
+    dtype = numpy_dtype(parameter.type)
+    try:
+        exact = np.asarray(argument, dtype=dtype)
+        if exact.ndim != 0 or (dtype.kind in "ib" and exact != argument):
+            raise ValueError
+    except (TypeError, ValueError, OverflowError):
+        raise UserError(
+            f"argument {parameter.name}: expected a scalar of type {dtype}, but found {argument!r}"
+        ) from None
+    return exact[()].item()

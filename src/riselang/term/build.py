@@ -1,0 +1,155 @@
+"""Open terms under construction: named variables, types with unknowns, sharing by identity.
+
+Front ends build `Node`s; `finish` turns them into a `Term` in one pass: unknown types are filled in,
+variables become indices, overloaded operators become ops, and a computed value that is used more
+than once in the scope where it was made becomes a `let`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from riselang.dialects.rise.attributes import LiteralAttr, Number
+from riselang.dialects.rise.schemes import LET, Argument, PatternSpec, Role
+from riselang.dialects.rise.types import FunType, RiseType
+from riselang.errors import SourceLocation
+from riselang.nat import Nat
+from riselang.term.foreign import ForeignRegion
+
+_serials = itertools.count()
+
+
+class Scope:
+    """A place where shared values may be named: the body of a lambda, or a block."""
+
+    __slots__ = ("parent",)
+
+    def __init__(self, parent: Scope | None = None):
+        self.parent = parent
+
+
+@dataclass(eq=False)
+class Node:
+    """A node with a type that may still have unknowns, and the scope it was made in."""
+
+    type: RiseType
+    scope: Scope | None = field(default=None, kw_only=True)
+    location: SourceLocation | None = field(default=None, kw_only=True)
+    serial: int = field(default_factory=lambda: next(_serials), kw_only=True)
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        return ()
+
+
+@dataclass(eq=False)
+class Variable(Node):
+    name: str
+
+
+@dataclass(eq=False)
+class Function(Node):
+    parameters: Sequence[Variable]
+    body: Node
+    inner: Scope
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        return (self.body,)
+
+
+@dataclass(eq=False)
+class Application(Node):
+    function: Node
+    arguments: Sequence[Node]
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        return (self.function, *self.arguments)
+
+
+@dataclass(eq=False)
+class Constant(Node):
+    """A number whose type may come from its use; or a literal attribute with its type."""
+
+    number: Number | LiteralAttr
+
+
+@dataclass(eq=False)
+class PatternUse(Node):
+    spec: PatternSpec
+    arguments: dict[str, Argument]
+    to: str | None = None
+
+
+@dataclass(eq=False)
+class Operation(Node):
+    """A scalar operation: an MLIR op name, or an overloaded name (`add`) that `finish` resolves."""
+
+    op: str
+    operands: Sequence[Node]
+    predicate: str | None = None
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        return tuple(self.operands)
+
+
+@dataclass(eq=False)
+class Conversion(Node):
+    """A cast between scalar types; the op follows from the two types."""
+
+    operand: Node
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        return (self.operand,)
+
+
+@dataclass(eq=False)
+class Foreign(Node):
+    region: ForeignRegion
+    operands: Sequence[Node]
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        return tuple(self.operands)
+
+
+def is_view(node: Node) -> bool:
+    """Whether reading the node costs nothing: layout patterns over variables."""
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        if isinstance(current, Variable | Constant):
+            continue
+        if not isinstance(current, Application) or not isinstance(current.function, PatternUse):
+            return False
+        if current.function.spec.role is not Role.VIEW:
+            return False
+        stack.extend(current.arguments)
+    return True
+
+
+def shared_nodes(root: Node) -> dict[Scope | None, list[Node]]:
+    """The computed values with two or more uses, by the scope they were made in, oldest first."""
+    uses: dict[Node, int] = {}
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        uses[node] = uses.get(node, 0) + 1
+        if uses[node] == 1:
+            stack.extend(node.children)
+    shared: dict[Scope | None, list[Node]] = {}
+    for node, count in uses.items():
+        if count > 1 and not isinstance(node.type, FunType) and not is_view(node):
+            shared.setdefault(node.scope, []).append(node)
+    for nodes in shared.values():
+        nodes.sort(key=lambda node: node.serial)
+    return shared
+
+
+def let_arguments(value: RiseType, result: RiseType) -> dict[str, Nat | RiseType]:
+    return dict(zip(LET.parameters, (value, result), strict=True))

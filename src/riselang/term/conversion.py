@@ -1,0 +1,57 @@
+"""Which op converts one scalar type into another."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, IndexType, IntegerType
+
+from riselang.dialects.rise.types import ScalarType, f32, i1, i64, is_float
+
+
+def width(type: ScalarType) -> int:
+    if isinstance(type.element, IndexType):
+        return 64
+    if isinstance(type.element, IntegerType):
+        return type.element.width.data
+    return type.element.bitwidth  # type: ignore[attr-defined,no-any-return]
+
+
+def conversion_op(source: ScalarType, target: ScalarType) -> list[tuple[str, ScalarType]]:
+    """The ops, each with the type it gives, that convert `source` to `target`; none when equal."""
+    if source == target:
+        return []
+    if is_float(source) and is_float(target):
+        return _between_floats(source, target)
+    if is_float(source):
+        return _float_to_integer(target)
+    if is_float(target):
+        return _integer_to_float(source, target)
+    return _between_integers(source, target)
+
+
+def _between_floats(source: ScalarType, target: ScalarType) -> list[tuple[str, ScalarType]]:
+    halves = (Float16Type, BFloat16Type)
+    if isinstance(source.element, halves) and isinstance(target.element, halves):
+        return [("arith.extf", f32), ("arith.truncf", target)]
+    widens = width(source) < width(target)
+    return [("arith.extf" if widens else "arith.truncf", target)]
+
+
+def _float_to_integer(target: ScalarType) -> list[tuple[str, ScalarType]]:
+    if isinstance(target.element, IndexType):
+        return [("arith.fptosi", i64), ("arith.index_cast", target)]
+    return [("arith.fptoui" if target == i1 else "arith.fptosi", target)]
+
+
+def _integer_to_float(source: ScalarType, target: ScalarType) -> list[tuple[str, ScalarType]]:
+    if isinstance(source.element, IndexType):
+        return [("arith.index_cast", i64), ("arith.sitofp", target)]
+    return [("arith.uitofp" if source == i1 else "arith.sitofp", target)]
+
+
+def _between_integers(source: ScalarType, target: ScalarType) -> list[tuple[str, ScalarType]]:
+    if isinstance(source.element, IndexType) or isinstance(target.element, IndexType):
+        unsigned = i1 in (source, target) and source == i1
+        return [("arith.index_castui" if unsigned else "arith.index_cast", target)]
+    if width(source) > width(target):
+        return [("arith.trunci", target)]
+    return [("arith.extui" if source == i1 else "arith.extsi", target)]

@@ -1,0 +1,78 @@
+"""A tree of scalar operations as one `rise.embed`, shared by printing and by lowering."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects.builtin import i64 as builtin_i64
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from riselang.dialects.rise.functional import EmbedOp, ReturnOp
+from riselang.errors import LimitationError
+from riselang.term.nodes import Literal, Scalar, Term, scalar_type
+from riselang.term.scalars import CMPF_PREDICATES, CMPI_PREDICATES
+
+NO_FASTMATH = arith.FastMathFlagsAttr("none")
+
+
+def scalar_leaves(term: Term) -> list[Term]:
+    """The operands of the largest tree of scalar operations at `term`; equal ones stand once."""
+    found: dict[Term, None] = {}
+    stack = [term]
+    while stack:
+        current = stack.pop()
+        if isinstance(current, Scalar):
+            stack.extend(reversed(current.operands))
+        elif not isinstance(current, Literal):
+            found.setdefault(current)
+    return list(found)
+
+
+def embed_tree(term: Term, leaves: Sequence[Term], values: Sequence[SSAValue]) -> EmbedOp:
+    """The embed that computes `term`, given the values of its leaves."""
+    block = Block(arg_types=[scalar_type(leaf).element for leaf in leaves])
+    builder = Builder(InsertPoint.at_end(block))
+    done: dict[Term, SSAValue] = dict(zip(leaves, block.args, strict=True))
+
+    def value(term: Term) -> SSAValue:
+        if term not in done:
+            done[term] = builder.insert(operation(term)).results[0]
+        return done[term]
+
+    def operation(term: Term) -> Operation:
+        if isinstance(term, Literal):
+            return arith.ConstantOp(term.attribute.value)
+        assert isinstance(term, Scalar)
+        operands: list[SSAValue] = []
+        for operand in term.operands:
+            operands.append(value(operand))
+        return scalar_operation(term.op, operands, scalar_type(term).element, term.predicate)
+
+    block.add_op(ReturnOp([value(term)]))
+    return EmbedOp(values, Region(block), scalar_type(term))
+
+
+def scalar_operation(
+    name: str, operands: Sequence[SSAValue], type: Attribute, predicate: str | None = None
+) -> Operation:
+    """The arith or math op that a scalar operation of a term names."""
+    op_class, takes_flags = _op_class(name)
+    properties: dict[str, Attribute] = {"fastmath": NO_FASTMATH} if takes_flags else {}
+    if predicate is not None:
+        table = CMPF_PREDICATES if name == "arith.cmpf" else CMPI_PREDICATES
+        properties["predicate"] = IntegerAttr(table.index(predicate), builtin_i64)
+    return op_class.create(operands=operands, result_types=[type], properties=properties)
+
+
+@cache
+def _op_class(name: str) -> tuple[type[Operation], bool]:
+    dialect = arith.Arith if name.startswith("arith.") else math.Math
+    for op in dialect.operations:
+        if op.name == name:
+            return op, "fastmath" in op.get_irdl_definition().properties
+    raise LimitationError(f"the op {name} is not known")

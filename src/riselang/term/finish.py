@@ -1,0 +1,215 @@
+"""From nodes under construction to a closed, typed term."""
+
+from __future__ import annotations
+
+from riselang.dialects.rise.attributes import LiteralAttr, literal
+from riselang.dialects.rise.schemes import LET
+from riselang.dialects.rise.types import (
+    RiseType,
+    ScalarType,
+    TypeVariable,
+    f32,
+    i32,
+    is_float,
+    nat_variables,
+    show,
+    type_variables,
+)
+from riselang.errors import UserError
+from riselang.nat import Nat
+from riselang.term import build, scalars
+from riselang.term.inference import Inference
+from riselang.term.nodes import (
+    Bound,
+    Embed,
+    Lambda,
+    Literal,
+    Pattern,
+    Scalar,
+    Term,
+    apply_all,
+)
+from riselang.term.conversion import conversion_op
+from riselang.term.recursion import stack_for
+from xdsl.utils.exceptions import VerifyException
+
+
+def finish(root: build.Node, inference: Inference | None = None) -> Term:
+    """The term that `root` stands for."""
+    solver = inference or Inference()
+    nodes = _reachable(root)
+    for node in nodes:
+        if isinstance(node, build.Constant):
+            _default(node, solver)
+    if undecided := solver.undecided():
+        left, right = undecided[0]
+        raise UserError(f"cannot decide whether the lengths {left} and {right} are equal; "
+                        "give a size explicitly", root.location)  # fmt: skip
+    # Every node adds at most one level, and a let one more.
+    with stack_for(2 * len(nodes)):
+        return _Finisher(solver, build.shared_nodes(root)).term(root, 0)
+
+
+def _reachable(root: build.Node) -> list[build.Node]:
+    seen: set[build.Node] = set()
+    order: list[build.Node] = []
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        order.append(node)
+        stack.extend(node.children)
+    return sorted(order, key=lambda node: node.serial)
+
+
+def _default(node: build.Constant, solver: Inference) -> None:
+    """A number whose type nothing decides is f32 or i32."""
+    if isinstance(solver.resolve(node.type), TypeVariable):
+        is_integer = isinstance(node.number, int)
+        solver.unify(node.type, i32 if is_integer else f32)
+
+
+class _Finisher:
+    def __init__(
+        self, solver: Inference, shared: dict[build.Scope | None, list[build.Node]]
+    ) -> None:
+        self.solver = solver
+        self.shared = shared
+        self.levels: dict[build.Node, int] = {}
+        """The number of lambdas around the binder of each variable and let-bound node."""
+
+    def term(self, node: build.Node, level: int) -> Term:
+        if node in self.levels:
+            return Bound(level - 1 - self.levels[node], self.type(node), node.location)
+        match node:
+            case build.Variable():
+                raise UserError(
+                    f"'{node.name}' is used outside the function whose parameter it is",
+                    node.location,
+                )
+            case build.Function():
+                return self.function(node, level)
+            case build.Application():
+                arguments: list[Term] = []
+                for argument in node.arguments:
+                    arguments.append(self.term(argument, level))
+                result = apply_all(self.term(node.function, level), arguments)
+                result.location = node.location
+                return result
+            case build.Constant():
+                return self.constant(node)
+            case build.PatternUse():
+                return self.pattern(node)
+            case build.Operation():
+                return self.operation(node, level)
+            case build.Conversion():
+                return self.conversion(node, level)
+            case build.Foreign():
+                operands = [self.term(operand, level) for operand in node.operands]
+                return Embed(node.region, operands, self.scalar(node), node.location)
+            case _:
+                raise TypeError(f"{node} is no node")
+
+    def function(self, node: build.Function, level: int) -> Term:
+        for parameter in node.parameters:
+            self.levels[parameter] = level
+            level += 1
+        body = self.scoped(node.inner, node.body, level)
+        for parameter in reversed(node.parameters):
+            body = Lambda(parameter.name, self.type(parameter), body, node.location)
+            del self.levels[parameter]
+        return body
+
+    def scoped(self, scope: build.Scope, body: build.Node, level: int) -> Term:
+        """`body` under a let for each value that is shared in `scope`."""
+        return self.lets(self.shared.get(scope, []), 0, body, level)
+
+    def lets(self, nodes: list[build.Node], position: int, body: build.Node, level: int) -> Term:
+        if position == len(nodes):
+            return self.term(body, level)
+        node = nodes[position]
+        value = self.term(node, level)
+        self.levels[node] = level
+        rest = self.lets(nodes, position + 1, body, level + 1)
+        del self.levels[node]
+        name = "shared"
+        let = Pattern(LET, (value.type, rest.type))
+        return apply_all(let, [value, Lambda(name, value.type, rest, node.location)])
+
+    def constant(self, node: build.Constant) -> Term:
+        if isinstance(node.number, LiteralAttr):
+            return Literal(node.number, node.location)
+        type = self.scalar(node)
+        try:
+            return Literal(literal(node.number, type), node.location)
+        except (VerifyException, OverflowError) as error:
+            raise UserError(
+                f"{node.number!r} cannot be a literal of type {show(type)}: {error}", node.location
+            ) from None
+
+    def pattern(self, node: build.PatternUse) -> Term:
+        arguments = [
+            self.solver.resolve_size(value) if isinstance(value, Nat) else self.solver.resolve(value)
+            for value in (node.arguments[name] for name in node.spec.parameters)
+        ]
+        sizes = {
+            name: value
+            for name, value in zip(node.spec.parameters, arguments, strict=True)
+            if isinstance(value, Nat)
+        }
+        if (problem := node.spec.check(sizes)) is not None:
+            raise UserError(f"{node.spec.name}: {problem}", node.location)
+        pattern = Pattern(node.spec, arguments, node.to, node.location)
+        self.check_known(pattern.type, node)
+        return pattern
+
+    def operation(self, node: build.Operation, level: int) -> Term:
+        operands = [self.term(operand, level) for operand in node.operands]
+        type = self.scalar(node)
+        if node.op in scalars.SCALAR_OPS:
+            return Scalar(node.op, operands, type, node.predicate, node.location)
+        operand_type = operands[-1].type
+        assert isinstance(operand_type, ScalarType)
+        if node.op == "compare":
+            assert node.predicate is not None
+            op, predicate = scalars.comparison(node.predicate, operand_type)
+            return Scalar(op, operands, type, predicate, node.location)
+        if node.op == "neg" and not is_float(operand_type):
+            zero = Literal(literal(0, operand_type))
+            return Scalar("arith.subi", [zero, *operands], type, None, node.location)
+        op = scalars.resolve(node.op, operand_type)
+        if op is None:
+            raise UserError(
+                f"'{node.op}' is not defined on {show(operand_type)}", node.location
+            )
+        return Scalar(op, operands, type, None, node.location)
+
+    def conversion(self, node: build.Conversion, level: int) -> Term:
+        operand = self.term(node.operand, level)
+        target = self.scalar(node)
+        assert isinstance(operand.type, ScalarType)
+        result = operand
+        for op, type in conversion_op(operand.type, target):
+            result = Scalar(op, [result], type, None, node.location)
+        return result
+
+    def scalar(self, node: build.Node) -> ScalarType:
+        type = self.type(node)
+        if not isinstance(type, ScalarType):
+            raise UserError(f"expected a scalar here, but found {show(type)}", node.location)
+        return type
+
+    def type(self, node: build.Node) -> RiseType:
+        type = self.solver.resolve(node.type)
+        self.check_known(type, node)
+        return type
+
+    def check_known(self, type: RiseType, node: build.Node) -> None:
+        unknown = [name for name in nat_variables(type) if name.startswith("?")]
+        if any(True for _ in type_variables(type)) or unknown:
+            raise UserError(
+                f"the type {show(type)} is not determined; write the missing part", node.location
+            )
+

@@ -1,0 +1,24 @@
+"""Regions of foreign ops that a term carries without looking inside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Region
+
+
+@dataclass(frozen=True, eq=False)
+class ForeignRegion:
+    """A region owned by a term; never changed, only cloned. Equal when its text is."""
+
+    region: Region = field(repr=False)
+
+    @cached_property
+    def text(self) -> str:
+        # Printing modules brings in every dialect, which most programs never need.
+        from riselang.dialects.module import module_text
+
+        holder = ModuleOp(self.region.clone())
+        return module_text(holder, generic=True)

@@ -1,0 +1,199 @@
+"""From the dialect to terms: each lowering unit becomes one closed term."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.arith import CmpfOp, CmpiOp, ConstantOp
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from riselang.dialects.module import location_of, op_error
+from riselang.dialects.rise.attributes import LiteralAttr
+from riselang.dialects.rise.functional import (
+    ApplyOp,
+    EmbedOp,
+    InOp,
+    LambdaOp,
+    LiteralOp,
+    LoweringUnitOp,
+    OutOp,
+    ReturnOp,
+)
+from riselang.dialects.rise.patterns import PatternOp
+from riselang.dialects.rise.schemes import TUPLE
+from riselang.dialects.rise.types import RiseType, ScalarType, fun, pair
+from riselang.errors import InternalError
+from riselang.term import build
+from riselang.term.finish import finish
+from riselang.term.foreign import ForeignRegion
+from riselang.term.nodes import Term
+from riselang.term.scalars import CMPF_PREDICATES, CMPI_PREDICATES, SCALAR_OPS
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A RISE program between buffers: `term` takes the inputs and gives the outputs as a tuple."""
+
+    term: Term
+    inputs: tuple[tuple[SSAValue, ...], ...]
+    outputs: tuple[tuple[SSAValue, ...], ...]
+
+
+def unit_of(outs: Sequence[OutOp]) -> Unit:
+    """The program that the `rise.out` ops of one block store."""
+    reader = _Reader()
+    scope = build.Scope()
+    block = outs[0].parent
+    assert block is not None
+    reader.read(block, scope)
+    results = [reader.nodes[out.value] for out in outs]
+    body = results[-1]
+    for result in reversed(results[:-1]):
+        body = _pair(result, body, scope)
+    types = [variable.type for variable in reader.variables]
+    root = build.Function(fun(*types, body.type) if types else body.type, reader.variables, body, scope)
+    return Unit(
+        finish(root), tuple(reader.buffers), tuple(tuple(out.buffers) for out in outs)
+    )
+
+
+def units(function: Operation) -> list[tuple[Operation, Unit]]:
+    """Every program in a function: its lowering units, and each `rise.out` outside of one."""
+    found: list[tuple[Operation, Unit]] = []
+    for op in function.walk():
+        if isinstance(op, LoweringUnitOp):
+            outs = [inner for inner in op.body.block.ops if isinstance(inner, OutOp)]
+            if outs:
+                found.append((op, unit_of(outs)))
+        elif isinstance(op, OutOp) and not isinstance(op.parent_op(), LoweringUnitOp):
+            found.append((op, unit_of([op])))
+    return found
+
+
+def _pair(first: build.Node, second: build.Node, scope: build.Scope) -> build.Node:
+    spec_type = TUPLE.instantiate({"s": first.type, "t": second.type})
+    use = build.PatternUse(spec_type, TUPLE, {"s": first.type, "t": second.type}, scope=scope)
+    return build.Application(pair(first.type, second.type), use, [first, second], scope=scope)
+
+
+class _Reader:
+    """Turns the values of blocks into nodes, in the order of their definitions."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[SSAValue, build.Node] = {}
+        self.variables: list[build.Variable] = []
+        self.buffers: list[tuple[SSAValue, ...]] = []
+
+    def read(self, block: Block, scope: build.Scope) -> None:
+        for op in block.ops:
+            if op.results and isinstance(op.results[0].type, RiseType):
+                self.nodes[op.results[0]] = self.node(op, scope)
+
+    def node(self, op: Operation, scope: build.Scope) -> build.Node:
+        location = location_of(op)
+        type = op.results[0].type
+        assert isinstance(type, RiseType)
+        match op:
+            case InOp():
+                name = op.buffers[0].name_hint or f"in{len(self.variables)}"
+                variable = build.Variable(type, name, scope=scope, location=location)
+                self.variables.append(variable)
+                self.buffers.append(tuple(op.buffers))
+                return variable
+            case LiteralOp():
+                return build.Constant(type, op.value, scope=scope, location=location)
+            case PatternOp():
+                return build.PatternUse(
+                    type, op.SPEC, op.arguments, op.target, scope=scope, location=location
+                )
+            case ApplyOp():
+                arguments = [self.operand(op, argument) for argument in op.arguments]
+                function = self.operand(op, op.function)
+                return build.Application(type, function, arguments, scope=scope, location=location)
+            case LambdaOp():
+                return self.function(op, type, scope)
+            case EmbedOp():
+                return self.embed(op, type, scope)
+            case _:
+                raise op_error(op, "has no meaning in a functional program")
+
+    def operand(self, op: Operation, value: SSAValue) -> build.Node:
+        if value not in self.nodes:
+            raise op_error(op, "uses a value that is not part of this program")
+        return self.nodes[value]
+
+    def function(self, op: LambdaOp, type: RiseType, scope: build.Scope) -> build.Node:
+        inner = build.Scope(scope)
+        block = op.body.block
+        parameters: list[build.Variable] = []
+        for position, argument in enumerate(block.args):
+            assert isinstance(argument.type, RiseType)
+            name = argument.name_hint or f"x{position}"
+            parameter = build.Variable(argument.type, name, scope=inner, location=location_of(op))
+            self.nodes[argument] = parameter
+            parameters.append(parameter)
+        self.read(block, inner)
+        last = block.last_op
+        assert isinstance(last, ReturnOp)
+        body = self.operand(last, last.values[0])
+        return build.Function(
+            type, parameters, body, inner, scope=scope, location=location_of(op)
+        )
+
+    def embed(self, op: EmbedOp, type: RiseType, scope: build.Scope) -> build.Node:
+        operands = [self.operand(op, argument) for argument in op.arguments]
+        if not all(_is_scalar_operation(inner) for inner in op.body.block.ops):
+            region = ForeignRegion(op.body.clone())
+            return build.Foreign(type, region, operands, scope=scope, location=location_of(op))
+        values: dict[SSAValue, build.Node] = dict(zip(op.body.block.args, operands, strict=True))
+        for inner in op.body.block.ops:
+            if isinstance(inner, ReturnOp):
+                return values[inner.values[0]]
+            values[inner.results[0]] = _scalar_node(inner, values, scope)
+        raise InternalError("an embed without return passed the verifier")
+
+
+def _is_scalar_operation(op: Operation) -> bool:
+    if isinstance(op, ConstantOp):
+        return _literal(op) is not None
+    return isinstance(op, ReturnOp) or (op.name in SCALAR_OPS and _is_scalar(op))
+
+
+def _is_scalar(op: Operation) -> bool:
+    try:
+        for value in (*op.operands, *op.results):
+            ScalarType(value.type)  # type: ignore[arg-type]
+    except (VerifyException, TypeError):
+        return False
+    return True
+
+
+def _literal(op: ConstantOp) -> LiteralAttr | None:
+    value = op.value
+    if not isinstance(value, FloatAttr | IntegerAttr):
+        return None
+    try:
+        return LiteralAttr(value, ScalarType(value.type))
+    except VerifyException:
+        return None
+
+
+def _scalar_node(
+    op: Operation, values: dict[SSAValue, build.Node], scope: build.Scope
+) -> build.Node:
+    location = location_of(op)
+    if isinstance(op, ConstantOp):
+        attribute = _literal(op)
+        assert attribute is not None
+        return build.Constant(attribute.type, attribute, scope=scope, location=location)
+    predicate = None
+    if isinstance(op, CmpfOp):
+        predicate = CMPF_PREDICATES[op.predicate.value.data]
+    elif isinstance(op, CmpiOp):
+        predicate = CMPI_PREDICATES[op.predicate.value.data]
+    operands = [values[operand] for operand in op.operands]
+    type = ScalarType(op.results[0].type)  # type: ignore[arg-type]
+    return build.Operation(type, op.name, operands, predicate, scope=scope, location=location)

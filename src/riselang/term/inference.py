@@ -1,0 +1,179 @@
+"""Type and size inference: metavariables and the equations that solve them.
+
+Unknown data types are `TypeVariable`s, unknown sizes are `Nat` variables, both with names that start
+with `?`. Equations between sizes that cannot be solved yet wait until others are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from riselang.dialects.rise.schemes import PatternSpec
+from riselang.dialects.rise.types import (
+    ArrayType,
+    FunType,
+    RiseType,
+    ScalarType,
+    TupleType,
+    TypeVariable,
+    array,
+    fun,
+    pair,
+    type_variables,
+    variable,
+)
+from riselang.nat import Impossible, Nat, Solved, divides, solve
+
+
+class TypeMismatch(Exception):
+    """Two types that had to be equal are not; `detail` says more where there is more to say."""
+
+    def __init__(self, expected: RiseType, found: RiseType, detail: str = ""):
+        super().__init__(f"expected {expected}, found {found}")
+        self.expected = expected
+        self.found = found
+        self.detail = detail
+
+
+class Inference:
+    """The unknowns of one program, and what is known of them so far."""
+
+    def __init__(self) -> None:
+        self._types: dict[str, RiseType] = {}
+        self._sizes: dict[str, Nat] = {}
+        self._waiting: list[tuple[Nat, Nat]] = []
+        self._count = 0
+
+    def fresh_type(self) -> TypeVariable:
+        self._count += 1
+        return variable(f"?{self._count}")
+
+    def fresh_size(self) -> Nat:
+        self._count += 1
+        return Nat.var(f"?{self._count}")
+
+    def instantiate(
+        self, spec: PatternSpec, sizes: Mapping[str, Nat]
+    ) -> dict[str, Nat | RiseType]:
+        """Fresh unknowns for the parameters of a pattern, except the sizes that are given."""
+        return {
+            name: (
+                self.fresh_type() if name in ("s", "t") else sizes.get(name) or self.fresh_size()
+            )
+            for name in spec.parameters
+        }
+
+    def resolve(self, type: RiseType) -> RiseType:
+        """`type` with everything filled in that is known by now."""
+        match type:
+            case TypeVariable():
+                known = self._types.get(type.label.data)
+                return type if known is None else self.resolve(known)
+            case ArrayType():
+                return array(self.resolve_size(type.length), self.resolve(type.element))
+            case TupleType():
+                return pair(self.resolve(type.first), self.resolve(type.second))
+            case FunType():
+                return fun(self.resolve(type.input), self.resolve(type.output))
+            case _:
+                return type
+
+    def resolve_size(self, size: Nat) -> Nat:
+        while not size.is_constant and not self._sizes.keys().isdisjoint(size.variables):
+            size = size.substitute(self._sizes)
+        return size
+
+    def unify(self, expected: RiseType, found: RiseType) -> None:
+        """Make the two types equal, or raise `TypeMismatch` with both."""
+        try:
+            self._unify(expected, found)
+            self._retry()
+        except _Clash as clash:
+            raise TypeMismatch(
+                self.resolve(expected), self.resolve(found), clash.detail
+            ) from None
+
+    def unify_sizes(self, expected: Nat, found: Nat) -> bool:
+        try:
+            self._unify_sizes(expected, found)
+        except _Clash:
+            return False
+        return True
+
+    def undecided(self) -> list[tuple[Nat, Nat]]:
+        """Size equations that nothing has decided."""
+        return [(self.resolve_size(a), self.resolve_size(b)) for a, b in self._waiting]
+
+    def _unify(self, left: RiseType, right: RiseType) -> None:
+        left, right = self._head(left), self._head(right)
+        match left, right:
+            case TypeVariable(), TypeVariable() if left.label == right.label:
+                return
+            case TypeVariable(), _ if _is_unknown(left):
+                self._bind(left, right)
+            case _, TypeVariable() if _is_unknown(right):
+                self._bind(right, left)
+            case ArrayType(), ArrayType():
+                self._unify_sizes(left.length, right.length)
+                self._unify(left.element, right.element)
+            case TupleType(), TupleType():
+                self._unify(left.first, right.first)
+                self._unify(left.second, right.second)
+            case FunType(), FunType():
+                self._unify(left.input, right.input)
+                self._unify(left.output, right.output)
+            case ScalarType(), ScalarType() if left == right:
+                return
+            case _:
+                raise _Clash("")
+
+    def _head(self, type: RiseType) -> RiseType:
+        while isinstance(type, TypeVariable) and type.label.data in self._types:
+            type = self._types[type.label.data]
+        return type
+
+    def _bind(self, unknown: TypeVariable, type: RiseType) -> None:
+        resolved = self.resolve(type)
+        if isinstance(resolved, FunType):
+            raise _Clash("functions are never stored in arrays or tuples")
+        if unknown.label.data in type_variables(resolved):
+            raise _Clash("the type would contain itself")
+        self._types[unknown.label.data] = resolved
+
+    def _unify_sizes(self, left: Nat, right: Nat) -> None:
+        left, right = self.resolve_size(left), self.resolve_size(right)
+        if left == right:
+            return
+        unknowns = [name for name in left.variables | right.variables if name.startswith("?")]
+        answer = solve(left, right, sorted(unknowns))
+        if isinstance(answer, Impossible):
+            raise _Clash(f"the lengths {left} and {right} differ")
+        if not isinstance(answer, Solved):
+            self._waiting.append((left, right))
+            return
+        for divisor, dividend in answer.requires:
+            if not divides(divisor, dividend):
+                raise _Clash(f"{dividend} is not known to be a multiple of {divisor}")
+        for name, size in answer.substitution.items():
+            if size.is_constant and size.constant < 0:
+                raise _Clash(f"the lengths {left} and {right} differ")
+            self._sizes[name] = size
+
+    def _retry(self) -> None:
+        """Solving one unknown may decide the equations that wait."""
+        while self._waiting:
+            waiting, self._waiting = self._waiting, []
+            for left, right in waiting:
+                self._unify_sizes(left, right)
+            if len(self._waiting) == len(waiting):
+                return
+
+
+class _Clash(Exception):
+    def __init__(self, detail: str):
+        super().__init__(detail)
+        self.detail = detail
+
+
+def _is_unknown(type: TypeVariable) -> bool:
+    return type.label.data.startswith("?")

@@ -1,0 +1,17 @@
+"""Which function of the C math library each op of the math dialect means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+LIBRARY_FUNCTIONS: Mapping[str, str] = {
+    "math.powf": "pow",
+    "arith.remf": "fmod",
+    **{
+        f"math.{name}": name
+        for name in (
+            "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh erf "
+            "cbrt atan2"
+        ).split()
+    },
+}

@@ -1,0 +1,258 @@
+"""The nodes of a typed term.
+
+Variables that a lambda of the term binds are numbered from the inside out (de Bruijn indices), so
+alpha-equivalent terms are the same structure. Each node owns a *key*, interned in a table: two terms
+are equal exactly when their keys are one object, and comparing or hashing never walks the term.
+Names and locations travel with a node, but are not part of the key.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Hashable, Sequence
+from typing import ClassVar, cast
+
+from riselang.dialects.rise.attributes import LiteralAttr, Number
+from riselang.dialects.rise.schemes import Argument, PatternSpec
+from riselang.dialects.rise.types import FunType, RiseType, ScalarType
+from riselang.errors import SourceLocation
+from riselang.term.foreign import ForeignRegion
+
+
+class _Key:
+    """An interned structure; holds its parts so that they stay interned as long as it does."""
+
+    __slots__ = ("__weakref__", "parts")
+
+    def __init__(self, parts: tuple[Hashable, ...]):
+        self.parts = parts
+
+
+_KEYS: weakref.WeakValueDictionary[tuple[Hashable, ...], _Key] = weakref.WeakValueDictionary()
+
+
+def _intern(*parts: Hashable) -> _Key:
+    key = _KEYS.get(parts)
+    if key is None:
+        key = _Key(parts)
+        _KEYS[parts] = key
+    return key
+
+
+class Term:
+    """Base of the closed set of nodes below. Immutable."""
+
+    __slots__ = ("depth", "key", "location", "open", "type")
+    __match_args__: ClassVar[tuple[str, ...]] = ()
+
+    type: RiseType
+    key: _Key
+    depth: int
+    """Height of the tree, by which recursive functions over terms ask for stack."""
+    open: int
+    """How many enclosing lambdas the term refers to at most; 0 when it is closed."""
+    location: SourceLocation | None
+
+    def _init(
+        self,
+        type: RiseType,
+        children: Sequence[Term],
+        location: SourceLocation | None,
+        *key: Hashable,
+    ) -> None:
+        self.type = type
+        self.key = _intern(self.__class__.__name__, *key, *[child.key for child in children])
+        self.depth = 1 + max((child.depth for child in children), default=0)
+        self.open = max((child.open for child in children), default=0)
+        self.location = location
+
+    @property
+    def children(self) -> tuple[Term, ...]:
+        return ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Term) and self.key is other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __repr__(self) -> str:
+        from riselang.notation.printer import show_term
+
+        return show_term(self)
+
+
+class Bound(Term):
+    """The variable of the `index`-th lambda around this place, counted from the inside."""
+
+    __slots__ = ("index",)
+    __match_args__ = ("index",)
+
+    def __init__(self, index: int, type: RiseType, location: SourceLocation | None = None):
+        self.index = index
+        self._init(type, (), location, index, type)
+        self.open = index + 1
+
+
+class Free(Term):
+    """A variable without a binder in this term: one of the terms of an open rule or program."""
+
+    __slots__ = ("name",)
+    __match_args__ = ("name",)
+
+    def __init__(self, name: str, type: RiseType, location: SourceLocation | None = None):
+        self.name = name
+        self._init(type, (), location, name, type)
+
+
+class Lambda(Term):
+    """A function of one parameter; `name` is what its author called that."""
+
+    __slots__ = ("body", "name", "parameter")
+    __match_args__ = ("name", "parameter", "body")
+
+    def __init__(
+        self,
+        name: str,
+        parameter: RiseType,
+        body: Term,
+        location: SourceLocation | None = None,
+    ):
+        self.name = name
+        self.parameter = parameter
+        self.body = body
+        self._init(FunType(parameter, body.type), (body,), location, parameter)
+        self.open = max(0, body.open - 1)
+
+    @property
+    def children(self) -> tuple[Term, ...]:
+        return (self.body,)
+
+
+class Apply(Term):
+    """A function applied to one argument."""
+
+    __slots__ = ("argument", "function")
+    __match_args__ = ("function", "argument")
+
+    def __init__(self, function: Term, argument: Term, location: SourceLocation | None = None):
+        self.function = function
+        self.argument = argument
+        function_type = function.type
+        assert isinstance(function_type, FunType), function_type
+        assert function_type.input == argument.type, (function_type, argument.type)
+        self._init(function_type.output, (function, argument), location)
+
+    @property
+    def children(self) -> tuple[Term, ...]:
+        return (self.function, self.argument)
+
+
+class Literal(Term):
+    """A scalar constant."""
+
+    __slots__ = ("attribute",)
+    __match_args__ = ("attribute",)
+
+    def __init__(self, attribute: LiteralAttr, location: SourceLocation | None = None):
+        self.attribute = attribute
+        self._init(attribute.type, (), location, attribute, _distinguish(attribute.number))
+
+    @property
+    def number(self) -> Number:
+        return self.attribute.number
+
+
+class Pattern(Term):
+    """A pattern with all its sizes and types, a function; `to` is the loop dialect asked for."""
+
+    __slots__ = ("arguments", "spec", "to")
+    __match_args__ = ("spec",)
+
+    def __init__(
+        self,
+        spec: PatternSpec,
+        arguments: Sequence[Argument],
+        to: str | None = None,
+        location: SourceLocation | None = None,
+    ):
+        self.spec = spec
+        self.arguments = tuple(arguments)
+        self.to = to
+        type = spec.instantiate(dict(zip(spec.parameters, arguments, strict=True)))
+        self._init(type, (), location, spec.name, self.arguments, to)
+
+    def argument(self, name: str) -> Argument:
+        return self.arguments[self.spec.parameters.index(name)]
+
+
+class Scalar(Term):
+    """An operation of the arith or math dialect on scalars, by its MLIR name."""
+
+    __slots__ = ("op", "operands", "predicate")
+    __match_args__ = ("op", "operands")
+
+    def __init__(
+        self,
+        op: str,
+        operands: Sequence[Term],
+        type: ScalarType,
+        predicate: str | None = None,
+        location: SourceLocation | None = None,
+    ):
+        self.op = op
+        self.operands = tuple(operands)
+        self.predicate = predicate
+        self._init(type, self.operands, location, op, predicate, type)
+
+    @property
+    def children(self) -> tuple[Term, ...]:
+        return self.operands
+
+
+class Embed(Term):
+    """A region of foreign ops on scalars, an opaque leaf for everything but lowering."""
+
+    __slots__ = ("operands", "region")
+    __match_args__ = ("region", "operands")
+
+    def __init__(
+        self,
+        region: ForeignRegion,
+        operands: Sequence[Term],
+        type: ScalarType,
+        location: SourceLocation | None = None,
+    ):
+        self.region = region
+        self.operands = tuple(operands)
+        self._init(type, self.operands, location, region.text, type)
+
+    @property
+    def children(self) -> tuple[Term, ...]:
+        return self.operands
+
+
+def _distinguish(number: Number) -> str:
+    # 0.0 and -0.0, and NaNs, compare in ways that must not make them one literal or two.
+    return repr(number)
+
+
+def spine(term: Term) -> tuple[Term, list[Term]]:
+    """`f(a)(b)` as `f` and `[a, b]`."""
+    arguments: list[Term] = []
+    while isinstance(term, Apply):
+        arguments.append(term.argument)
+        term = term.function
+    arguments.reverse()
+    return term, arguments
+
+
+def apply_all(function: Term, arguments: Sequence[Term]) -> Term:
+    for argument in arguments:
+        function = Apply(function, argument)
+    return function
+
+
+
+def scalar_type(term: Term) -> ScalarType:
+    return cast(ScalarType, term.type)

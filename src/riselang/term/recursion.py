@@ -1,0 +1,49 @@
+"""Stack for functions that recurse over terms.
+
+Since Python 3.11 a call from Python to Python takes no C stack, so a deep recursion in plain
+functions (no generators, no callbacks through C) only needs a higher limit.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from typing import Concatenate, ParamSpec, TypeVar
+
+from riselang.errors import LimitationError
+from riselang.term.nodes import Term
+
+MAXIMUM_DEPTH = 60_000
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@contextmanager
+def stack_for(depth: int, frames_per_level: int = 6) -> Iterator[None]:
+    """Room to recurse `depth` levels with `frames_per_level` Python calls each."""
+    if depth > MAXIMUM_DEPTH:
+        raise LimitationError(f"the term is {depth} levels deep; the limit is {MAXIMUM_DEPTH}")
+    before = sys.getrecursionlimit()
+    wanted = before + depth * frames_per_level
+    if wanted > before:
+        sys.setrecursionlimit(wanted)
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def recursive(
+    function: Callable[Concatenate[Term, P], R],
+) -> Callable[Concatenate[Term, P], R]:
+    """For the entry point of a recursion over a term: asks for as much stack as it is deep."""
+
+    @wraps(function)
+    def wrapper(term: Term, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        with stack_for(term.depth):
+            return function(term, *args, **kwargs)
+
+    return wrapper

@@ -1,0 +1,101 @@
+"""The scalar operations: the ops of arith and math that terms understand.
+
+A term names an operation by its MLIR name. People write `add` or `a + b`; `resolve` finds the op for
+the operand type. Flags such as fastmath or nsw are permissions we never use, so they are not kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from riselang.dialects.rise.types import ScalarType, i1, is_float
+
+
+@dataclass(frozen=True)
+class ScalarOp:
+    """How an MLIR op appears in terms."""
+
+    name: str
+    arity: int
+    changes_type: bool = False
+
+
+def _table(text: str, arity: int, **options: bool) -> dict[str, ScalarOp]:
+    return {name: ScalarOp(name, arity, **options) for name in text.split()}
+
+
+SCALAR_OPS: Mapping[str, ScalarOp] = {
+    **_table(
+        "arith.addf arith.subf arith.mulf arith.divf arith.remf arith.maximumf arith.minimumf "
+        "arith.maxnumf arith.minnumf arith.addi arith.subi arith.muli arith.divsi arith.divui "
+        "arith.remsi arith.remui arith.floordivsi arith.ceildivsi arith.ceildivui arith.andi "
+        "arith.ori arith.xori arith.shli arith.shrsi arith.shrui arith.maxsi arith.minsi "
+        "arith.maxui arith.minui math.powf math.atan2 math.copysign",
+        2,
+    ),
+    **_table("arith.cmpf arith.cmpi", 2, changes_type=True),
+    **_table("arith.select math.fma", 3),
+    **_table(
+        "arith.negf math.absf math.absi math.sqrt math.exp math.exp2 math.expm1 math.log math.log2 "
+        "math.log10 math.log1p math.sin math.cos math.tan math.asin math.acos math.atan math.sinh "
+        "math.cosh math.tanh math.erf math.cbrt math.floor math.ceil math.trunc math.round "
+        "math.roundeven",
+        1,
+    ),
+    **_table(
+        "arith.extf arith.truncf arith.sitofp arith.uitofp arith.fptosi arith.fptoui arith.extsi "
+        "arith.extui arith.trunci arith.index_cast arith.index_castui",
+        1,
+        changes_type=True,
+    ),
+}
+
+# What people write -> (op on floats, op on integers); None where there is none.
+OVERLOADS: Mapping[str, tuple[str | None, str | None]] = {
+    "add": ("arith.addf", "arith.addi"),
+    "sub": ("arith.subf", "arith.subi"),
+    "mult": ("arith.mulf", "arith.muli"),
+    "div": ("arith.divf", None),
+    "floordiv": (None, "arith.floordivsi"),
+    "max": ("arith.maximumf", "arith.maxsi"),
+    "min": ("arith.minimumf", "arith.minsi"),
+    "abs": ("math.absf", "math.absi"),
+    "neg": ("arith.negf", None),
+    "bitand": (None, "arith.andi"),
+    "bitor": (None, "arith.ori"),
+    "bitxor": (None, "arith.xori"),
+    "pow": ("math.powf", None),
+    **{
+        name: (f"math.{name}", None)
+        for name in (
+            "sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh "
+            "erf cbrt floor ceil trunc round roundeven atan2 copysign fma"
+        ).split()
+    },
+}
+
+FLOAT_PREDICATES = {"lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge", "eq": "oeq", "ne": "une"}
+SIGNED_PREDICATES = {"lt": "slt", "le": "sle", "gt": "sgt", "ge": "sge", "eq": "eq", "ne": "ne"}
+CMPF_PREDICATES = (
+    "false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord",
+    "ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true",
+)  # fmt: skip
+CMPI_PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
+
+
+def resolve(name: str, type: ScalarType) -> str | None:
+    """The MLIR op that `name` means on operands of `type`, or None where it means nothing."""
+    on_floats, on_integers = OVERLOADS[name]
+    if is_float(type):
+        return on_floats
+    if type == i1 and name not in ("bitand", "bitor", "bitxor"):
+        return None
+    return on_integers
+
+
+def comparison(name: str, type: ScalarType) -> tuple[str, str]:
+    """The op and the predicate for `a < b` and its kind."""
+    if is_float(type):
+        return "arith.cmpf", FLOAT_PREDICATES[name]
+    return "arith.cmpi", SIGNED_PREDICATES[name]

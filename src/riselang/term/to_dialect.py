@@ -1,0 +1,248 @@
+"""From terms to the dialect.
+
+Nested lambdas and applications become one op each, a let becomes a shared value, and the largest
+tree of scalar operations one embed: the canonical form, which reading gives back unchanged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import (
+    FileLineColLoc,
+    FunctionType,
+    IntAttr,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+)
+from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import ReturnOp as FuncReturnOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from riselang.dialects.rise.functional import (
+    ApplyOp,
+    EmbedOp,
+    InOp,
+    LambdaOp,
+    LiteralOp,
+    LoweringUnitOp,
+    OutOp,
+    ReturnOp,
+)
+from riselang.dialects.rise.patterns import PATTERN_OPS
+from riselang.dialects.rise.schemes import FST, LET, SND, PatternSpec
+from riselang.dialects.rise.types import (
+    RiseType,
+    TupleType,
+    components,
+    leaves,
+    result_types,
+    uncurry,
+)
+from riselang.errors import LimitationError, SourceLocation
+from riselang.term.embedding import embed_tree, scalar_leaves
+from riselang.term.nodes import (
+    Apply,
+    Bound,
+    Embed,
+    Free,
+    Lambda,
+    Literal,
+    Pattern,
+    Scalar,
+    Term,
+    scalar_type,
+    spine,
+)
+from riselang.term.recursion import stack_for
+
+Environment = tuple[SSAValue, ...]
+
+
+def emit_program(
+    term: Term,
+    block: Block,
+    inputs: Sequence[Sequence[SSAValue]],
+    outputs: Sequence[Sequence[SSAValue]],
+) -> None:
+    """Add to `block` the ops that run `term` from the input to the output buffers."""
+    emitter = _Emitter(Builder(InsertPoint.at_end(block)))
+    environment: Environment = ()
+    body = term
+    for buffers in inputs:
+        assert isinstance(body, Lambda)
+        environment = (*environment, emitter.add(InOp(buffers, body.parameter)).results[0])
+        body = body.body
+    with stack_for(body.depth, frames_per_level=12):
+        values = emitter.results(body, environment, len(outputs))
+    for buffers, value in zip(outputs, values, strict=True):
+        emitter.add(OutOp(buffers, value))
+
+
+def program_module(term: Term, name: str, results: int = 1) -> ModuleOp:
+    """A module with one function that takes output buffers, then input buffers, and runs `term`."""
+    module, block, inputs, outputs = _function(term, name, results)
+    unit = Block()
+    emit_program(term, unit, inputs, outputs)
+    unit.add_op(ReturnOp())
+    block.add_ops([LoweringUnitOp(Region(unit)), FuncReturnOp()])
+    return module
+
+
+def buffer_types(type: RiseType) -> list[MemRefType]:
+    """The memrefs that hold a value of `type`, one for each scalar leaf."""
+    types: list[MemRefType] = []
+    for lengths, leaf in leaves(type):
+        for length in lengths:
+            if not length.is_constant:
+                raise LimitationError(f"the length {length} is not known, so no buffer holds it")
+        types.append(MemRefType(leaf.element, [length.constant for length in lengths]))
+    return types
+
+
+def _function(
+    term: Term, name: str, results: int
+) -> tuple[ModuleOp, Block, list[list[SSAValue]], list[list[SSAValue]]]:
+    inputs, _ = uncurry(term.type)
+    groups = [buffer_types(type) for type in (*result_types(term.type, results), *inputs)]
+    types = [type for group in groups for type in group]
+    block = Block(arg_types=types)
+    arguments = list(block.args)
+    values: list[list[SSAValue]] = []
+    for group in groups:
+        values.append([*arguments[: len(group)]])
+        del arguments[: len(group)]
+    _name_arguments(term, values, results)
+    function = FuncOp(name, FunctionType.from_lists(types, []), Region(block))
+    return ModuleOp([function]), block, values[results:], values[:results]
+
+
+def _name_arguments(term: Term, groups: list[list[SSAValue]], results: int) -> None:
+    names = [f"out{position}" if position else "out" for position in range(results)]
+    for _ in groups[results:]:
+        assert isinstance(term, Lambda)
+        names.append(term.name)
+        term = term.body
+    for name, group in zip(names, groups, strict=True):
+        for value in group:
+            value.name_hint = name if SSAValue.is_valid_name(name) else None
+
+
+class _Emitter:
+    def __init__(self, builder: Builder):
+        self.builder = builder
+
+    def add(self, op: Operation, location: SourceLocation | None = None) -> Operation:
+        if location is not None:
+            op.location = FileLineColLoc(
+                StringAttr(location.file), IntAttr(location.line), IntAttr(location.column)
+            )
+        return self.builder.insert(op)
+
+    def value(self, term: Term, environment: Environment) -> SSAValue:
+        match term:
+            case Bound(index):
+                return environment[-1 - index]
+            case Free(name):
+                raise LimitationError(f"the term has the free variable {name}", term.location)
+            case Literal(attribute):
+                return self.add(LiteralOp(attribute), term.location).results[0]
+            case Pattern():
+                return self.pattern(term)
+            case Lambda():
+                return self.function(term, environment)
+            case Apply():
+                return self.application(term, environment)
+            case Scalar():
+                return self.scalar(term, environment)
+            case Embed():
+                operands = [self.value(operand, environment) for operand in term.operands]
+                op = EmbedOp(operands, term.region.region.clone(), scalar_type(term))
+                return self.add(op, term.location).results[0]
+            case _:
+                raise TypeError(f"{term} is no term")
+
+    def pattern(self, term: Pattern) -> SSAValue:
+        if not term.spec.in_dialect:
+            raise LimitationError(f"{term.spec.name} must be applied", term.location)
+        arguments = dict(zip(term.spec.parameters, term.arguments, strict=True))
+        op = self.add(PATTERN_OPS[term.spec.name].of(arguments, term.to), term.location)
+        op.results[0].name_hint = term.spec.name
+        return op.results[0]
+
+    def function(self, term: Lambda, environment: Environment) -> SSAValue:
+        names: list[str] = []
+        types: list[Attribute] = []
+        body: Term = term
+        while isinstance(body, Lambda):
+            names.append(body.name)
+            types.append(body.parameter)
+            body = body.body
+        block = Block(arg_types=types)
+        for argument, name in zip(block.args, names, strict=True):
+            argument.name_hint = name if SSAValue.is_valid_name(name) else None
+        inner = _Emitter(Builder(InsertPoint.at_end(block)))
+        result = inner.value(body, (*environment, *block.args))
+        block.add_op(ReturnOp([result]))
+        type = term.type
+        op = self.add(LambdaOp(Region(block), type), term.location)  # type: ignore[arg-type]
+        op.results[0].name_hint = "fun"
+        return op.results[0]
+
+    def application(self, term: Apply, environment: Environment) -> SSAValue:
+        head, arguments = spine(term)
+        if isinstance(head, Pattern) and head.spec is LET and isinstance(arguments[1], Lambda):
+            value = self.value(arguments[0], environment)
+            result = self.value(arguments[1].body, (*environment, value))
+            if len(arguments) == 2:
+                return result
+            rest = [self.value(argument, environment) for argument in arguments[2:]]
+            return self.add(ApplyOp(result, rest), term.location).results[0]
+        if isinstance(head, Pattern) and head.spec is LET:
+            arguments = [arguments[1], arguments[0], *arguments[2:]]
+            head, arguments = arguments[0], arguments[1:]
+        function = self.value(head, environment)
+        values: list[SSAValue] = []
+        for argument in arguments:
+            values.append(self.value(argument, environment))
+        return self.add(ApplyOp(function, values), term.location).results[0]
+
+    def results(self, body: Term, environment: Environment, count: int) -> list[SSAValue]:
+        """The values of a tuple of `count` results, which lets may stand around."""
+        values: list[SSAValue] = []
+        while len(values) < count - 1:
+            head, arguments = spine(body)
+            name = head.spec.name if isinstance(head, Pattern) else ""
+            if name == "let" and isinstance(arguments[1], Lambda):
+                environment = (*environment, self.value(arguments[0], environment))
+                body = arguments[1].body
+            elif name == "tuple" and len(arguments) == 2:
+                values.append(self.value(arguments[0], environment))
+                body = arguments[1]
+            else:
+                return [*values, *self.parts(self.value(body, environment), count - len(values))]
+        return [*values, self.value(body, environment)]
+
+    def parts(self, value: SSAValue, count: int) -> list[SSAValue]:
+        """The components of a tuple of `count` results."""
+        parts: list[SSAValue] = []
+        for _ in range(count - 1):
+            parts.append(self.projection(FST, value))
+            value = self.projection(SND, value)
+        return [*parts, value]
+
+    def projection(self, spec: PatternSpec, value: SSAValue) -> SSAValue:
+        assert isinstance(value.type, TupleType)
+        first, second = components(value.type)
+        pattern = self.pattern(Pattern(spec, (first, second)))
+        return self.add(ApplyOp(pattern, [value])).results[0]
+
+    def scalar(self, term: Scalar, environment: Environment) -> SSAValue:
+        leaves = scalar_leaves(term)
+        values: list[SSAValue] = []
+        for leaf in leaves:
+            values.append(self.value(leaf, environment))
+        return self.add(embed_tree(term, leaves, values), term.location).results[0]

@@ -1,0 +1,42 @@
+"""What `xdsl-opt` and `xdsl-gui` see of this project: the dialect and the passes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.ir import Dialect
+from xdsl.passes import ModulePass
+from xdsl.universe import Universe
+
+
+def _dialect() -> Dialect:
+    from riselang.dialects.rise.dialect import Rise
+
+    return Rise
+
+
+def _imperative() -> type[ModulePass]:
+    from riselang.lowering.convert_rise_to_imperative import ConvertRiseToImperativePass
+
+    return ConvertRiseToImperativePass
+
+
+def _access() -> type[ModulePass]:
+    from riselang.lowering.resolve_rise_access import ResolveRiseAccessPass
+
+    return ResolveRiseAccessPass
+
+
+def _calls() -> type[ModulePass]:
+    from riselang.lowering.convert_math_to_calls import ConvertMathToCallsPass
+
+    return ConvertMathToCallsPass
+
+
+PASSES: dict[str, Callable[[], type[ModulePass]]] = {
+    "convert-rise-to-imperative": _imperative,
+    "resolve-rise-access": _access,
+    "convert-math-to-calls": _calls,
+}
+
+RISE_UNIVERSE = Universe(all_dialects={"rise": _dialect}, all_passes=PASSES)

@@ -1,0 +1,106 @@
+"""Solving equations between naturals."""
+
+import pytest
+
+from riselang.nat import (
+    Deferred,
+    Divides,
+    Impossible,
+    Solution,
+    Solved,
+    as_nat,
+    parse_nat,
+    solve,
+)
+
+UNKNOWNS = ("?k", "?m", "?n")
+
+
+def solve_text(equation: str) -> Solution:
+    left, right = equation.split("=")
+    return solve(parse_nat(left), parse_nat(right), UNKNOWNS)
+
+
+@pytest.mark.parametrize(
+    ("equation", "name", "value"),
+    [
+        ("?n = 4", "?n", "4"),
+        ("4 = ?n", "?n", "4"),
+        ("?n * 4 = N * 8", "?n", "N * 2"),
+        ("?n + 2 = N", "?n", "N - 2"),
+        ("?n + 3 - 1 = 11", "?n", "9"),
+        ("?n * 0 + ?m = 3", "?m", "3"),
+        ("?n * M = N * M", "?n", "N"),
+        ("?n * M + 3 = N * M + M + 3", "?n", "N + 1"),
+        ("?n * (N - 1) = M * N - M", "?n", "M"),
+        ("N - ?n = N - 4", "?n", "4"),
+        ("?n * 4 = 0", "?n", "0"),
+        ("?n * 4 = N - N mod 4", "?n", "N floordiv 4"),
+        ("?n * 4 = (N floordiv 4) * 4", "?n", "N floordiv 4"),
+        ("?n + 2 = ?m", "?m", "?n + 2"),
+        ("?m = ?n * 4", "?m", "?n * 4"),
+        ("?n * ?m = ?k * ?m", "?k", "?n"),
+    ],
+)
+def test_solved(equation: str, name: str, value: str) -> None:
+    assert solve_text(equation) == Solved({name: parse_nat(value)})
+
+
+@pytest.mark.parametrize("equation", ["4 = 4", "N * 2 = N + N", "?n + 1 = 1 + ?n"])
+def test_already_equal(equation: str) -> None:
+    assert solve_text(equation) == Solved()
+
+
+@pytest.mark.parametrize(
+    ("equation", "value", "divisor", "dividend"),
+    [
+        ("?n * 4 = N", "N floordiv 4", "4", "N"),
+        ("?n * 4 = N * 2", "N floordiv 2", "2", "N"),
+        ("?n * M = 12", "12 floordiv M", "M", "12"),
+        ("?n * 4 + 3 = N", "(N - 3) floordiv 4", "4", "N - 3"),
+    ],
+)
+def test_solved_on_condition(equation: str, value: str, divisor: str, dividend: str) -> None:
+    condition = Divides(parse_nat(divisor), parse_nat(dividend))
+    assert solve_text(equation) == Solved({"?n": parse_nat(value)}, (condition,))
+
+
+@pytest.mark.parametrize(
+    "equation",
+    [
+        "3 = 4",
+        "N = M",
+        "N + 1 = 0",
+        "N * 2 = 7",
+        "?n * 2 = 5",
+        "?n * 4 = 6",
+        "?n + 2 = 1",
+        "?n + N + 1 = N",
+        "?n * ?m + 1 = 0",
+        "?n * 4 = N * 2 + 1",
+    ],
+)
+def test_impossible(equation: str) -> None:
+    assert solve_text(equation) == Impossible()
+
+
+@pytest.mark.parametrize(
+    "equation",
+    [
+        "?n * ?m = 12",
+        "?n * ?n = 16",
+        "?n + ?m = N",
+        "?n floordiv 4 = N",
+        "?n = ?n floordiv 2 + N",
+        "?n * (N - M) = K",
+        "?m * ?n + 3 - ?m = 11",
+    ],
+)
+def test_deferred(equation: str) -> None:
+    assert solve_text(equation) == Deferred()
+
+
+def test_deferred_equations_are_solved_when_more_is_known() -> None:
+    length = as_nat("?m * ?n + 3 - ?m")
+    assert solve(length, as_nat(11), UNKNOWNS) == Deferred()
+    assert solve(length.substitute({"?m": 1}), as_nat(11), UNKNOWNS) == Solved({"?n": as_nat(9)})
