@@ -1,13 +1,13 @@
 """riselang: a functional, pattern-based array language and IR that compiles through MLIR.
 
-    import numpy as np
-    import riselang as rl
+import numpy as np
+import riselang as rl
 
-    @rl.jit
-    def dot(x: rl.Array["N", rl.f32], y: rl.Array["N", rl.f32]):
-        return rl.zip(x, y) | rl.map(rl.mult) | rl.reduce(rl.add, 0.0)
+@rl.jit
+def dot(x: rl.Array["N", rl.f32], y: rl.Array["N", rl.f32]):
+    return rl.zip(x, y) | rl.map(rl.mult) | rl.reduce(rl.add, 0.0)
 
-    dot(np.ones(4, np.float32), np.ones(4, np.float32))
+dot(np.ones(4, np.float32), np.ones(4, np.float32))
 """
 
 from riselang.api.entry import build, load, loads
@@ -58,6 +58,7 @@ from riselang.dsl.prelude import (
     zip2d,
 )
 from riselang.errors import InternalError, LimitationError, RiseError, UserError
+from riselang.notation.printer import show_term
 
 __version__ = "0.1.0"
 
@@ -102,6 +103,7 @@ __all__ = [
     "pad2d",
     "reduce",
     "reduce_seq",
+    "show_term",
     "slide",
     "slide2d",
     "snd",

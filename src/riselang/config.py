@@ -24,9 +24,7 @@ class Setting:
 NUM_THREADS = Setting(
     "num_threads", "RISE_NUM_THREADS", "0", "threads of mapPar; 0 means one for each core"
 )
-FLOAT = Setting(
-    "float", "RISE_FLOAT", "strict", "what may be done to float arithmetic: strict"
-)
+FLOAT = Setting("float", "RISE_FLOAT", "strict", "what may be done to float arithmetic: strict")
 SETTINGS = (NUM_THREADS, FLOAT)
 
 FLOAT_PERMISSIONS = ("strict", "contract", "relaxed")

@@ -48,7 +48,7 @@ def _type_of(value: SSAValue) -> RiseType:
     if not isinstance(value.type, MemRefType):
         raise UserError(f"expected a memref as input, but found {value.type}")
     try:
-        type: RiseType = ScalarType(value.type.element_type)  # type: ignore[arg-type]
+        type: RiseType = ScalarType(value.type.element_type)
     except (VerifyException, TypeError) as error:
         raise UserError(f"the input {value.type} cannot be used: {error}") from None
     for length in reversed(value.type.get_shape()):

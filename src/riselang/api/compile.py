@@ -159,8 +159,6 @@ def _parameter(name: str, type: Attribute) -> Parameter:
 
 def _written(function: FuncOp) -> set[int]:
     """The positions of the parameters that RISE programs of the function write."""
-    targets = {
-        buffer for op in function.walk() if isinstance(op, OutOp) for buffer in op.buffers
-    }
+    targets = {buffer for op in function.walk() if isinstance(op, OutOp) for buffer in op.buffers}
     arguments = function.body.blocks[0].args
     return {position for position, argument in enumerate(arguments) if argument in targets}

@@ -1,4 +1,4 @@
-"""`rl.jit`: Python functions as compiled kernels, specialised to the shapes they are called with."""
+"""`rl.jit`: Python functions as kernels, compiled for the shapes they are called with."""
 
 from __future__ import annotations
 
@@ -64,6 +64,7 @@ class Jitted:
 
     def __init__(self, function: Callable[..., Any], backend: str, float: str | None):
         self.function = function
+        self.__name__: str = getattr(function, "__name__", "kernel")
         self.backend = backend
         self.float = config.float_permission(float)
         self.names, self.types = _signature(function)
@@ -87,7 +88,9 @@ class Jitted:
             return self._lower(self._specialised({k: Nat.const(v) for k, v in sizes.items()}))
         if all(isinstance(argument, ArraySpec) for argument in arguments) and arguments:
             return self._lower(tuple(argument.type for argument in arguments))
-        return self._lower(self._specialised(_bind(self.types, self.names, self._arrays(arguments))))
+        return self._lower(
+            self._specialised(_bind(self.types, self.names, self._arrays(arguments)))
+        )
 
     def _arrays(self, arguments: Sequence[Any]) -> list[Array]:
         if len(arguments) != len(self.types):
@@ -138,9 +141,7 @@ class Jitted:
 
 
 @overload
-def jit(
-    function: Callable[..., Any], *, backend: str = ..., float: str | None = ...
-) -> Jitted: ...
+def jit(function: Callable[..., Any], *, backend: str = ..., float: str | None = ...) -> Jitted: ...
 
 
 @overload
@@ -155,11 +156,11 @@ def jit(
     backend: str = "compile",
     float: str | None = None,
 ) -> Any:
-    """Compile a function of arrays; `backend="interpret"` runs the reference interpreter instead."""
+    """Compile a function of arrays; `backend="interpret"` runs the interpreter instead."""
     if backend not in BACKENDS:
         raise UserError(f"backend must be one of {', '.join(BACKENDS)}, but is {backend!r}")
     if function is None:
-        return lambda function: Jitted(function, backend, float)  # type: ignore[arg-type]
+        return lambda function: Jitted(function, backend, float)
     if isinstance(function, Jitted):
         function = function.function
     return Jitted(function, backend, float)
@@ -256,8 +257,9 @@ def _interpret(lowered: Lowered, arrays: Sequence[Array]) -> Any:
     outputs: list[list[Array]] = []
     types = result_types(lowered.term.type, lowered.results)
     for position, type in enumerate(types):
-        is_last = position == len(types) - 1
-        part, value = (value, None) if is_last else value
+        part = value
+        if position < len(types) - 1:
+            part, value = value
         outputs.append(to_buffers(type, part))
     return _packed(outputs)
 

@@ -6,17 +6,26 @@ still says where.
 
 from __future__ import annotations
 
+import re
 import sys
 from bisect import bisect_right
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from collections.abc import Iterator
 from io import StringIO
 from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects import get_all_dialects
-from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr, UnknownLoc
-from xdsl.ir import Attribute, Operation
+from xdsl.dialects.builtin import (
+    FileLineColLoc,
+    IndexType,
+    IntAttr,
+    ModuleOp,
+    StringAttr,
+    UnknownLoc,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError, VerifyException
@@ -38,7 +47,7 @@ def make_context() -> Context:
 
 
 class LocatingParser(Parser):
-    """A parser that gives each op its place in the text and refuses what would overflow the stack."""
+    """Gives each op its place in the text, and refuses what would overflow the stack."""
 
     def __init__(self, context: Context, text: str, name: str):
         self._line_starts = [0]
@@ -58,6 +67,14 @@ class LocatingParser(Parser):
             op.location = FileLineColLoc(self._file, IntAttr(line), IntAttr(column))
         return op
 
+    def parse_affine_map_of_ssa_ids(self) -> tuple[AffineMap, Sequence[SSAValue[IndexType]]]:
+        # xDSL makes every index a symbol, which MLIR refuses for loop indices; dimensions may
+        # be both.
+        map, operands = super().parse_affine_map_of_ssa_ids()
+        dimensions = [AffineExpr.dimension(position) for position in range(map.num_symbols)]
+        results = tuple(e.replace_dims_and_symbols([], dimensions) for e in map.results)
+        return AffineMap(map.num_symbols, 0, results), operands
+
     def parse_optional_region(self, arguments: Any = None) -> Any:
         self._nesting += 1
         if self._nesting > MAXIMUM_NESTING:
@@ -69,13 +86,42 @@ class LocatingParser(Parser):
 
 def parse_module(text: str, name: str = "<text>", context: Context | None = None) -> ModuleOp:
     """The module that `text` says, not yet verified."""
+    _refuse_open_strings(text, name)
     with _foreign_failures(name), deep_stack():
         parser = LocatingParser(context or make_context(), text, name)
         return parser.parse_module()
 
 
+def decode(data: bytes, name: str) -> str:
+    """The text of a file; MLIR text is UTF-8."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode()
+        line = before.count("\n") + 1
+        column = len(before) - (before.rfind("\n") + 1) + 1
+        raise UserError(
+            f"byte 0x{data[error.start]:02x} is not UTF-8 text", SourceLocation(name, line, column)
+        ) from None
+
+
+_STRING_OR_COMMENT = re.compile(r'//[^\n]*|"(?:[^"\\\n]|\\[^\n])*+"?')
+
+
+def _refuse_open_strings(text: str, name: str) -> None:
+    """xDSL's lexer takes exponential time for a string that is not closed, so look first."""
+    for found in _STRING_OR_COMMENT.finditer(text):
+        token = found[0]
+        if token.startswith('"') and (len(token) == 1 or not token.endswith('"')):
+            line = text.count("\n", 0, found.start()) + 1
+            start = text.rfind("\n", 0, found.start()) + 1
+            whole = text[start:].split("\n", 1)[0]
+            location = SourceLocation(name, line, found.start() - start + 1, 1, whole)
+            raise UserError("this string is not closed before the end of its line", location)
+
+
 @contextmanager
-def deep_stack() -> Iterator[None]:
+def deep_stack() -> Generator[None]:
     """Room for xDSL's own recursion over nested regions."""
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(max(before, 60 * MAXIMUM_NESTING))
@@ -86,7 +132,7 @@ def deep_stack() -> Iterator[None]:
 
 
 @contextmanager
-def _foreign_failures(name: str) -> Iterator[None]:
+def _foreign_failures(name: str) -> Generator[None]:
     """xDSL reports some mistakes of the user as exceptions of its own."""
     try:
         yield

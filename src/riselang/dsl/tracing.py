@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -38,7 +38,7 @@ class Trace:
         self.scope = build.Scope()
 
     @contextmanager
-    def active(self) -> Iterator[None]:
+    def active(self) -> Generator[None]:
         outer = getattr(_state, "trace", None)
         _state.trace = self
         try:
@@ -47,7 +47,7 @@ class Trace:
             _state.trace = outer
 
     @contextmanager
-    def inner_scope(self) -> Iterator[build.Scope]:
+    def inner_scope(self) -> Generator[build.Scope]:
         outer, self.scope = self.scope, build.Scope(self.scope)
         try:
             yield self.scope
@@ -97,8 +97,7 @@ def trace_function(
     with trace.active():
         scope = trace.scope
         variables = [
-            build.Variable(type, name, scope=scope)
-            for name, type in zip(names, types, strict=True)
+            build.Variable(type, name, scope=scope) for name, type in zip(names, types, strict=True)
         ]
         result = function(*[Value(variable) for variable in variables])
         if result is None:
@@ -258,4 +257,3 @@ def spread(
 
 def scalar_or_unknown(type: RiseType) -> bool:
     return isinstance(type, ScalarType | TypeVariable)
-

@@ -176,9 +176,9 @@ def as_node(value: Any, expected: RiseType | None = None) -> build.Node:
         type = trace.inference.fresh_type() if expected is None else expected
         if isinstance(trace.inference.resolve(type), TypeVariable | ScalarType):
             return build.Constant(type, number, scope=trace.scope, location=user_location())
-    if isinstance(value, tuple) and len(value) >= 2:  # type: ignore[arg-type]
+    if isinstance(value, tuple) and len(value) >= 2:
         first, *rest = value
-        second = rest[0] if len(rest) == 1 else tuple(rest)  # type: ignore[arg-type]
+        second = rest[0] if len(rest) == 1 else tuple(rest)
         return make_pair(trace, as_node(first), as_node(second))
     if callable(value):
         raise UserError(
@@ -203,12 +203,8 @@ def operation(name: str, *operands: Operand) -> Value:
     nodes = _scalars(name, operands)
     for node in nodes[1:]:
         trace.unify(nodes[0].type, node.type, f"operands of '{name}'")
-    return Value(
-        build.Operation(
-            trace.inference.resolve(nodes[0].type), name, nodes,
-            scope=trace.scope, location=user_location(),
-        )  # fmt: skip
-    )
+    type = trace.inference.resolve(nodes[0].type)
+    return Value(build.Operation(type, name, nodes, scope=trace.scope, location=user_location()))
 
 
 def binary(name: str, left: Operand, right: Operand) -> Value:
@@ -231,11 +227,10 @@ def select(condition: Operand, chosen: Operand, other: Operand) -> Value:
     test, first, second = _scalars("where", (condition, chosen, other))
     trace.unify(i1, test.type, "condition of 'where'")
     trace.unify(first.type, second.type, "branches of 'where'")
+    type = trace.inference.resolve(first.type)
+    nodes = [test, first, second]
     return Value(
-        build.Operation(
-            trace.inference.resolve(first.type), "arith.select", [test, first, second],
-            scope=trace.scope, location=user_location(),
-        )  # fmt: skip
+        build.Operation(type, "arith.select", nodes, scope=trace.scope, location=user_location())
     )
 
 
@@ -257,5 +252,3 @@ def _scalars(name: str, operands: tuple[Operand, ...]) -> list[build.Node]:
                 user_location(),
             )
     return nodes
-
-

@@ -1,8 +1,8 @@
 """Reference semantics of scalar operations.
 
-Integers are Python integers, wrapped to their width after every operation; floats are numpy scalars,
-rounded after every operation; what the processor does not compute exactly comes from the same C math
-library that compiled code calls.
+Integers are Python integers, wrapped to their width after every operation; floats are numpy
+scalars, rounded after every operation; what the processor does not compute exactly comes from the
+same C math library that compiled code calls.
 """
 
 from __future__ import annotations
@@ -246,7 +246,7 @@ INTEGER_OPS: Mapping[str, Callable[..., int]] = {
     "arith.xori": lambda a, b: a ^ b,
     "arith.maxsi": max,
     "arith.minsi": min,
-    "math.absi": abs,
+    "math.absi": lambda a: abs(a),
 }
 UNSIGNED_OPS: Mapping[str, Callable[..., int]] = {
     "arith.divui": lambda a, b: a // b if b else 0,

@@ -1,8 +1,8 @@
 """Phase 2: from access paths to loads and stores (seed 000, section 4.2.2).
 
 Each scalar that is needed is followed from its definition back to a buffer, collecting a path of
-indices and tuple positions; at the buffer the path becomes one load or store. A value without arrays
-is resolved once, right behind its definition, so nothing is loaded or computed twice.
+indices and tuple positions; at the buffer the path becomes one load or store. A value without
+arrays is resolved once, right behind its definition, so nothing is loaded or computed twice.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class _Resolver:
     # Where values are needed
 
     def process(self, ops: Sequence[Operation]) -> None:
-        """Resolve what these ops store or hand to other dialects; views wait until they are read."""
+        """Resolve what these ops store or hand to other dialects; views wait to be read."""
         for op in ops:
             if isinstance(op, codegen.MapReadOp):
                 continue
@@ -130,9 +130,8 @@ class _Resolver:
         assert isinstance(owner, Operation), "a RISE value is never a block argument here"
         if isinstance(owner, EmbedOp):
             return self.inline(owner)
-        if isinstance(owner, codegen.CastOp) and not path and len(owner.sources) == 1:
-            if not isinstance(owner.sources[0].type, MemRefType):
-                return owner.sources[0]
+        if isinstance(owner, codegen.CastOp) and not isinstance(owner.sources[0].type, MemRefType):
+            return owner.sources[0]
         return self.follow(value, path, value, self.behind(owner))
 
     def behind(self, op: Operation) -> Builder:
@@ -161,9 +160,7 @@ class _Resolver:
 
     # Paths
 
-    def follow(
-        self, value: SSAValue, path: Path, anchor: SSAValue, builder: Builder
-    ) -> SSAValue:
+    def follow(self, value: SSAValue, path: Path, anchor: SSAValue, builder: Builder) -> SSAValue:
         """Walk from `value` to the buffer that holds the scalar at `path`, and load it."""
         while True:
             if not contains_array(_data(value)) and value is not anchor:
@@ -317,9 +314,7 @@ class _Resolver:
         map = AffineMapAttr(AffineMap(len(names), 0, results))
         return map, [self.variables[name] for name in names]
 
-    def affine_load(
-        self, buffer: SSAValue, indices: Sequence[Nat], builder: Builder
-    ) -> SSAValue:
+    def affine_load(self, buffer: SSAValue, indices: Sequence[Nat], builder: Builder) -> SSAValue:
         """One load; where an index has a min or max, one in each branch of an `affine.if`."""
         choice = next((c for index in indices if (c := first_choice(index)) is not None), None)
         if choice is None:

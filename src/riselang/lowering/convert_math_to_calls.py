@@ -66,5 +66,5 @@ def _converted(builder: Builder, value: SSAValue, type: Attribute) -> SSAValue:
     if value.type == type:
         return value
     widens = isinstance(value.type, Float16Type | BFloat16Type)
-    op = arith.ExtFOp(value, type) if widens else arith.TruncFOp(value, type)  # type: ignore[arg-type]
+    op = arith.ExtFOp(value, type) if widens else arith.TruncFOp(value, type)
     return builder.insert(op).results[0]

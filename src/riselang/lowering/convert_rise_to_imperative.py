@@ -13,13 +13,13 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from riselang.dialects.rise.codegen import CastOp
+from riselang.dialects.rise.schemes import LET
 from riselang.dialects.rise.types import RiseType, uncurry
 from riselang.errors import UserError
 from riselang.lowering.imperative import store_program
 from riselang.term.from_dialect import Unit, units
 from riselang.term.nodes import Lambda, Pattern, Term, apply_all
 from riselang.term.recursion import stack_for
-from riselang.dialects.rise.schemes import LET
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """Phase 1: from a term to loops over `rise.codegen` access paths (seed 000, section 4.2.1).
 
-`read` translates a term to a value that is read (the continuation translation), `store` to code that
-fills a target (the acceptor translation). Functions exist only while translating: a lambda or a
-partially applied pattern is a Python value, applied where it meets its arguments.
+`read` translates a term to a value that is read (the continuation translation), `store` to code
+that fills a target (the acceptor translation). Functions exist only while translating: a lambda or
+a partially applied pattern is a Python value, applied where it meets its arguments.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from xdsl.dialects.memref import AllocaOp
 from xdsl.dialects.builtin import UnitAttr
+from xdsl.dialects.memref import AllocaOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -217,9 +217,7 @@ class _Translator:
         else:
             self.copy(self.read_data(lazy), target)
 
-    def store_applied(
-        self, function: Value, arguments: Sequence[Lazy], target: SSAValue
-    ) -> None:
+    def store_applied(self, function: Value, arguments: Sequence[Lazy], target: SSAValue) -> None:
         if isinstance(function, Closure):
             body, environment, rest = self.enter(function, arguments)
             if rest:
@@ -285,7 +283,7 @@ class _Translator:
         self.each(size(pattern, "n"), pattern.to or self.loops, body, kind)
 
     def read_map(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
-        """A high-level map that is only read costs no loop: its elements are computed where read."""
+        """A high-level map that is only read costs no loop: elements are computed where read."""
         function = self.force(arguments[0])
         source = self.read_data(arguments[1])
         element = pattern.argument("s")
@@ -333,9 +331,7 @@ class _Translator:
             return self.unwrap(result)
 
         length, dialect = size(pattern, "n"), pattern.to or self.loops
-        results = self.emitter.loop(
-            constant(length), dialect, LoopKind.SEQUENTIAL, inits, body
-        )
+        results = self.emitter.loop(constant(length), dialect, LoopKind.SEQUENTIAL, inits, body)
         return self.wrap(type, list(results))
 
     def reduce_in_memory(
@@ -379,9 +375,7 @@ class _Translator:
 
     # Views
 
-    def read_view(
-        self, step: type[codegen.ViewOp]
-    ) -> Callable[[Pattern, Sequence[Lazy]], Value]:
+    def read_view(self, step: type[codegen.ViewOp]) -> Callable[[Pattern, Sequence[Lazy]], Value]:
         def rule(pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
             return self.add(step(self.read_data(arguments[0]), result_type(pattern)))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from enum import Enum
 
@@ -41,7 +41,7 @@ class Emitter:
         return self.builder.insert(op)
 
     @contextmanager
-    def inside(self, block: Block) -> Iterator[None]:
+    def inside(self, block: Block) -> Generator[None]:
         outer = self.builder
         self.builder = Builder(InsertPoint.at_end(block))
         yield

@@ -1,7 +1,8 @@
-"""Placing the memory that lowering asked for: out of sequential loops, small on the stack, else heap.
+"""Placing temporaries: out of sequential loops, small ones on the stack, others on the heap.
 
-Phase 1 allocates where a value is computed. A buffer is filled before it is read in each iteration,
-so one buffer serves all iterations of a sequential loop; iterations that run in parallel need one each.
+Phase 1 allocates where a value is computed. A buffer is filled before it is read in each
+iteration, so one buffer serves all iterations of a sequential loop; iterations that run in
+parallel need one each.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Scalar ops that MLIR leaves undefined for some operands, made total.
 
 The reference says what they give: `a / 0` is 0 and `a rem 0` is `a`; the quotient of the smallest
-integer by -1 wraps; a shift by the width or more shifts everything out; a float outside the range of
-an integer type becomes the nearest integer of it, and NaN becomes 0.
+integer by -1 wraps; a shift by the width or more shifts everything out; a float outside the range
+of an integer type becomes the nearest integer of it, and NaN becomes 0.
 """
 
 from __future__ import annotations
@@ -50,7 +50,11 @@ class _Maker:
         self.type = type
 
     def op(
-        self, name: str, *operands: SSAValue, type: Attribute | None = None, predicate: str | None = None
+        self,
+        name: str,
+        *operands: SSAValue,
+        type: Attribute | None = None,
+        predicate: str | None = None,
     ) -> SSAValue:
         return self.add(scalar_operation(name, operands, type or operands[-1].type, predicate))
 
@@ -96,7 +100,9 @@ class _Maker:
         low = -(1 << (width - 1)) if signed else 0
         high = (1 << (width - 1)) if signed else (1 << width)
         is_nan = self.float_compare("uno", value, value)
-        too_low = self.float_compare("ole", value, self.float(low - 1 if not signed else low, value))
+        too_low = self.float_compare(
+            "ole", value, self.float(low - 1 if not signed else low, value)
+        )
         too_high = self.float_compare("oge", value, self.float(high, value))
         outside = self.op("arith.ori", self.op("arith.ori", is_nan, too_low), too_high)
         inside = self.op("arith.select", outside, self.float(0, value), value)

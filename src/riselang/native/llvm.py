@@ -15,7 +15,9 @@ from riselang.errors import InternalError
 _LOCK = threading.Lock()
 """llvmlite's global state (targets, symbols) is not made for several threads at once."""
 
-_DECLARATION = re.compile(r"^declare (?P<rest>.*@(?P<name>[\w.$]+)\(.*\))(?P<tail>.*)$", re.MULTILINE)
+_DECLARATION = re.compile(
+    r"^declare (?P<rest>.*@(?P<name>[\w.$]+)\(.*\))(?P<tail>.*)$", re.MULTILINE
+)
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ def host() -> Target:
     """This machine, with the whole width of its vectors."""
     features = binding.get_host_cpu_features()
     flags = features.flatten() if features else ""
-    if "avx512f" in features and features["avx512f"]:
+    if features.get("avx512f"):
         # LLVM prefers half-width vectors on these machines unless told otherwise.
         flags = f"{flags},-prefer-256-bit"
     return Target(binding.get_process_triple(), binding.get_host_cpu_name(), flags)
@@ -58,9 +60,11 @@ def _without_builtins(ir: str) -> str:
     would differ from the one at run time.
     """
     return _DECLARATION.sub(
-        lambda found: found[0]
-        if found["name"].startswith("llvm.")
-        else f"declare {found['rest']} nobuiltin{found['tail']}",
+        lambda found: (
+            found[0]
+            if found["name"].startswith("llvm.")
+            else f"declare {found['rest']} nobuiltin{found['tail']}"
+        ),
         ir,
     )
 

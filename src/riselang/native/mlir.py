@@ -1,14 +1,28 @@
-"""Native MLIR: verify, run passes, translate to LLVM IR. The only module that knows the MLIR wheel."""
+"""Native MLIR: verify, run passes, translate to LLVM IR; alone knows the MLIR wheel."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 from riselang.errors import InternalError, RiseError, SourceLocation, UserError
 
 _DIAGNOSTIC = re.compile(r'error: "(?P<file>[^"]*)":(?P<line>\d+):(?P<column>\d+): (?P<message>.*)')
+
+
+@cache
+def _wheel() -> Any:
+    """The modules of the wheel, which has no types, imported when first needed."""
+    import torch_mlir.dialects.llvm
+    import torch_mlir.ir
+    import torch_mlir.passmanager
+
+    return SimpleNamespace(
+        ir=torch_mlir.ir, passmanager=torch_mlir.passmanager, llvm=torch_mlir.dialects.llvm
+    )
 
 
 def verify(text: str) -> None:
@@ -25,17 +39,14 @@ def to_llvm_ir(text: str, pipeline: Sequence[str]) -> str:
     """LLVM IR of a module that `pipeline` takes to the LLVM dialect."""
 
     def translate(module: Any) -> str:
-        from torch_mlir.dialects import llvm
-
-        return str(llvm.translate_module_to_llvmir(module.operation))
+        return str(_wheel().llvm.translate_module_to_llvmir(module.operation))
 
     return str(_in_context(text, pipeline, translate))
 
 
 def _in_context(text: str, pipeline: Sequence[str], then: Any = str) -> Any:
     # One context for each compilation: nothing is shared between threads.
-    from torch_mlir import ir, passmanager
-
+    ir, passmanager = _wheel().ir, _wheel().passmanager
     with ir.Context(), ir.Location.unknown():
         try:
             module = ir.Module.parse(text)

@@ -137,7 +137,9 @@ class _Printer:
 
     def operand(self, term: Term, indent: int) -> str:
         text = self.text(term, indent)
-        simple = not isinstance(term, Scalar | Apply) or text.endswith(")") and text.isidentifier()
+        simple = not isinstance(term, Scalar | Apply) or (
+            text.endswith(")") and text.isidentifier()
+        )
         return text if simple else f"({text})"
 
 
@@ -191,3 +193,6 @@ def _pipe(value: str, function: str, indent: int) -> str:
     if len(last_line) + len(first) + indent < WIDTH:
         return f"{value} |> {function}"
     return f"{value}\n{' ' * indent}|> {function}" if not rest else f"{value} |> {function}"
+
+
+Term.show = show_term

@@ -44,9 +44,7 @@ def check_dtype(array: Array, type: ScalarType, name: str) -> None:
 
 def check_shape(array: Array, shape: Sequence[int], name: str) -> None:
     if array.shape != tuple(shape):
-        raise UserError(
-            f"argument {name}: expected shape {tuple(shape)}, but found {array.shape}"
-        )
+        raise UserError(f"argument {name}: expected shape {tuple(shape)}, but found {array.shape}")
 
 
 def check_layout(array: Array, name: str, *, written: bool) -> None:

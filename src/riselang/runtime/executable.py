@@ -64,7 +64,7 @@ def scalar_kind(type: ScalarType) -> Any:
 
 
 class Executable:
-    """A compiled function; buffers are passed in the order of its parameters and written in place."""
+    """A compiled function; buffers are passed in order and written in place."""
 
     def __init__(
         self, code: LoadedCode, name: str, parameters: Sequence[Parameter], result: Any = None

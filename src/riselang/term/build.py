@@ -1,8 +1,8 @@
 """Open terms under construction: named variables, types with unknowns, sharing by identity.
 
-Front ends build `Node`s; `finish` turns them into a `Term` in one pass: unknown types are filled in,
-variables become indices, overloaded operators become ops, and a computed value that is used more
-than once in the scope where it was made becomes a `let`.
+Front ends build `Node`s; `finish` turns them into a `Term` in one pass: unknown types are filled
+in, variables become indices, overloaded operators become ops, and a computed value that is used
+more than once in the scope where it was made becomes a `let`.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.dialects.builtin import i64 as builtin_i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.irdl import IRDLOperation
 from xdsl.rewriter import InsertPoint
 
 from riselang.dialects.rise.functional import EmbedOp, ReturnOp
@@ -46,7 +47,7 @@ def embed_tree(term: Term, leaves: Sequence[Term], values: Sequence[SSAValue]) -
 
     def operation(term: Term) -> Operation:
         if isinstance(term, Literal):
-            return arith.ConstantOp(term.attribute.value)
+            return arith.ConstantOp(term.attribute.plain)
         assert isinstance(term, Scalar)
         operands: list[SSAValue] = []
         for operand in term.operands:
@@ -74,5 +75,6 @@ def _op_class(name: str) -> tuple[type[Operation], bool]:
     dialect = arith.Arith if name.startswith("arith.") else math.Math
     for op in dialect.operations:
         if op.name == name:
+            assert issubclass(op, IRDLOperation)
             return op, "fastmath" in op.get_irdl_definition().properties
     raise LimitationError(f"the op {name} is not known")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from xdsl.utils.exceptions import VerifyException
+
 from riselang.dialects.rise.attributes import LiteralAttr, literal
 from riselang.dialects.rise.schemes import LET
 from riselang.dialects.rise.types import (
@@ -18,6 +20,7 @@ from riselang.dialects.rise.types import (
 from riselang.errors import UserError
 from riselang.nat import Nat
 from riselang.term import build, scalars
+from riselang.term.conversion import conversion_op
 from riselang.term.inference import Inference
 from riselang.term.nodes import (
     Bound,
@@ -29,9 +32,7 @@ from riselang.term.nodes import (
     Term,
     apply_all,
 )
-from riselang.term.conversion import conversion_op
 from riselang.term.recursion import stack_for
-from xdsl.utils.exceptions import VerifyException
 
 
 def finish(root: build.Node, inference: Inference | None = None) -> Term:
@@ -151,7 +152,9 @@ class _Finisher:
 
     def pattern(self, node: build.PatternUse) -> Term:
         arguments = [
-            self.solver.resolve_size(value) if isinstance(value, Nat) else self.solver.resolve(value)
+            self.solver.resolve_size(value)
+            if isinstance(value, Nat)
+            else self.solver.resolve(value)
             for value in (node.arguments[name] for name in node.spec.parameters)
         ]
         sizes = {
@@ -181,9 +184,7 @@ class _Finisher:
             return Scalar("arith.subi", [zero, *operands], type, None, node.location)
         op = scalars.resolve(node.op, operand_type)
         if op is None:
-            raise UserError(
-                f"'{node.op}' is not defined on {show(operand_type)}", node.location
-            )
+            raise UserError(f"'{node.op}' is not defined on {show(operand_type)}", node.location)
         return Scalar(op, operands, type, None, node.location)
 
     def conversion(self, node: build.Conversion, level: int) -> Term:
@@ -212,4 +213,3 @@ class _Finisher:
             raise UserError(
                 f"the type {show(type)} is not determined; write the missing part", node.location
             )
-

@@ -54,10 +54,10 @@ def unit_of(outs: Sequence[OutOp]) -> Unit:
     for result in reversed(results[:-1]):
         body = _pair(result, body, scope)
     types = [variable.type for variable in reader.variables]
-    root = build.Function(fun(*types, body.type) if types else body.type, reader.variables, body, scope)
-    return Unit(
-        finish(root), tuple(reader.buffers), tuple(tuple(out.buffers) for out in outs)
+    root = build.Function(
+        fun(*types, body.type) if types else body.type, reader.variables, body, scope
     )
+    return Unit(finish(root), tuple(reader.buffers), tuple(tuple(out.buffers) for out in outs))
 
 
 def units(function: Operation) -> list[tuple[Operation, Unit]]:
@@ -139,9 +139,7 @@ class _Reader:
         last = block.last_op
         assert isinstance(last, ReturnOp)
         body = self.operand(last, last.values[0])
-        return build.Function(
-            type, parameters, body, inner, scope=scope, location=location_of(op)
-        )
+        return build.Function(type, parameters, body, inner, scope=scope, location=location_of(op))
 
     def embed(self, op: EmbedOp, type: RiseType, scope: build.Scope) -> build.Node:
         operands = [self.operand(op, argument) for argument in op.arguments]

@@ -1,7 +1,7 @@
 """Type and size inference: metavariables and the equations that solve them.
 
-Unknown data types are `TypeVariable`s, unknown sizes are `Nat` variables, both with names that start
-with `?`. Equations between sizes that cannot be solved yet wait until others are.
+Unknown data types are `TypeVariable`s, unknown sizes are `Nat` variables, both with names that
+start with `?`. Equations between sizes that cannot be solved yet wait until others are.
 """
 
 from __future__ import annotations
@@ -52,9 +52,7 @@ class Inference:
         self._count += 1
         return Nat.var(f"?{self._count}")
 
-    def instantiate(
-        self, spec: PatternSpec, sizes: Mapping[str, Nat]
-    ) -> dict[str, Nat | RiseType]:
+    def instantiate(self, spec: PatternSpec, sizes: Mapping[str, Nat]) -> dict[str, Nat | RiseType]:
         """Fresh unknowns for the parameters of a pattern, except the sizes that are given."""
         return {
             name: (
@@ -89,9 +87,7 @@ class Inference:
             self._unify(expected, found)
             self._retry()
         except _Clash as clash:
-            raise TypeMismatch(
-                self.resolve(expected), self.resolve(found), clash.detail
-            ) from None
+            raise TypeMismatch(self.resolve(expected), self.resolve(found), clash.detail) from None
 
     def unify_sizes(self, expected: Nat, found: Nat) -> bool:
         try:

@@ -9,9 +9,26 @@ LIBRARY_FUNCTIONS: Mapping[str, str] = {
     "arith.remf": "fmod",
     **{
         f"math.{name}": name
-        for name in (
-            "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh erf "
-            "cbrt atan2"
-        ).split()
+        for name in [
+            "exp",
+            "exp2",
+            "expm1",
+            "log",
+            "log2",
+            "log10",
+            "log1p",
+            "sin",
+            "cos",
+            "tan",
+            "asin",
+            "acos",
+            "atan",
+            "sinh",
+            "cosh",
+            "tanh",
+            "erf",
+            "cbrt",
+            "atan2",
+        ]
     },
 }

@@ -1,15 +1,15 @@
 """The nodes of a typed term.
 
 Variables that a lambda of the term binds are numbered from the inside out (de Bruijn indices), so
-alpha-equivalent terms are the same structure. Each node owns a *key*, interned in a table: two terms
-are equal exactly when their keys are one object, and comparing or hashing never walks the term.
-Names and locations travel with a node, but are not part of the key.
+alpha-equivalent terms are the same structure. Each node owns a *key*, interned in a table: two
+terms are equal exactly when their keys are one object, and comparing or hashing never walks the
+term. Names and locations travel with a node, but are not part of the key.
 """
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import ClassVar, cast
 
 from riselang.dialects.rise.attributes import LiteralAttr, Number
@@ -76,10 +76,11 @@ class Term:
     def __hash__(self) -> int:
         return hash(self.key)
 
-    def __repr__(self) -> str:
-        from riselang.notation.printer import show_term
+    show: ClassVar[Callable[[Term], str]] = object.__repr__
+    """How a term is written; the notation, a room above this one, puts its printer here."""
 
-        return show_term(self)
+    def __repr__(self) -> str:
+        return Term.show(self)
 
 
 class Bound(Term):
@@ -251,7 +252,6 @@ def apply_all(function: Term, arguments: Sequence[Term]) -> Term:
     for argument in arguments:
         function = Apply(function, argument)
     return function
-
 
 
 def scalar_type(term: Term) -> ScalarType:

@@ -7,7 +7,7 @@ functions (no generators, no callbacks through C) only needs a higher limit.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
@@ -22,7 +22,7 @@ R = TypeVar("R")
 
 
 @contextmanager
-def stack_for(depth: int, frames_per_level: int = 6) -> Iterator[None]:
+def stack_for(depth: int, frames_per_level: int = 6) -> Generator[None]:
     """Room to recurse `depth` levels with `frames_per_level` Python calls each."""
     if depth > MAXIMUM_DEPTH:
         raise LimitationError(f"the term is {depth} levels deep; the limit is {MAXIMUM_DEPTH}")

@@ -1,7 +1,8 @@
 """The scalar operations: the ops of arith and math that terms understand.
 
-A term names an operation by its MLIR name. People write `add` or `a + b`; `resolve` finds the op for
-the operand type. Flags such as fastmath or nsw are permissions we never use, so they are not kept.
+A term names an operation by its MLIR name. People write `add` or `a + b`; `resolve` finds the op
+for the operand type. Flags such as fastmath or nsw are permissions we never use, so they are not
+kept.
 """
 
 from __future__ import annotations
@@ -68,10 +69,35 @@ OVERLOADS: Mapping[str, tuple[str | None, str | None]] = {
     "pow": ("math.powf", None),
     **{
         name: (f"math.{name}", None)
-        for name in (
-            "sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh "
-            "erf cbrt floor ceil trunc round roundeven atan2 copysign fma"
-        ).split()
+        for name in [
+            "sqrt",
+            "exp",
+            "exp2",
+            "expm1",
+            "log",
+            "log2",
+            "log10",
+            "log1p",
+            "sin",
+            "cos",
+            "tan",
+            "asin",
+            "acos",
+            "atan",
+            "sinh",
+            "cosh",
+            "tanh",
+            "erf",
+            "cbrt",
+            "floor",
+            "ceil",
+            "trunc",
+            "round",
+            "roundeven",
+            "atan2",
+            "copysign",
+            "fma",
+        ]
     },
 }
 

@@ -38,6 +38,12 @@ class LiteralAttr(ParametrizedAttribute):
     type: ScalarType
 
     @property
+    def plain(self) -> FloatAttr | IntegerAttr:
+        """The value as an attribute of other dialects."""
+        assert isinstance(self.value, FloatAttr | IntegerAttr)
+        return self.value
+
+    @property
     def number(self) -> Number:
         if isinstance(self.value, FloatAttr):
             return self.value.value.data

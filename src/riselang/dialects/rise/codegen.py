@@ -1,8 +1,8 @@
 """The intermediate ops between the two lowering phases (seed 000 section 4.2).
 
-Values still have RISE types, but there are no functions any more: an op of this family is a step of
-an access path. Phase 2 follows the steps from each use back to a buffer and emits one load or store.
-The steps that end in `Acc` stand on the store side.
+Values still have RISE types, but there are no functions any more: an op of this family is a step
+of an access path. Phase 2 follows the steps from each use back to a buffer and emits one load or
+store. The steps that end in `Acc` stand on the store side.
 """
 
 from __future__ import annotations
@@ -52,14 +52,12 @@ from riselang.dialects.rise.types import (
 )
 from riselang.nat import Nat
 
-PAIR_FORMAT = (
-    "$first `,` $second attr-dict `:` type($first) `,` type($second) `->` type($result)"
-)
+PAIR_FORMAT = "$first `,` $second attr-dict `:` type($first) `,` type($second) `->` type($result)"
 
 
 @irdl_op_definition
 class CastOp(IRDLOperation):
-    """The border of RISE: buffers or a plain scalar as a RISE value, or a RISE scalar as a plain one."""
+    """The border: buffers or a plain scalar as a RISE value, or a RISE scalar as a plain one."""
 
     name = "rise.codegen.cast"
     sources = var_operand_def()
@@ -340,8 +338,8 @@ class AssignOp(IRDLOperation):
 
 CODEGEN_OPS = (
     CastOp, IdxOp, ZipOp, TupleOp, FstOp, SndOp, UnzipOp, UnzipAccOp, SplitOp, SplitAccOp, JoinOp,
-    JoinAccOp, TransposeOp, TransposeAccOp, SlideOp, PadOp, ZipFirstAccOp, ZipSecondAccOp, MapReadOp,
-    AssignOp,
+    JoinAccOp, TransposeOp, TransposeAccOp, SlideOp, PadOp, ZipFirstAccOp, ZipSecondAccOp,
+    MapReadOp, AssignOp,
 )  # fmt: skip
 
 
@@ -352,7 +350,8 @@ def _data(value: SSAValue) -> RiseType:
 
 def _zipped(first: SSAValue, second: SSAValue) -> RiseType:
     left, right = _data(first), _data(second)
-    assert isinstance(left, ArrayType) and isinstance(right, ArrayType)
+    assert isinstance(left, ArrayType)
+    assert isinstance(right, ArrayType)
     if left.length != right.length:
         raise VerifyException(f"zips arrays of different lengths {left.length} and {right.length}")
     return array(left.length, pair(element_of(left), element_of(right)))
@@ -362,4 +361,3 @@ def _check_result(op: IRDLOperation, expected: RiseType) -> None:
     found = op.results[0].type
     if found != expected:
         raise VerifyException(f"expected a result of type {expected}, but found {found}")
-

@@ -21,6 +21,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.lexer import Span
 
 from riselang.dialects.rise.attributes import LiteralAttr
 from riselang.dialects.rise.patterns import parse_trailing_type
@@ -149,7 +150,8 @@ class LambdaOp(IRDLOperation):
             printer.print_list(block.args, lambda argument: _print_parameter(printer, argument))
         result: RiseType = self.result.type
         for _ in block.args:
-            result = cast(FunType, result).output
+            assert isinstance(result, FunType)
+            result = result.output
         printer.print_string(" -> ")
         printer.print_attribute(result)
         printer.print_string(" ")
@@ -229,9 +231,7 @@ class ApplyOp(IRDLOperation):
         super().__init__(operands=[function, arguments], result_types=[result])
 
     def verify_(self) -> None:
-        expected = applied_type(
-            self.function.type, [argument.type for argument in self.arguments]
-        )
+        expected = applied_type(self.function.type, [argument.type for argument in self.arguments])
         if expected != self.result.type:
             raise VerifyException(
                 f"the application has type {expected}, but its result has {self.result.type}"
@@ -341,14 +341,12 @@ class EmbedOp(IRDLOperation):
         found = [argument.type for argument in block.args]
         if wanted != found:
             raise VerifyException(
-                f"its block takes ({_listed(found)}), but its operands unwrap to ({_listed(wanted)})"
+                f"its block takes ({_listed(found)}), but its operands are ({_listed(wanted)})"
             )
         value = returned_value(self.body, "the embed")
-        result = cast(ScalarType, self.result.type)
+        result = self.result.type
         if value.type != result.element:
-            raise VerifyException(
-                f"its region returns {value.type}, but its result is {result}"
-            )
+            raise VerifyException(f"its region returns {value.type}, but its result is {result}")
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -359,7 +357,10 @@ class EmbedOp(IRDLOperation):
         # The region is isolated: only the operands' names are visible in it, unwrapped.
         parser.ssa_values = {}
         region = parser.parse_region(
-            [Parser.Argument(name, cast(ScalarType, value.type).element) for name, value in operands]
+            [
+                Parser.Argument(name, cast(ScalarType, value.type).element)
+                for name, value in operands
+            ]
         )
         parser.ssa_values = outer
         parser.parse_punctuation(":", " and the type of the embedded value")
@@ -385,7 +386,7 @@ class EmbedOp(IRDLOperation):
         printer.print_op_attributes(self.attributes)
 
 
-def _parse_embedded(parser: Parser) -> tuple[object, SSAValue]:
+def _parse_embedded(parser: Parser) -> tuple[Span[str], SSAValue]:
     span = parser._current_token.span  # pyright: ignore[reportPrivateUsage]
     value = parse_defined_operand(parser)
     if not isinstance(value.type, ScalarType):
@@ -508,7 +509,7 @@ def check_buffers(buffers: Sequence[Attribute], type: RiseType) -> None:
     for buffer, (lengths, leaf) in zip(buffers, expected, strict=True):
         if not isinstance(buffer, MemRefType):
             raise VerifyException(f"expected a memref for {type}, but found {buffer}")
-        shape = [dimension for dimension in buffer.get_shape()]
+        shape = list(buffer.get_shape())
         fits = len(shape) == len(lengths) and all(
             dimension == -1 or (length.is_constant and length.constant == dimension)
             for dimension, length in zip(shape, lengths, strict=True)
@@ -517,5 +518,3 @@ def check_buffers(buffers: Sequence[Attribute], type: RiseType) -> None:
         if buffer.element_type != leaf.element or not (fits or is_boxed_scalar):
             wanted = "x".join([*(str(length) for length in lengths), str(leaf.element)])
             raise VerifyException(f"expected memref<{wanted}> for {type}, but found {buffer}")
-
-

@@ -31,7 +31,12 @@ from riselang.dialects.rise.schemes import (
     Argument,
     PatternSpec,
 )
-from riselang.dialects.rise.syntax import TYPE_KEYWORDS, parse_nat_text, parse_type_body, print_bare_type
+from riselang.dialects.rise.syntax import (
+    TYPE_KEYWORDS,
+    parse_nat_text,
+    parse_type_body,
+    print_bare_type,
+)
 from riselang.dialects.rise.types import DataType, FunType, NatAttr, RiseType, type_variables
 from riselang.nat import Nat
 
@@ -66,7 +71,7 @@ class PatternOp(IRDLOperation):
     def verify_(self) -> None:
         if self.target is not None and self.target not in LOOP_DIALECTS:
             raise VerifyException(
-                f"expected to = \"affine\" or to = \"scf\", but found to = \"{self.target}\""
+                f'expected to = "affine" or to = "scf", but found to = "{self.target}"'
             )
         arguments = self.arguments
         for name in self.SPEC.parameters:

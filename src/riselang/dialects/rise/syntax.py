@@ -25,7 +25,7 @@ def parse_nat_text(parser: AttrParser) -> Nat:
     start = end = parser.pos
     depth = 0
     while end < len(content) and not (depth == 0 and content[end] in ",>"):
-        if content[end] in "<\n\"{":
+        if content[end] in '<\n"{':
             break
         depth += {"(": 1, ")": -1}.get(content[end], 0)
         end += 1

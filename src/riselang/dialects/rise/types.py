@@ -236,9 +236,7 @@ def substitute(type: RiseType, nats: Mapping[str, Nat], types: Mapping[str, Rise
         case TypeVariable():
             return types.get(type.label.data, type)
         case ArrayType():
-            return array(
-                type.length.substitute(nats), substitute(element_of(type), nats, types)
-            )
+            return array(type.length.substitute(nats), substitute(element_of(type), nats, types))
         case TupleType():
             first, second = components(type)
             return pair(substitute(first, nats, types), substitute(second, nats, types))

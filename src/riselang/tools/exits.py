@@ -1,0 +1,32 @@
+"""How our commands end: errors to standard error, and the exit code that fits."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+
+from riselang.errors import InternalError, RiseError
+
+OK, FAILED, USAGE, INTERNAL = 0, 1, 2, 70
+
+
+def run_tool(action: Callable[[], object]) -> None:
+    """Run a command and leave the process with its exit code; no traceback for user mistakes."""
+    try:
+        action()
+    except RiseError as error:
+        print(error, file=sys.stderr)
+        raise SystemExit(error.exit_code) from None
+    except BrokenPipeError:
+        # The reader of our output has gone; nothing is left to say.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(OK) from None
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+    except Exception as error:
+        if os.environ.get("RISE_DEBUG"):
+            raise
+        problem = f"{type(error).__name__}: {error}"
+        print(InternalError(problem, None, "set RISE_DEBUG=1 for a traceback"), file=sys.stderr)
+        raise SystemExit(INTERNAL) from None
