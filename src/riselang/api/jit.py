@@ -84,9 +84,9 @@ class Jitted:
         """The program for these arrays, array types, or sizes given by name."""
         if sizes and arguments:
             raise UserError("lower takes arrays or sizes by name, not both", user_location())
-        if sizes:
+        if sizes or not arguments:
             return self._lower(self._specialised({k: Nat.const(v) for k, v in sizes.items()}))
-        if all(isinstance(argument, ArraySpec) for argument in arguments) and arguments:
+        if all(isinstance(argument, ArraySpec) for argument in arguments):
             return self._lower(tuple(argument.type for argument in arguments))
         return self._lower(
             self._specialised(_bind(self.types, self.names, self._arrays(arguments)))

@@ -7,7 +7,6 @@ still says where.
 from __future__ import annotations
 
 import re
-import sys
 from bisect import bisect_right
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
@@ -26,12 +25,15 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
-from xdsl.parser import Parser
+from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError, VerifyException
+from xdsl.utils.lexer import Span
+from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from riselang.dialects.rise.dialect import Rise
 from riselang.errors import LimitationError, RiseError, SourceLocation, UserError
+from riselang.stack import more_stack
 
 MAXIMUM_NESTING = 150
 """Regions deeper than this are refused: xDSL reads and prints them recursively."""
@@ -56,11 +58,39 @@ class LocatingParser(Parser):
                 self._line_starts.append(position + 1)
         self._file = StringAttr(name)
         self._nesting = 0
+        self._operation_start = 0
+        self.first_uses: dict[str, Span[str]] = {}
+        """Where each value was first used that is not defined before."""
         super().__init__(context, text, name)
 
+    def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
+        try:
+            return super().parse_module(allow_implicit_module)
+        except ParseError:
+            for name in self.forward_ssa_references:
+                if self._current_token.kind == MLIRTokenKind.EOF and name in self.first_uses:
+                    self.raise_error(f"%{name} is used, but not defined", self.first_uses[name])
+            raise
+
+    def resolve_operand(self, operand: UnresolvedOperand, type: Any) -> Any:
+        name = operand.operand_name
+        if name not in self.ssa_values and name not in self.forward_ssa_references:
+            self.first_uses[name] = operand.span
+        return super().resolve_operand(operand, type)
+
+    def _get_op_by_name(self, name: str) -> type[Operation]:
+        known = self.ctx.get_optional_op(name, dialect_stack=self._parser_state.dialect_stack)
+        if known is None:
+            start = self.lexer.input.content.find(name, self._operation_start)
+            self.raise_error(f"no operation is called {name}", start, start + len(name))
+        return known
+
     def parse_operation(self) -> Operation:
-        start = self.pos
-        op = super().parse_operation()
+        start = self._operation_start = self.pos
+        try:
+            op = super().parse_operation()
+        except VerifyException as error:
+            self.raise_error(_last_line(str(error)), start)
         if isinstance(op.location, UnknownLoc):
             line = bisect_right(self._line_starts, start)
             column = start - self._line_starts[line - 1] + 1
@@ -123,12 +153,8 @@ def _refuse_open_strings(text: str, name: str) -> None:
 @contextmanager
 def deep_stack() -> Generator[None]:
     """Room for xDSL's own recursion over nested regions."""
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(before, 60 * MAXIMUM_NESTING))
-    try:
+    with more_stack(60 * MAXIMUM_NESTING):
         yield
-    finally:
-        sys.setrecursionlimit(before)
 
 
 @contextmanager
@@ -166,7 +192,10 @@ def from_parse_error(error: ParseError) -> UserError:
         text[start : end if end >= 0 else len(text)],
     )
     message = error.msg.strip()
-    return UserError(message[:1].lower() + message[1:], location)
+    # Only a capitalised word loses its capital, not an abbreviation.
+    if message[1:2].islower():
+        message = message[0].lower() + message[1:]
+    return UserError(message, location)
 
 
 def location_of(op: Operation) -> SourceLocation | None:
@@ -190,9 +219,12 @@ def verify_module(module: ModuleOp) -> None:
 
 
 def op_error(op: Operation, problem: str) -> UserError:
-    text = problem.strip().splitlines()[-1] if problem.strip() else "is not valid"
     location = location_of(op) or _nearest_location(op)
-    return UserError(f"'{op.name}' op {text}", location)
+    return UserError(f"'{op.name}' op {_last_line(problem)}", location)
+
+
+def _last_line(problem: str) -> str:
+    return problem.strip().splitlines()[-1] if problem.strip() else "is not valid"
 
 
 def _nearest_location(op: Operation) -> SourceLocation | None:

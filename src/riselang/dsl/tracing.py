@@ -59,7 +59,7 @@ class Trace:
         try:
             self.inference.unify(expected, found)
         except TypeMismatch as error:
-            detail = f"; {error.detail}" if error.detail else ""
+            detail = f"; {_without_unknowns(error.detail)}" if error.detail else ""
             raise UserError(
                 f"{what}: expected {show_type(error.expected)}, but found "
                 f"{show_type(error.found)}{detail}",
@@ -69,7 +69,11 @@ class Trace:
 
 def show_type(type: RiseType) -> str:
     """The type in notation, with unknowns as underscores."""
-    return re.sub(r"\?\d+", "_", show(type))
+    return _without_unknowns(show(type))
+
+
+def _without_unknowns(text: str) -> str:
+    return re.sub(r"\?\d+", "_", text)
 
 
 def current_trace() -> Trace:
@@ -144,6 +148,7 @@ def apply_pattern(
     trace = current_trace()
     location = user_location()
     parameters = trace.inference.instantiate(spec, dict(zip(spec.explicit, sizes, strict=True)))
+    check_sizes(trace, spec, parameters)
     type = spec.instantiate(parameters)
     inputs, result = uncurry(type)
     nodes: dict[int, build.Node] = {}

@@ -223,7 +223,8 @@ class _Resolver:
         owner = op.index.owner
         if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
             return Nat.const(owner.value.value.data)
-        name = f"${len(self.variables)}"
+        # Sorted by name, the indices of outer loops come first.
+        name = f"${_depth(op.index):03}.{len(self.variables)}"
         self.variables[name] = op.index
         self.bounds[name] = _array(op.array).length.constant - 1
         self.expressions[op.index] = Nat.var(name)
@@ -308,7 +309,7 @@ class _Resolver:
         return all(_without_choices(index).is_affine_in(names) for index in indices)
 
     def affine_map(self, indices: Sequence[Nat]) -> tuple[AffineMapAttr, list[SSAValue]]:
-        names = sorted({name for index in indices for name in index.variables}, key=_order)
+        names = sorted({name for index in indices for name in index.variables})
         dimensions = {name: position for position, name in enumerate(names)}
         results = tuple(affine_expression(index, dimensions) for index in indices)
         map = AffineMapAttr(AffineMap(len(names), 0, results))
@@ -368,8 +369,15 @@ def _without_choices(expression: Nat) -> Nat:
     return expression
 
 
-def _order(name: str) -> int:
-    return int(name[1:])
+def _depth(index: SSAValue) -> int:
+    """How many ops stand around the definition of an index."""
+    owner = index.owner
+    parent = owner.parent_op()
+    depth = 0
+    while parent is not None:
+        depth += 1
+        parent = parent.parent_op()
+    return depth
 
 
 def _data(value: SSAValue) -> RiseType:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -13,12 +12,10 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from riselang.dialects.rise.codegen import CastOp
-from riselang.dialects.rise.schemes import LET
 from riselang.dialects.rise.types import RiseType, uncurry
 from riselang.errors import UserError
 from riselang.lowering.imperative import store_program
 from riselang.term.from_dialect import Unit, units
-from riselang.term.nodes import Lambda, Pattern, Term, apply_all
 from riselang.term.recursion import stack_for
 
 
@@ -54,7 +51,9 @@ def _lower_unit(place: Operation, unit: Unit, loops: str) -> None:
     ]
     outputs = [buffer for group in unit.outputs for buffer in group]
     target = _insert(point, CastOp(outputs, _body_type(unit)))
-    store_program(_buffered(unit, outputs), inputs, target, point, loops)
+    read = {buffer for group in unit.inputs for buffer in group}
+    overlaps = not read.isdisjoint(outputs)
+    store_program(unit.term, inputs, target, point, loops, overlaps)
     place.detach()
     place.erase(safe_erase=False)
 
@@ -70,24 +69,6 @@ def _body_type(unit: Unit) -> RiseType:
     for _ in unit.inputs:
         type = type.output  # type: ignore[union-attr]
     return type
-
-
-def _buffered(unit: Unit, outputs: Sequence[SSAValue]) -> Term:
-    """Where a buffer is both read and written, the whole result is computed before it is stored."""
-    read = {buffer for group in unit.inputs for buffer in group}
-    if read.isdisjoint(outputs):
-        return unit.term
-    return _name_result(unit.term, len(unit.inputs))
-
-
-def _name_result(term: Term, inputs: int) -> Term:
-    from riselang.term.nodes import Bound
-
-    if inputs:
-        assert isinstance(term, Lambda)
-        return Lambda(term.name, term.parameter, _name_result(term.body, inputs - 1))
-    identity = Lambda("result", term.type, Bound(0, term.type))
-    return apply_all(Pattern(LET, (term.type, term.type)), [term, identity])
 
 
 def _erase_dead(function: FuncOp) -> None:

@@ -94,15 +94,26 @@ def is_view(term: Term) -> bool:
 
 
 def store_program(
-    term: Term, inputs: Sequence[SSAValue], target: SSAValue, point: InsertPoint, loops: str
+    term: Term,
+    inputs: Sequence[SSAValue],
+    target: SSAValue,
+    point: InsertPoint,
+    loops: str,
+    overlaps: bool,
 ) -> None:
-    """Emit at `point` the loops that run the closed `term` on `inputs` and fill `target`."""
+    """Emit at `point` the loops that run the closed `term` on `inputs` and fill `target`.
+
+    Where the target overlaps the inputs, the whole result is computed before it is stored.
+    """
     body = term
     for _ in inputs:
         assert isinstance(body, Lambda)
         body = body.body
     translator = _Translator(Emitter(point), loops)
-    translator.store(Delayed(body, tuple(inputs)), target)
+    place = translator.allocate(data_type(target)) if overlaps else target
+    translator.store(Delayed(body, tuple(inputs)), place)
+    if overlaps:
+        translator.copy(place, target)
 
 
 class _Translator:

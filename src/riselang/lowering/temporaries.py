@@ -27,7 +27,9 @@ def place_temporaries(function: Operation) -> None:
         if isinstance(op, memref.AllocaOp) and TEMPORARY in op.attributes:
             block = _home(op)
             size = _bytes(op)
-            on_stack = size <= STACK_LIMIT and used.get(block, 0) + size <= STACK_BUDGET
+            # A parallel body may end up in a plain loop, where stack is not given back.
+            fits = size <= STACK_LIMIT and used.get(block, 0) + size <= STACK_BUDGET
+            on_stack = fits and isinstance(block.parent_op(), FuncOp)
             used[block] = used.get(block, 0) + (size if on_stack else 0)
             _move(op, block, on_stack)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from dataclasses import dataclass, field
 from functools import cache
@@ -11,13 +10,10 @@ from typing import Any
 import llvmlite.binding as binding
 
 from riselang.errors import InternalError
+from riselang.native.llvm_text import readable
 
 _LOCK = threading.Lock()
 """llvmlite's global state (targets, symbols) is not made for several threads at once."""
-
-_DECLARATION = re.compile(
-    r"^declare (?P<rest>.*@(?P<name>[\w.$]+)\(.*\))(?P<tail>.*)$", re.MULTILINE
-)
 
 
 @dataclass(frozen=True)
@@ -53,25 +49,9 @@ def _machine(target: Target, jit: bool) -> Any:
     )
 
 
-def _without_builtins(ir: str) -> str:
-    """Keep LLVM from knowing what library functions do.
-
-    It would fold a call like expf(1.0) with more precision than the library has, and the result
-    would differ from the one at run time.
-    """
-    return _DECLARATION.sub(
-        lambda found: (
-            found[0]
-            if found["name"].startswith("llvm.")
-            else f"declare {found['rest']} nobuiltin{found['tail']}"
-        ),
-        ir,
-    )
-
-
 def _parse(ir: str, target: Target) -> Any:
     try:
-        module = binding.parse_assembly(_without_builtins(ir))
+        module = binding.parse_assembly(readable(ir))
         module.triple = target.triple
         module.verify()
     except RuntimeError as error:

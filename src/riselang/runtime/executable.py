@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX
 
 from riselang.dialects.rise.types import ScalarType
 from riselang.errors import LimitationError, UserError
@@ -22,8 +23,6 @@ from riselang.runtime.arrays import (
     check_overlap,
     check_shape,
 )
-
-DYNAMIC = -1
 
 
 @dataclass(frozen=True)
@@ -109,9 +108,9 @@ def _checked(argument: Any, parameter: Parameter) -> Array:
     array = as_array(argument, parameter.name)
     assert parameter.shape is not None
     check_dtype(array, parameter.type, parameter.name)
-    if DYNAMIC in parameter.shape and array.ndim == len(parameter.shape):
+    if DYNAMIC_INDEX in parameter.shape and array.ndim == len(parameter.shape):
         shape = [
-            found if wanted == DYNAMIC else wanted
+            found if wanted == DYNAMIC_INDEX else wanted
             for wanted, found in zip(parameter.shape, array.shape, strict=True)
         ]
         check_shape(array, shape, parameter.name)

@@ -16,7 +16,10 @@ def width(type: ScalarType) -> int:
 
 
 def conversion_op(source: ScalarType, target: ScalarType) -> list[tuple[str, ScalarType]]:
-    """The ops, each with the type it gives, that convert `source` to `target`; none when equal."""
+    """The ops, each with the type it gives, that convert `source` to `target`; none when equal.
+
+    To i1 is not among them: that is a comparison with zero.
+    """
     if source == target:
         return []
     if is_float(source) and is_float(target):
@@ -39,7 +42,7 @@ def _between_floats(source: ScalarType, target: ScalarType) -> list[tuple[str, S
 def _float_to_integer(target: ScalarType) -> list[tuple[str, ScalarType]]:
     if isinstance(target.element, IndexType):
         return [("arith.fptosi", i64), ("arith.index_cast", target)]
-    return [("arith.fptoui" if target == i1 else "arith.fptosi", target)]
+    return [("arith.fptosi", target)]
 
 
 def _integer_to_float(source: ScalarType, target: ScalarType) -> list[tuple[str, ScalarType]]:
@@ -50,8 +53,7 @@ def _integer_to_float(source: ScalarType, target: ScalarType) -> list[tuple[str,
 
 def _between_integers(source: ScalarType, target: ScalarType) -> list[tuple[str, ScalarType]]:
     if isinstance(source.element, IndexType) or isinstance(target.element, IndexType):
-        unsigned = i1 in (source, target) and source == i1
-        return [("arith.index_castui" if unsigned else "arith.index_cast", target)]
+        return [("arith.index_castui" if source == i1 else "arith.index_cast", target)]
     if width(source) > width(target):
         return [("arith.trunci", target)]
     return [("arith.extui" if source == i1 else "arith.extsi", target)]

@@ -11,6 +11,7 @@ from riselang.dialects.rise.types import (
     ScalarType,
     TypeVariable,
     f32,
+    i1,
     i32,
     is_float,
     nat_variables,
@@ -191,10 +192,18 @@ class _Finisher:
         operand = self.term(node.operand, level)
         target = self.scalar(node)
         assert isinstance(operand.type, ScalarType)
+        if target == i1 and operand.type != i1:
+            return self.truth(operand, operand.type, node)
         result = operand
         for op, type in conversion_op(operand.type, target):
             result = Scalar(op, [result], type, None, node.location)
         return result
+
+    def truth(self, operand: Term, type: ScalarType, node: build.Node) -> Term:
+        """A number as a truth value: whether it is not zero."""
+        op, predicate = scalars.comparison("ne", type)
+        zero = Literal(literal(0, type))
+        return Scalar(op, [operand, zero], i1, predicate, node.location)
 
     def scalar(self, node: build.Node) -> ScalarType:
         type = self.type(node)

@@ -1,18 +1,14 @@
-"""Stack for functions that recurse over terms.
-
-Since Python 3.11 a call from Python to Python takes no C stack, so a deep recursion in plain
-functions (no generators, no callbacks through C) only needs a higher limit.
-"""
+"""Stack for functions that recurse over terms, by the depth of the term."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
 from riselang.errors import LimitationError
+from riselang.stack import more_stack
 from riselang.term.nodes import Term
 
 MAXIMUM_DEPTH = 60_000
@@ -26,14 +22,8 @@ def stack_for(depth: int, frames_per_level: int = 6) -> Generator[None]:
     """Room to recurse `depth` levels with `frames_per_level` Python calls each."""
     if depth > MAXIMUM_DEPTH:
         raise LimitationError(f"the term is {depth} levels deep; the limit is {MAXIMUM_DEPTH}")
-    before = sys.getrecursionlimit()
-    wanted = before + depth * frames_per_level
-    if wanted > before:
-        sys.setrecursionlimit(wanted)
-    try:
+    with more_stack(depth * frames_per_level):
         yield
-    finally:
-        sys.setrecursionlimit(before)
 
 
 def recursive(

@@ -116,7 +116,7 @@ def _only(functions: dict[str, Executable]) -> str:
 def _random(parameter: Any, generator: np.random.Generator) -> Any:
     from riselang.interpreter.scalars import numpy_dtype
 
-    if parameter.shape is None or -1 in parameter.shape:
+    if parameter.shape is None or min(parameter.shape, default=0) < 0:
         raise UserError(f"parameter {parameter.name} is no array of known shape")
     dtype = numpy_dtype(parameter.type)
     if parameter.is_written:

@@ -344,7 +344,8 @@ CODEGEN_OPS = (
 
 
 def _data(value: SSAValue) -> RiseType:
-    assert isinstance(value.type, RiseType)
+    if not isinstance(value.type, DataType):
+        raise VerifyException(f"expected RISE data, but found {value.type}")
     return value.type
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self, cast
+from typing import Self, TypeVar, cast
 
-from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -32,8 +32,11 @@ from riselang.dialects.rise.types import (
     ScalarType,
     fun,
     leaves,
+    type_variables,
     uncurry,
 )
+
+OpT = TypeVar("OpT", bound=Operation)
 
 
 def parse_defined_operand(parser: Parser) -> SSAValue:
@@ -52,6 +55,12 @@ def parse_defined_operand(parser: Parser) -> SSAValue:
     return values[operand.index]
 
 
+def with_attributes(parser: Parser, op: OpT) -> OpT:
+    """`op` with the attribute dictionary that may follow it in the text."""
+    op.attributes.update(parser.parse_optional_attr_dict())
+    return op
+
+
 @irdl_op_definition
 class ReturnOp(IRDLOperation):
     """Ends a lambda, an embed (one value) or a lowering unit (none)."""
@@ -67,9 +76,9 @@ class ReturnOp(IRDLOperation):
     def parse(cls, parser: Parser) -> Self:
         operand = parser.parse_optional_unresolved_operand()
         if operand is None:
-            return cls()
+            return with_attributes(parser, cls())
         parser.parse_punctuation(":", " and the type of the returned value")
-        return cls([parser.resolve_operand(operand, parser.parse_type())])
+        return with_attributes(parser, cls([parser.resolve_operand(operand, parser.parse_type())]))
 
     def print(self, printer: Printer) -> None:
         if self.values:
@@ -141,7 +150,7 @@ class LambdaOp(IRDLOperation):
         if not isinstance(declared, FunType):
             parser.raise_error(f"a lambda has a function type, but {declared} is none", position)
         arguments = _resolved(parser, names, declared, position)
-        return cls(parser.parse_region(arguments), declared)
+        return with_attributes(parser, cls(parser.parse_region(arguments), declared))
 
     def print(self, printer: Printer) -> None:
         block = self.body.blocks[0]
@@ -248,8 +257,7 @@ class ApplyOp(IRDLOperation):
         except VerifyException as error:
             parser.raise_error(f"'rise.apply' {error}", position)
         parse_trailing_type(parser, op.result)
-        op.attributes.update(parser.parse_optional_attr_dict())
-        return op
+        return with_attributes(parser, op)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -311,7 +319,7 @@ class LiteralOp(IRDLOperation):
             parser.raise_error("expected a literal such as #rise.lit<0.0>", position)
         op = cls(value)
         parse_trailing_type(parser, op.result)
-        return op
+        return with_attributes(parser, op)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -323,7 +331,7 @@ class LiteralOp(IRDLOperation):
 class EmbedOp(IRDLOperation):
     """Ops of other dialects on unwrapped scalars: `rise.embed(%a, %b) { ... } : !rise.scalar<f32>`.
 
-    The block arguments shadow the operands' names.
+    The block arguments shadow the operands' names; one can have its own: `rise.embed(%b = %a)`.
     """
 
     name = "rise.embed"
@@ -353,7 +361,7 @@ class EmbedOp(IRDLOperation):
         operands = parser.parse_comma_separated_list(
             parser.Delimiter.PAREN, lambda: _parse_embedded(parser), " in the operands"
         )
-        outer = parser.ssa_values
+        outer, undefined = parser.ssa_values, set(parser.forward_ssa_references)
         # The region is isolated: only the operands' names are visible in it, unwrapped.
         parser.ssa_values = {}
         region = parser.parse_region(
@@ -363,22 +371,27 @@ class EmbedOp(IRDLOperation):
             ]
         )
         parser.ssa_values = outer
+        for name in parser.forward_ssa_references.keys() - undefined:
+            parser.raise_error(
+                f"%{name} is not visible in this embed; list it among the operands",
+                getattr(parser, "first_uses", {}).get(name),
+            )
         parser.parse_punctuation(":", " and the type of the embedded value")
         position = parser.pos
         result = parser.parse_type()
         if not isinstance(result, ScalarType):
             parser.raise_error(f"an embed gives a scalar, but {result} is none", position)
-        return cls([value for _, value in operands], region, result)
+        return with_attributes(parser, cls([value for _, value in operands], region, result))
 
     def print(self, printer: Printer) -> None:
         block = self.body.blocks[0]
-        names: list[str] = []
+        names: set[str] = set()
         with printer.in_parens():
-            for position, argument in enumerate(self.arguments):
+            for position, (inner, argument) in enumerate(
+                zip(block.args, self.arguments, strict=True)
+            ):
                 printer.print_string(", " if position else "")
-                names.append(printer.print_ssa_value(argument))
-        for argument, name in zip(block.args, names, strict=True):
-            printer._ssa_values[argument] = name  # pyright: ignore[reportPrivateUsage]
+                _print_embedded(printer, inner, argument, names)
         printer.print_string(" ")
         printer.print_region(self.body, print_entry_block_args=False)
         printer.print_string(" : ")
@@ -388,10 +401,27 @@ class EmbedOp(IRDLOperation):
 
 def _parse_embedded(parser: Parser) -> tuple[Span[str], SSAValue]:
     span = parser._current_token.span  # pyright: ignore[reportPrivateUsage]
+    content, position = parser.lexer.input.content, span.end
+    if content[position:].lstrip().startswith("="):
+        parser.parse_argument(expect_type=False)
+        parser.parse_punctuation("=")
     value = parse_defined_operand(parser)
     if not isinstance(value.type, ScalarType):
         parser.raise_error(f"an embed takes scalars, but this is {value.type}", span)
     return span, value
+
+
+def _print_embedded(printer: Printer, inner: SSAValue, operand: SSAValue, names: set[str]) -> None:
+    """An operand; inside it keeps its name, but where it is listed twice it gets another."""
+    known = printer._ssa_values.get(operand)  # pyright: ignore[reportPrivateUsage]
+    if known in names:
+        printer.print_ssa_value(inner)
+        printer.print_string(" = ")
+        printer.print_ssa_value(operand)
+        return
+    name = printer.print_ssa_value(operand)
+    names.add(name)
+    printer._ssa_values[inner] = name  # pyright: ignore[reportPrivateUsage]
 
 
 def _listed(types: Sequence[Attribute]) -> str:
@@ -418,7 +448,7 @@ class LoweringUnitOp(IRDLOperation):
         region = parser.parse_region()
         if region.blocks and not isinstance(region.blocks[-1].last_op, ReturnOp):
             region.blocks[-1].add_op(ReturnOp())
-        return cls(region)
+        return with_attributes(parser, cls(region))
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -449,9 +479,7 @@ class InOp(IRDLOperation):
         type = parser.parse_type()
         if not isinstance(type, DataType):
             parser.raise_error(f"an input is data, but {type} is no RISE data type", position)
-        op = cls(buffers, type)
-        op.attributes.update(parser.parse_optional_attr_dict())
-        return op
+        return with_attributes(parser, cls(buffers, type))
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -480,9 +508,7 @@ class OutOp(IRDLOperation):
         buffers = _parse_buffers(parser)
         parser.parse_punctuation("<", " of '<-' and the value to store")
         parser.parse_punctuation("-", " of '<-' and the value to store")
-        op = cls(buffers, parse_defined_operand(parser))
-        op.attributes.update(parser.parse_optional_attr_dict())
-        return op
+        return with_attributes(parser, cls(buffers, parse_defined_operand(parser)))
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -500,6 +526,8 @@ def _parse_buffers(parser: Parser) -> list[SSAValue]:
 
 def check_buffers(buffers: Sequence[Attribute], type: RiseType) -> None:
     """One memref for each scalar leaf of `type`, of its shape; refuses anything else."""
+    if any(True for _ in type_variables(type)):
+        raise VerifyException(f"{type} is not determined, so no buffer can hold it")
     expected = list(leaves(type))
     if len(buffers) != len(expected):
         raise VerifyException(
@@ -511,7 +539,7 @@ def check_buffers(buffers: Sequence[Attribute], type: RiseType) -> None:
             raise VerifyException(f"expected a memref for {type}, but found {buffer}")
         shape = list(buffer.get_shape())
         fits = len(shape) == len(lengths) and all(
-            dimension == -1 or (length.is_constant and length.constant == dimension)
+            dimension == (length.constant if length.is_constant else DYNAMIC_INDEX)
             for dimension, length in zip(shape, lengths, strict=True)
         )
         is_boxed_scalar = not lengths and shape == [1]

@@ -289,7 +289,7 @@ def show(type: RiseType) -> str:
             return type.label.data
         case ArrayType():
             length = str(type.length)
-            if not (length.isidentifier() or length.isdigit()):
+            if not length.lstrip("?").replace("_", "").isalnum():
                 length = f"({length})"
             return f"{length}.{_show_atom(element_of(type))}"
         case TupleType():

@@ -1,0 +1,123 @@
+"""LLVM IR text from the MLIR wheel, made readable for the older LLVM that generates code.
+
+The newer LLVM writes float constants as `+inf`, `-nan(0x1)`, `f0x4B800000` or as decimals that only
+round to the constant; the older one wants the exact bits.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import NamedTuple
+
+
+class Format(NamedTuple):
+    """A binary float format, and how the older LLVM spells its bits."""
+
+    exponent: int
+    mantissa: int
+    prefix: str
+
+
+FORMATS: Mapping[str, Format] = {
+    "half": Format(5, 10, "0xH"),
+    "bfloat": Format(8, 7, "0xR"),
+    "float": Format(8, 23, "0x"),
+    "double": Format(11, 52, "0x"),
+}
+_TYPE = re.compile(r"\b(half|bfloat|float|double)\b")
+_LITERAL = re.compile(
+    r"(?<![\w.%@\"$-])(?:"
+    r"(?P<sign>[+-])(?P<special>inf|qnan|s?nan\(0x(?P<payload>[0-9a-fA-F]+)\))"
+    r"|f0x(?P<bits>[0-9a-fA-F]+)"
+    r"|(?P<decimal>-?\d+\.\d+(?:e[+-]?\d+)?)"
+    r")(?![\w.])"
+)
+_DECLARATION = re.compile(
+    r"^declare (?P<rest>.*@(?P<name>[\w.$]+)\(.*\))(?P<tail>.*)$", re.MULTILINE
+)
+
+
+def readable(ir: str) -> str:
+    """The module in the older LLVM's spelling, with library functions it must not look into."""
+    lines = [_with_exact_floats(line) for line in ir.split("\n")]
+    return _without_builtins("\n".join(lines))
+
+
+def _without_builtins(ir: str) -> str:
+    """Keep LLVM from knowing what library functions do.
+
+    It would fold a call like expf(1.0) with more precision than the library has, and the result
+    would differ from the one at run time.
+    """
+    return _DECLARATION.sub(
+        lambda found: (
+            found[0]
+            if found["name"].startswith("llvm.")
+            else f"declare {found['rest']} nobuiltin{found['tail']}"
+        ),
+        ir,
+    )
+
+
+def _with_exact_floats(line: str) -> str:
+    type = _TYPE.search(line)
+    if type is None or line.startswith((";", "source_filename", "target ", "attributes ")):
+        return line
+
+    def exact(found: re.Match[str]) -> str:
+        # A constant without a type of its own has the type of its instruction, the first one.
+        own = re.search(r"\b(half|bfloat|float|double) $", line[: found.start()])
+        name = own[1] if own is not None else type[1]
+        return _spelled(_bits(found, FORMATS[name]), FORMATS[name])
+
+    return _LITERAL.sub(exact, line)
+
+
+def _bits(found: re.Match[str], format: Format) -> int:
+    if found["bits"] is not None:
+        return int(found["bits"], 16)
+    if found["decimal"] is not None:
+        return _nearest(Fraction(found["decimal"]), found["decimal"].startswith("-"), format)
+    infinity = ((1 << format.exponent) - 1) << format.mantissa
+    negative = (found["sign"] == "-") << (format.exponent + format.mantissa)
+    if found["special"] == "inf":
+        return negative | infinity
+    quiet = 0 if found["special"].startswith("snan") else 1 << (format.mantissa - 1)
+    return negative | infinity | quiet | int(found["payload"] or "0", 16)
+
+
+def _nearest(value: Fraction, is_negative: bool, format: Format) -> int:
+    """The bits of the float nearest to `value`, ties to even."""
+    sign = int(is_negative) << (format.exponent + format.mantissa)
+    magnitude = abs(value)
+    bias = (1 << (format.exponent - 1)) - 1
+    if magnitude == 0:
+        return sign
+    power = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
+    if Fraction(2) ** power > magnitude:
+        power -= 1
+    power = max(power, 1 - bias)
+    scaled = magnitude / Fraction(2) ** (power - format.mantissa)
+    whole = round(scaled)  # Python rounds fractions half to even
+    # Adding the exponent to the whole mantissa carries into the exponent where it has to.
+    implicit = 1 << format.mantissa
+    return sign | (whole + (power + bias - 1) * implicit)
+
+
+def _spelled(bits: int, format: Format) -> str:
+    digits = (1 + format.exponent + format.mantissa) // 4
+    if format.mantissa != 23:
+        return f"{format.prefix}{bits:0{digits}X}"
+    return f"0x{_widened(bits):016X}"
+
+
+def _widened(bits: int) -> int:
+    """A float is spelled by the bits of the double it is."""
+    exponent, mantissa = (bits >> 23) & 0xFF, bits & 0x7FFFFF
+    if exponent == 0xFF:
+        return ((bits >> 31) << 63) | (0x7FF << 52) | (mantissa << 29)
+    value = struct.unpack("<f", struct.pack("<I", bits))[0]
+    return int.from_bytes(struct.pack("<d", value), "little")

@@ -1,0 +1,240 @@
+"""Python functions as programs: what they trace to, and what mistakes say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import riselang as rl
+
+
+def notation(function: Callable[..., Any], **sizes: int) -> str:
+    return rl.jit(function).lower(**sizes).as_text("notation")
+
+
+def test_patterns_take_their_last_argument_now_or_later() -> None:
+    def now(x: rl.Array["N", rl.f32]):
+        return rl.map(lambda a: a + 1.0, x)
+
+    def later(x: rl.Array["N", rl.f32]):
+        return rl.map(lambda a: a + 1.0)(x)
+
+    def piped(x: rl.Array["N", rl.f32]):
+        return x | rl.map(lambda a: a + 1.0)
+
+    terms = [rl.jit(function).lower(N=3).term for function in (now, later, piped)]
+    assert terms[0] == terms[1] == terms[2]
+
+
+def test_point_free_composition_sees_the_types_of_its_argument() -> None:
+    def twice(x: rl.Array["N", "M", rl.f32]):
+        return x | rl.map(rl.map(lambda a: a * 2.0))
+
+    assert "map(map" not in notation(twice, N=2, M=3)  # the inner map has its own lambda
+    result = rl.jit(twice)(np.ones((2, 3), np.float32))
+    assert np.array_equal(result, np.full((2, 3), 2, np.float32))
+
+
+def test_a_function_of_two_arguments_takes_pairs_apart() -> None:
+    def product(x: rl.Array["N", rl.f32], y: rl.Array["N", rl.f32]):
+        return rl.zip(x, y) | rl.map(lambda a, b: a * b)
+
+    assert "map(mult)" in notation(product, N=3)
+
+
+def test_reduce_takes_element_then_accumulator() -> None:
+    @rl.jit
+    def digits(x: rl.Array["N", rl.i32]):
+        return x | rl.reduce(lambda element, accumulator: accumulator * 10 + element, 0)
+
+    assert digits(np.array([1, 2, 3], np.int32)) == 123
+
+
+def test_three_arguments_meet_a_pair_and_an_accumulator() -> None:
+    @rl.jit
+    def dot(x: rl.Array["N", rl.i64], y: rl.Array["N", rl.i64]):
+        return rl.zip(x, y) | rl.reduce(lambda a, b, total: a * b + total, 0)
+
+    assert dot(np.array([1, 2, 3]), np.array([4, 5, 6])) == 32
+
+
+def test_numbers_take_the_type_of_their_use() -> None:
+    def half(x: rl.Array["N", rl.f64]):
+        return x | rl.map(lambda a: a * 0.5)
+
+    assert "0.5_f64" in notation(half, N=2)
+
+
+def test_a_computed_value_used_twice_is_named_and_a_view_is_not() -> None:
+    def shared(x: rl.Array["N", rl.f32]):
+        y = x | rl.map(lambda a: a * a)
+        return rl.zip(y, y) | rl.map(rl.add)
+
+    def viewed(x: rl.Array["N", "M", rl.f32]):
+        y = x | rl.transpose
+        return rl.zip(y, y) | rl.map(lambda a, b: rl.zip(a, b) | rl.map(rl.add))
+
+    assert "let " in notation(shared, N=3)
+    assert "let " not in notation(viewed, N=3, M=2)
+
+
+def test_operators_build_scalar_operations() -> None:
+    @rl.jit
+    def mixed(x: rl.Array["N", rl.i32], y: rl.Array["N", rl.i32]):
+        return rl.zip(x, y) | rl.map(
+            lambda a, b: rl.where((a < b) & (a != 0), a // b + a % b - (-a) * abs(b), a ^ (b | a))
+        )
+
+    x = np.array([5, -7, 0, 3], np.int32)
+    y = np.array([2, 9, 4, 0], np.int32)
+
+    def expected(a: int, b: int) -> int:
+        if a < b and a != 0:
+            return a // b + a % b + a * abs(b)
+        return a ^ (b | a)
+
+    assert mixed(x, y).tolist() == [
+        expected(a, b) for a, b in zip(x.tolist(), y.tolist(), strict=True)
+    ]
+
+
+def test_tuples_come_apart_and_go_together() -> None:
+    @rl.jit
+    def swap(x: rl.Array["N", rl.f32], y: rl.Array["N", rl.i32]):
+        def flip(pair: Any) -> Any:
+            first, second = pair
+            return second, first
+
+        return rl.zip(x, y) | rl.map(flip) | rl.unzip
+
+    i, f = swap(np.array([1.5, 2.5], np.float32), np.array([3, 4], np.int32))
+    assert i.tolist() == [3, 4]
+    assert f.tolist() == [1.5, 2.5]
+
+
+def test_several_results() -> None:
+    @rl.jit
+    def statistics(x: rl.Array["N", rl.f64]):
+        return x | rl.reduce(rl.add, 0.0), x | rl.reduce(rl.max, -np.inf)
+
+    total, largest = statistics(np.array([1.0, 4.0, 2.0]))
+    assert (total, largest) == (7.0, 4.0)
+
+
+MISTAKES: dict[str, tuple[Callable[..., Any], str]] = {}
+
+
+def mistake(message: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        MISTAKES[function.__name__] = (function, message)
+        return function
+
+    return register
+
+
+@mistake("zip, argument 2: expected 3._, but found 4.f32; the lengths 3 and 4 differ")
+def zip_of_different_lengths(x: rl.Array[3, rl.f32], y: rl.Array[4, rl.f32]):
+    return rl.zip(x, y) | rl.map(rl.add)
+
+
+@mistake("operands of 'add': expected f32, but found i32")
+def adding_float_and_integer(x: rl.Array[3, rl.f32], y: rl.Array[3, rl.i32]):
+    return rl.zip(x, y) | rl.map(rl.add)
+
+
+@mistake("join, argument 1: expected 3._._, but found 3.f32")
+def join_of_a_flat_array(x: rl.Array[3, rl.f32]):
+    return x | rl.join
+
+
+@mistake("split: m must be at least 1, but is 0")
+def split_into_nothing(x: rl.Array[3, rl.f32]):
+    return x | rl.split(0) | rl.join
+
+
+@mistake("the lengths _ * 2 and 3 differ")
+def split_that_does_not_divide(x: rl.Array[3, rl.f32]):
+    return x | rl.split(2) | rl.join
+
+
+@mistake("'add' works on scalars, but this is 3.f32; use rl.map to apply it to every element")
+def adding_arrays(x: rl.Array[3, rl.f32]):
+    return x + x
+
+
+@mistake("map gives its function 1 argument(s) of type f32, but the function takes 2")
+def a_function_with_too_many_parameters(x: rl.Array[3, rl.f32]):
+    return x | rl.map(lambda a, b: a)
+
+
+@mistake("Python's if, and, or, not cannot test it; use rl.where(condition, a, b)")
+def branching_on_a_value(x: rl.Array[3, rl.f32]):
+    return x | rl.map(lambda a: a if a > 0.0 else -a)
+
+
+@mistake("map, argument 1: expected a function of type f32 -> _, but found 3")
+def a_number_where_a_function_goes(x: rl.Array[3, rl.f32]):
+    return x | rl.map(3)
+
+
+@mistake("map takes 2 argument(s), but 3 are given")
+def too_many_arguments(x: rl.Array[3, rl.f32]):
+    return rl.map(lambda a: a, x, x)
+
+
+@mistake("'a' is used outside the function whose parameter it is")
+def a_value_that_escapes(x: rl.Array[3, rl.f32]):
+    kept: list[Any] = []
+    y = x | rl.map(lambda a: kept.append(a) or a)
+    return y | rl.map(lambda b: b + kept[0])
+
+
+@mistake("'div' is not defined on i32")
+def dividing_integers(x: rl.Array[3, rl.i32]):
+    return x | rl.map(lambda a: a / 2)
+
+
+@mistake("300 cannot be a literal of type i8: it does not fit into 8 bits")
+def a_literal_that_does_not_fit(x: rl.Array[3, rl.i8]):
+    return x | rl.map(lambda a: a + 300)
+
+
+@mistake("slide(sz, sp): 2.5 is no size: it is no number or size expression")
+def a_size_that_is_no_number(x: rl.Array[3, rl.f32]):
+    return x | rl.slide(2.5, 1) | rl.join
+
+
+@mistake("returns nothing; return the value it computes")
+def a_function_without_result(x: rl.Array[3, rl.f32]):
+    x | rl.map(lambda a: a)  # pyright: ignore[reportUnusedExpression]
+
+
+@mistake("expected a value here, but found the function")
+def a_partial_application(x: rl.Array[3, rl.f32]):
+    return rl.map(lambda a: a)
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes_are_explained(name: str) -> None:
+    function, message = MISTAKES[name]
+    with pytest.raises(rl.UserError) as caught:
+        rl.jit(function).lower()
+    assert message in str(caught.value)
+
+
+def test_an_error_points_at_the_line_of_the_user() -> None:
+    with pytest.raises(rl.UserError) as caught:
+        rl.jit(zip_of_different_lengths).lower()
+    location = caught.value.location
+    assert location is not None
+    assert location.file == __file__
+    assert "rl.zip(x, y)" in (location.source_line or "")
+    assert "^^^^" in str(caught.value)
+
+
+def test_patterns_outside_a_traced_function_say_so() -> None:
+    with pytest.raises(rl.UserError, match="decorate the function with"):
+        rl.map(lambda a: a, np.ones(3, np.float32))

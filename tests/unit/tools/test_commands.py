@@ -1,0 +1,161 @@
+"""The commands as a user runs them: output, errors, exit codes."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from riselang.tools import rise, rise_opt
+
+PROGRAM = """func.func @inc(%out : memref<3xi32>, %a : memref<3xi32>) {
+  rise.lowering_unit {
+    %x = rise.in %a : !rise.array<3, scalar<i32>>
+    %f = rise.lambda (%e : !rise.scalar<i32>) -> !rise.scalar<i32> {
+      %r = rise.embed(%e) {
+        %one = arith.constant 1 : i32
+        %s = arith.addi %e, %one : i32
+        rise.return %s : i32
+      } : !rise.scalar<i32>
+      rise.return %r : !rise.scalar<i32>
+    }
+    %m = rise.map #rise.nat<3> #rise.scalar<i32> #rise.scalar<i32>
+    %y = rise.apply %m, %f, %x
+    rise.out %out <- %y
+    rise.return
+  }
+  func.return
+}
+"""
+
+
+class Result(NamedTuple):
+    code: int
+    output: str
+    errors: str
+
+
+class Tool:
+    def __init__(self, capsys: pytest.CaptureFixture[str], folder: Path):
+        self.capsys = capsys
+        self.file = folder / "inc.mlir"
+        self.file.write_text(PROGRAM)
+
+    def __call__(self, main: object, *arguments: str) -> Result:
+        code = 0
+        try:
+            main([*arguments])  # type: ignore[operator]
+        except SystemExit as exit:
+            code = int(exit.code or 0)
+        captured = self.capsys.readouterr()
+        return Result(code, captured.out, captured.err)
+
+
+@pytest.fixture
+def tool(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Tool:
+    return Tool(capsys, tmp_path)
+
+
+def test_show_every_stage(tool: Tool) -> None:
+    marks = {
+        "notation": "a |> map(fun(e, e + 1))",
+        "rise": "rise.lowering_unit",
+        "imperative": "rise.codegen.assign",
+        "affine": "memref.store",
+        "llvm": "define void @inc",
+        "asm": "inc",
+    }
+    for stage, mark in marks.items():
+        result = tool(rise.main, "show", "--as", stage, str(tool.file))
+        assert result.code == 0
+        assert mark in result.output
+
+
+def test_run_prints_what_is_written(tool: Tool) -> None:
+    result = tool(rise.main, "run", "--seed", "3", str(tool.file))
+    assert result.code == 0
+    assert result.output.startswith("out =\n[")
+
+
+def test_compile_to_an_object_file(tool: Tool, tmp_path: Path) -> None:
+    target = tmp_path / "inc.o"
+    assert tool(rise.main, "compile", str(tool.file), "-o", str(target)).code == 0
+    assert target.read_bytes()[:4] == b"\x7fELF"
+
+
+def test_check_reports_the_place(tool: Tool) -> None:
+    tool.file.write_text(PROGRAM.replace("#rise.nat<3>", "#rise.nat<4>"))
+    result = tool(rise.main, "check", str(tool.file))
+    assert result.code == 1
+    assert f"{tool.file}:13:21: error: 'rise.apply'" in result.errors
+    assert "expected argument 2 of type !rise.array<4, scalar<i32>>" in result.errors
+
+
+def test_rise_opt_runs_passes_in_both_spellings(tool: Tool) -> None:
+    passes = "convert-rise-to-imperative{loops=affine},resolve-rise-access"
+    plain = tool(rise_opt.main, str(tool.file), "-p", passes)
+    anchored = tool(rise_opt.main, str(tool.file), "-p", f"builtin.module({passes})")
+    assert plain.code == anchored.code == 0
+    assert plain.output == anchored.output
+    assert "affine.store" in plain.output
+
+
+def test_rise_opt_reads_standard_input(tool: Tool, monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.TextIOWrapper(io.BytesIO(PROGRAM.encode()))
+    monkeypatch.setattr(sys, "stdin", stream)
+    result = tool(rise_opt.main)
+    assert result.code == 0
+    assert "rise.map" in result.output
+
+
+def test_dumps_go_to_standard_error(tool: Tool) -> None:
+    passes = "convert-rise-to-imperative,resolve-rise-access"
+    result = tool(rise_opt.main, str(tool.file), "-p", passes, "--print-between-passes")
+    assert "IR after convert-rise-to-imperative" in result.errors
+    assert "IR after" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["missing.mlir"], 1, "missing.mlir cannot be read"),
+        (["-p", "no-such-pass"], 2, "Unrecognized passes: ['no-such-pass']"),
+        (["-p", "convert-rise-to-imperative{"], 2, "-p"),
+        (["--no-such-flag"], 2, "unrecognized arguments"),
+    ],
+)
+def test_wrong_command_lines(tool: Tool, arguments: list[str], code: int, message: str) -> None:
+    result = tool(rise_opt.main, *arguments)
+    assert result.code == code
+    assert message in result.errors
+
+
+HOSTILE = [
+    '"' + "a" * 60,
+    "func.func @f() { %x = arith.constant",
+    "\x00",
+    "{" * 500,
+    "!rise.array<" * 500,
+    "func.func @f(%a : !rise.array<99999999999999999999999999, scalar<f32>>)",
+    "%0 = rise.literal #rise.lit<1e999999>",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_text_gets_a_located_error(tool: Tool, text: str) -> None:
+    tool.file.write_text(text)
+    for main, command in ((rise_opt.main, []), (rise.main, ["check"])):
+        result = tool(main, *command, str(tool.file))
+        assert result.code == 1
+        assert f"{tool.file}:1:" in result.errors
+        assert "Traceback" not in result.errors
+
+
+def test_bytes_that_are_no_text(tool: Tool) -> None:
+    tool.file.write_bytes(b"func.func\n  @f\xff")
+    result = tool(rise_opt.main, str(tool.file))
+    assert result.code == 1
+    assert f"{tool.file}:2:5: error: byte 0xff is not UTF-8 text" in result.errors
