@@ -13,10 +13,20 @@ SEQUENTIAL_PARALLEL = ("scf-parallel-for-to-nested-fors",)
 OPENMP_PARALLEL = ("convert-scf-to-openmp", "canonicalize")
 """Parallel loops on threads. Without canonicalize an alloca scope would stop the lowering."""
 
+EXACT_BF16 = (
+    "math-extend-to-supported-types{target-type=f32 extra-types=f16}",
+    "arith-emulate-unsupported-floats{source-types=bf16 target-type=f32}",
+    "arith-expand{include-bf16=true}",
+)
+"""bf16 computed in f32 and rounded to nearest even by integer ops.
+
+LLVM would narrow the operations again, and its AArch64 back end then rounds them towards zero.
+"""
+
 TO_LLVM = (
     "expand-strided-metadata",
     "lower-affine",
-    "arith-expand",
+    *EXACT_BF16,
     "convert-scf-to-cf",
     "convert-math-to-llvm",
     "convert-vector-to-llvm",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from riselang.dialects.rise.types import RiseType, ScalarType, array, show
 from riselang.errors import UserError
@@ -20,7 +20,14 @@ class ArraySpec:
         return f"rl.Array[{show(self.type)}]"
 
 
-class Array:
+if TYPE_CHECKING:
+    # In the body of a traced function a parameter is a symbolic value.
+    from riselang.dsl.values import Value as _Parameter
+else:
+    _Parameter = object
+
+
+class Array(_Parameter):
     """`Array["N", 4, f32]` is the type of arrays of shape (N, 4)."""
 
     def __class_getitem__(cls, parameters: Any) -> ArraySpec:

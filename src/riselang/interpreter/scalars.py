@@ -312,5 +312,4 @@ CONVERSIONS: Mapping[str, Callable[[Any, ScalarType, ScalarType], Any]] = {
     "arith.extui": lambda value, source, target: wrap(unsigned(value, source), target),
     "arith.trunci": lambda value, source, target: wrap(value, target),
     "arith.index_cast": lambda value, source, target: wrap(value, target),
-    "arith.index_castui": lambda value, source, target: wrap(unsigned(value, source), target),
 }

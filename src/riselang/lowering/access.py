@@ -46,6 +46,7 @@ from riselang.lowering.indices import (
     IndexEmitter,
     affine_expression,
     first_choice,
+    is_small,
     replace_atom,
 )
 from riselang.nat import Facts, Min, Nat, nat_max, nat_min, simplify
@@ -55,6 +56,9 @@ class Side(Enum):
     FIRST = 0
     SECOND = 1
 
+
+MAXIMUM_DEPTH = 12
+"""Indices nested deeper than this are computed step by step, so that code stays linear."""
 
 Path: TypeAlias = "tuple[Nat | Side, ...]"
 
@@ -175,6 +179,34 @@ class _Resolver:
                 value, path = self.computed(op, index, anchor, builder), path[1:]
             else:
                 value, path = self.step(op, path)
+                path = self.shortened(_data(value), path, builder)
+
+    def shortened(self, type: RiseType, path: Path, builder: Builder) -> Path:
+        """The path with each index that has grown deep computed here, once, and named."""
+        parts: list[Nat | Side] = []
+        for part in path:
+            if isinstance(part, Side):
+                type = components(type)[part.value]
+            else:
+                assert isinstance(type, ArrayType)
+                if part.depth > MAXIMUM_DEPTH:
+                    part = self.named(part, type.length.constant, builder)
+                type = type.element
+            parts.append(part)
+        return tuple(parts)
+
+    def named(self, index: Nat, length: int, builder: Builder) -> Nat:
+        (value,) = self.arithmetic([simplify(index, self.facts(index))], builder)
+        self.expressions[value] = variable = self.variable(value, length)
+        return variable
+
+    def variable(self, value: SSAValue, length: int) -> Nat:
+        """A new name for an index into an array of `length` elements."""
+        # Sorted by name, the indices of outer loops come first.
+        name = f"${_depth(value):03}.{len(self.variables)}"
+        self.variables[name] = value
+        self.bounds[name] = length - 1
+        return Nat.var(name)
 
     def step(self, op: Operation, path: Path) -> tuple[SSAValue, Path]:
         """One step of figure 8 of seed 000."""
@@ -223,11 +255,7 @@ class _Resolver:
         owner = op.index.owner
         if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
             return Nat.const(owner.value.value.data)
-        # Sorted by name, the indices of outer loops come first.
-        name = f"${_depth(op.index):03}.{len(self.variables)}"
-        self.variables[name] = op.index
-        self.bounds[name] = _array(op.array).length.constant - 1
-        self.expressions[op.index] = Nat.var(name)
+        self.expressions[op.index] = self.variable(op.index, _array(op.array).length.constant)
         return self.expressions[op.index]
 
     def computed(
@@ -274,6 +302,7 @@ class _Resolver:
         while not isinstance(op := target.owner, codegen.CastOp):
             assert isinstance(op, Operation)
             target, path = self.step(op, path)
+            path = self.shortened(_data(target), path, builder)
         buffer, indices = self.place(op, path)
         if self.is_affine(indices):
             map, operands = self.affine_map(indices)
@@ -305,6 +334,8 @@ class _Resolver:
     def is_affine(self, indices: Sequence[Nat]) -> bool:
         names = {name for index in indices for name in index.variables}
         if not all(_is_affine_index(self.variables[name]) for name in names):
+            return False
+        if not is_small(indices):
             return False
         return all(_without_choices(index).is_affine_in(names) for index in indices)
 

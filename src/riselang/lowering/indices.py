@@ -15,13 +15,43 @@ from riselang.nat.atoms import Atom
 Add = Callable[[Operation], SSAValue]
 
 
+MAXIMUM_ATOMS = 64
+MAXIMUM_CHOICES = 6
+"""Three padded dimensions: each clamps by a min and a max, which makes 27 loads."""
+
+
+def is_small(expressions: Sequence[Nat]) -> bool:
+    """Whether the expressions stay small in an affine map, which cannot share subexpressions."""
+    known: dict[Nat, tuple[int, int]] = {}
+    sizes = [_written_out(expression, known) for expression in expressions]
+    atoms, choices = (sum(column) for column in zip((0, 0), *sizes, strict=True))
+    return atoms <= MAXIMUM_ATOMS and choices <= MAXIMUM_CHOICES
+
+
+def _written_out(expression: Nat, known: dict[Nat, tuple[int, int]]) -> tuple[int, int]:
+    """How many atoms, and how many min and max among them, the written out expression has."""
+    if expression not in known:
+        atoms = choices = 0
+        for atom in expression.atoms():
+            atoms += 1
+            choices += isinstance(atom, Min | Max)
+            for part in () if isinstance(atom, Variable) else _parts(atom):
+                inner = _written_out(part, known)
+                atoms, choices = atoms + inner[0], choices + inner[1]
+        known[expression] = atoms, choices
+    return known[expression]
+
+
+def _parts(atom: FloorDiv | Mod | Min | Max) -> tuple[Nat, ...]:
+    return atom.arguments if isinstance(atom, Min | Max) else (atom.dividend, atom.divisor)
+
+
 def first_choice(expression: Nat) -> Min | Max | None:
     """An innermost min or max in `expression`, the one to decide first."""
     for atom in expression.atoms():
         if isinstance(atom, Variable):
             continue
-        inner = atom.arguments if isinstance(atom, Min | Max) else (atom.dividend, atom.divisor)
-        for part in inner:
+        for part in _parts(atom):
             if (choice := first_choice(part)) is not None:
                 return choice
         if isinstance(atom, Min | Max):

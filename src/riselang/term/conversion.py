@@ -53,7 +53,9 @@ def _integer_to_float(source: ScalarType, target: ScalarType) -> list[tuple[str,
 
 def _between_integers(source: ScalarType, target: ScalarType) -> list[tuple[str, ScalarType]]:
     if isinstance(source.element, IndexType) or isinstance(target.element, IndexType):
-        return [("arith.index_castui" if source == i1 else "arith.index_cast", target)]
+        if source == i1:
+            return [("arith.extui", i64), ("arith.index_cast", target)]
+        return [("arith.index_cast", target)]
     if width(source) > width(target):
         return [("arith.trunci", target)]
     return [("arith.extui" if source == i1 else "arith.extsi", target)]

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 LIBRARY_FUNCTIONS: Mapping[str, str] = {
     "math.powf": "pow",
-    "arith.remf": "fmod",
     **{
         f"math.{name}": name
         for name in [

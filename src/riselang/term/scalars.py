@@ -28,7 +28,7 @@ def _table(text: str, arity: int, **options: bool) -> dict[str, ScalarOp]:
 
 SCALAR_OPS: Mapping[str, ScalarOp] = {
     **_table(
-        "arith.addf arith.subf arith.mulf arith.divf arith.remf arith.maximumf arith.minimumf "
+        "arith.addf arith.subf arith.mulf arith.divf arith.maximumf arith.minimumf "
         "arith.maxnumf arith.minnumf arith.addi arith.subi arith.muli arith.divsi arith.divui "
         "arith.remsi arith.remui arith.floordivsi arith.ceildivsi arith.ceildivui arith.andi "
         "arith.ori arith.xori arith.shli arith.shrsi arith.shrui arith.maxsi arith.minsi "
@@ -46,7 +46,7 @@ SCALAR_OPS: Mapping[str, ScalarOp] = {
     ),
     **_table(
         "arith.extf arith.truncf arith.sitofp arith.uitofp arith.fptosi arith.fptoui arith.extsi "
-        "arith.extui arith.trunci arith.index_cast arith.index_castui",
+        "arith.extui arith.trunci arith.index_cast",
         1,
         changes_type=True,
     ),

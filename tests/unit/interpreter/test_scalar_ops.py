@@ -1,0 +1,169 @@
+"""Every scalar operation on every type: compiled code and interpreter give the same bits.
+
+The operands are the cases where implementations differ: zeros of both signs, infinities, NaN,
+subnormals, the ends of integer ranges, shifts by the width, floats outside an integer's range.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+from riselang.api.compile import Compilation
+from riselang.dialects.rise.schemes import FST, MAP, SND
+from riselang.dialects.rise.types import (
+    SCALAR_NAMES,
+    SCALARS,
+    RiseType,
+    ScalarType,
+    TupleType,
+    array,
+    i1,
+    is_float,
+    pair,
+    uncurry,
+)
+from riselang.interpreter.evaluate import from_buffers, run, to_buffers
+from riselang.interpreter.scalars import numpy_dtype
+from riselang.term.conversion import width
+from riselang.term.nodes import Apply, Bound, Lambda, Pattern, Scalar, Term, apply_all
+from riselang.term.scalars import CMPF_PREDICATES, CMPI_PREDICATES, SCALAR_OPS
+from riselang.term.to_dialect import program_module
+
+FLOATS = [SCALARS[name] for name in ("f16", "bf16", "f32", "f64")]
+INTEGERS = [SCALARS[name] for name in ("i1", "i8", "i16", "i32", "i64")]
+FLOAT_VALUES = [
+    0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 0.1, 3.0, 127.9, -128.9, 300.0, 1e5, -1e10,
+    1e20, 1e-8, np.inf, -np.inf, np.nan, 2.0**31, -(2.0**31), 2.0**63,
+]  # fmt: skip
+INTEGER_VALUES = [0, 1, -1, 2, -2, 3, 7, 8, 63, 64, 100, -128, 127, 2**31 - 1, -(2**31), 2**63 - 1]
+
+Case = tuple[str, tuple[ScalarType, ...], ScalarType, str | None]
+
+
+def cases() -> Iterator[Case]:
+    """Each op with the types of its operands and result, and its predicate."""
+    for op in SCALAR_OPS.values():
+        if op.name == "arith.cmpf":
+            for type, predicate in itertools.product(FLOATS, CMPF_PREDICATES):
+                yield op.name, (type, type), i1, predicate
+        elif op.name == "arith.cmpi":
+            for type, predicate in itertools.product(INTEGERS, CMPI_PREDICATES):
+                yield op.name, (type, type), i1, predicate
+        elif op.name == "arith.select":
+            for type in (*FLOATS, *INTEGERS):
+                yield op.name, (i1, type, type), type, None
+        elif op.changes_type:
+            for source, target in conversions(op.name):
+                yield op.name, (source,), target, None
+        else:
+            on_floats = op.name.endswith("f") or op.name.startswith("math.")
+            integer = op.name == "math.absi" or not on_floats
+            for type in INTEGERS if integer else FLOATS:
+                yield op.name, (type,) * op.arity, type, None
+
+
+def conversions(name: str) -> Iterator[tuple[ScalarType, ScalarType]]:
+    index = SCALARS["index"]
+    wide = [type for type in INTEGERS if type != i1]
+    tables: dict[str, Any] = {
+        "arith.extf": ((a, b) for a in FLOATS for b in FLOATS if width(a) < width(b)),
+        "arith.truncf": ((a, b) for a in FLOATS for b in FLOATS if width(a) > width(b)),
+        "arith.sitofp": itertools.product(INTEGERS, FLOATS),
+        "arith.uitofp": itertools.product(INTEGERS, FLOATS),
+        "arith.fptosi": itertools.product(FLOATS, wide),
+        "arith.fptoui": itertools.product(FLOATS, wide),
+        "arith.extsi": ((a, b) for a in INTEGERS for b in INTEGERS if width(a) < width(b)),
+        "arith.extui": ((a, b) for a in INTEGERS for b in INTEGERS if width(a) < width(b)),
+        "arith.trunci": ((a, b) for a in INTEGERS for b in INTEGERS if width(a) > width(b)),
+        "arith.index_cast": [*((a, index) for a in wide), *((index, b) for b in wide)],
+    }
+    yield from tables[name]
+
+
+def values(type: ScalarType) -> list[Any]:
+    if is_float(type):
+        return FLOAT_VALUES
+    if type == i1:
+        return [False, True]
+    limit = width(type)
+    return sorted({((v + 2 ** (limit - 1)) % 2**limit) - 2 ** (limit - 1) for v in INTEGER_VALUES})
+
+
+def operands(types: tuple[ScalarType, ...]) -> list[np.ndarray[Any, Any]]:
+    """All combinations of the interesting values, one array for each operand."""
+    rows = list(itertools.product(*(values(type) for type in types)))[:2000]
+    with np.errstate(all="ignore"):
+        return [
+            np.array([row[i] for row in rows]).astype(numpy_dtype(type))
+            for i, type in enumerate(types)
+        ]
+
+
+def program(case: Case, length: int) -> Term:
+    """`map(op)` over nested pairs of the operands, which are inputs of their own."""
+    op, types, result, predicate = case
+    element: RiseType = types[-1]
+    for type in reversed(types[:-1]):
+        element = pair(type, element)
+    parts: list[Term] = []
+    rest: Term = Bound(0, element)
+    rest_type = element
+    for type in types[:-1]:
+        assert isinstance(rest_type, TupleType)
+        second = rest_type.second
+        parts.append(Apply(Pattern(FST, (type, second)), rest))
+        rest, rest_type = Apply(Pattern(SND, (type, second)), rest), second
+    body = Scalar(op, [*parts, rest], result, predicate)
+    function = Lambda("x", element, body)
+    source = Bound(0, array(length, element))
+    mapped = apply_all(
+        Pattern(MAP, (array(length, element).length, element, result)), [function, source]
+    )
+    return Lambda("xs", array(length, element), mapped)
+
+
+@cache
+def compiled() -> tuple[dict[Case, str], Compilation]:
+    """All cases in one module, since starting the compiler costs more than a function."""
+    names: dict[Case, str] = {}
+    functions: list[Any] = []
+    for number, case in enumerate(cases()):
+        names[case] = f"case{number}"
+        module = program_module(program(case, len(operands(case[1])[0])), names[case])
+        function = module.body.block.first_op
+        assert function is not None
+        function.detach()
+        functions.append(function)
+    return names, Compilation(ModuleOp(functions), loops="affine")
+
+
+def case_name(case: Case) -> str:
+    op, types, result, predicate = case
+    shown = ",".join(SCALAR_NAMES[type] for type in types)
+    return f"{op}{'.' + predicate if predicate else ''}:{shown}->{SCALAR_NAMES[result]}"
+
+
+@pytest.mark.parametrize("op", SCALAR_OPS)
+def test_compiled_and_interpreted_agree(op: str) -> None:
+    names, compilation = compiled()
+    for case in names:
+        if case[0] != op:
+            continue
+        inputs = operands(case[1])
+        term = program(case, len(inputs[0]))
+        (type,), result = uncurry(term.type)
+        expected = to_buffers(result, run(term, [from_buffers(type, inputs)]))[0]
+        found = np.empty_like(expected)
+        compilation.functions[names[case]](found, *inputs)
+        same = (found == expected) | ((found != found) & (expected != expected))
+        zeros = np.signbit(found) == np.signbit(expected) if is_float(case[2]) else True
+        wrong = ~(same & (zeros | (found != found)))
+        shown = [(*(x[k] for x in inputs), expected[k], found[k]) for k in np.flatnonzero(wrong)]
+        assert not shown, f"{case_name(case)}: (operands, expected, found) {shown[:5]}"
