@@ -1,9 +1,9 @@
 """What a term means, said a second time: all elements of a map at once, on structures of arrays.
 
 It shares no code with `riselang.interpreter`. A value in a context of nested maps of lengths
-(b0, b1, ...) is a numpy array whose first axes are these lengths; a pair is a pair of such arrays, so
-an array of pairs is stored as a pair of arrays, and zip and unzip do nothing. A value from further
-outside is broadcast along the maps it did not take part in.
+(b0, b1, ...) is a numpy array whose first axes are these lengths; a pair is a pair of such arrays,
+so an array of pairs is stored as a pair of arrays, and zip and unzip do nothing. A value from
+further outside is broadcast along the maps it did not take part in.
 """
 
 from __future__ import annotations
@@ -14,7 +14,15 @@ from typing import TypeAlias
 
 import numpy as np
 
-from riselang.dialects.rise.types import SCALAR_NAMES, RiseType, TupleType, components, leaves
+from riselang.dialects.rise.types import (
+    SCALAR_NAMES,
+    ArrayType,
+    RiseType,
+    TupleType,
+    components,
+    element_of,
+    leaves,
+)
 from riselang.nat import Nat
 from riselang.term.nodes import (
     Apply,
@@ -68,9 +76,9 @@ def flatten(tree: Tree) -> list[Array]:
 
 
 def _tree(type: RiseType, arrays: list[Array]) -> Tree:
-    """The next arrays of the list, shaped as the tuples in `type`; arrays add nothing to it."""
-    while not isinstance(type, TupleType) and hasattr(type, "element") and len(arrays) > 1:
-        type = type.element  # type: ignore[attr-defined]
+    """The arrays, one for each scalar leaf, paired as the tuples in `type` are."""
+    while isinstance(type, ArrayType):
+        type = element_of(type)
     if not isinstance(type, TupleType):
         return arrays[0]
     first, second = components(type)

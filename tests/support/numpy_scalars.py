@@ -137,7 +137,7 @@ def _from_signed(values: Array, type: str) -> Array:
 def _from_unsigned(values: Array, type: str) -> Array:
     if type == "i1":
         return (values & 1) != 0
-    return np.ascontiguousarray(values).view(DTYPES[type])
+    return np.array(values).view(DTYPES[type])
 
 
 def _compare_integers(predicate: str, operands: Sequence[Array], type: str) -> Array:
@@ -229,7 +229,7 @@ def _round_to_odd(values: Array) -> Array:
     above = np.abs(nearest.astype(np.float64)) > np.abs(values)
     towards_zero = np.where(above, np.nextafter(nearest, np.float32(0)), nearest)
     inexact = (nearest.astype(np.float64) != values) & ~np.isnan(values)
-    bits = np.ascontiguousarray(towards_zero).view(np.uint32)
+    bits = np.array(towards_zero).view(np.uint32)
     return np.where(inexact, bits | 1, bits).astype(np.uint32).view(np.float32)
 
 

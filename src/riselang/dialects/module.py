@@ -48,6 +48,9 @@ def make_context() -> Context:
     return context
 
 
+_OPERATION_NAME = re.compile(r'(?:%[^=]*=\s*)?"?([\w.]+)')
+
+
 class LocatingParser(Parser):
     """Gives each op its place in the text, and refuses what would overflow the stack."""
 
@@ -64,13 +67,18 @@ class LocatingParser(Parser):
         super().__init__(context, text, name)
 
     def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
+        if self._at_end():
+            return ModuleOp([])
         try:
             return super().parse_module(allow_implicit_module)
         except ParseError:
             for name in self.forward_ssa_references:
-                if self._current_token.kind == MLIRTokenKind.EOF and name in self.first_uses:
+                if self._at_end() and name in self.first_uses:
                     self.raise_error(f"%{name} is used, but not defined", self.first_uses[name])
             raise
+
+    def _at_end(self) -> bool:
+        return self._current_token.kind == MLIRTokenKind.EOF
 
     def resolve_operand(self, operand: UnresolvedOperand, type: Any) -> Any:
         name = operand.operand_name
@@ -90,7 +98,8 @@ class LocatingParser(Parser):
         try:
             op = super().parse_operation()
         except VerifyException as error:
-            self.raise_error(_last_line(str(error)), start)
+            name = _OPERATION_NAME.match(self.lexer.input.content, start)
+            self.raise_error(f"'{name[1] if name else '?'}' op {_last_line(str(error))}", start)
         if isinstance(op.location, UnknownLoc):
             line = bisect_right(self._line_starts, start)
             column = start - self._line_starts[line - 1] + 1

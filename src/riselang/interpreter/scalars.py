@@ -138,7 +138,8 @@ def _fma(a: Any, b: Any, c: Any) -> Any:
 
 def _nearest(exact: Fraction, kind: Any) -> Any:
     """The float of type `kind` nearest to `exact`, ties to even."""
-    guess = kind(_to_float(exact))
+    with np.errstate(all="ignore"):
+        guess = kind(_to_float(exact))
     if not np.isfinite(guess):
         return guess
     candidates = [np.nextafter(guess, kind(-np.inf)), guess, np.nextafter(guess, kind(np.inf))]

@@ -74,13 +74,21 @@ def resolve_accesses(function: Operation) -> None:
 
 def _erase_rise_ops(function: Operation) -> None:
     """What is left of RISE has no effect; uses come after definitions, so erase from the end."""
-    for op in reversed(list(function.walk())):
-        if op.name.startswith("rise.") and op.parent is not None:
-            for result in op.results:
-                if any(True for _ in result.uses):
-                    raise InternalError(f"{op.name} is still used after access resolution")
-            op.detach()
-            op.erase()
+    found: list[Operation] = []
+    stack = [block for region in function.regions for block in region.blocks]
+    while stack:
+        for op in stack.pop().ops:
+            if op.name.startswith("rise."):
+                found.append(op)
+            else:
+                stack.extend(block for region in op.regions for block in region.blocks)
+    # Blocks further inside were found later, and in each block uses stand behind definitions.
+    for op in reversed(found):
+        for result in op.results:
+            if any(True for _ in result.uses):
+                raise InternalError(f"{op.name} is still used after access resolution")
+        op.detach()
+        op.erase()
 
 
 class _Resolver:
@@ -235,7 +243,8 @@ class _Resolver:
             case codegen.JoinAccOp():
                 return op.source, (_joined(path, _inner_length(op.result)), *path[2:])
             case codegen.JoinOp() | codegen.SplitAccOp():
-                length = _inner_length(op.source)
+                # In an empty array there is nothing to read, so any index will do.
+                length = nat_max(_inner_length(op.source), Nat.const(1))
                 return op.source, (_nat(path[0]) // length, _nat(path[0]) % length, *path[1:])
             case codegen.SlideOp():
                 start = _nat(path[0]) * op.step.data

@@ -47,6 +47,7 @@ from riselang.term.nodes import (
     scalar_type,
     spine,
 )
+from riselang.term.views import is_view
 
 TEMPORARY = "rise.temporary"
 """Marks the allocations that lowering makes, which a later step places."""
@@ -79,18 +80,6 @@ class Delayed:
 Value: TypeAlias = "SSAValue | Closure | Partial"
 Lazy: TypeAlias = "SSAValue | Closure | Partial | Delayed"
 Environment: TypeAlias = "tuple[Value, ...]"
-
-
-def is_view(term: Term) -> bool:
-    """Whether reading `term` computes nothing: layout patterns over variables."""
-    stack = [term]
-    while stack:
-        head, arguments = spine(stack.pop())
-        if isinstance(head, Pattern) and head.spec.role is Role.VIEW:
-            stack.extend(arguments)
-        elif arguments or not isinstance(head, Bound):
-            return False
-    return True
 
 
 def store_program(

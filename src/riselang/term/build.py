@@ -12,10 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from riselang.dialects.rise.attributes import LiteralAttr, Number
-from riselang.dialects.rise.schemes import LET, Argument, PatternSpec, Role
+from riselang.dialects.rise.schemes import Argument, PatternSpec, Role
 from riselang.dialects.rise.types import FunType, RiseType
 from riselang.errors import SourceLocation
-from riselang.nat import Nat
 from riselang.term.foreign import ForeignRegion
 
 _serials = itertools.count()
@@ -134,22 +133,31 @@ def is_view(node: Node) -> bool:
 
 
 def shared_nodes(root: Node) -> dict[Scope | None, list[Node]]:
-    """The computed values with two or more uses, by the scope they were made in, oldest first."""
+    """The computed values to be named, by the scope they were made in, oldest first.
+
+    These are the values with two or more uses, and those that are used in a scope further inside,
+    which may run many times.
+    """
     uses: dict[Node, int] = {}
-    stack = [root]
+    used_inside: set[Node] = set()
+    stack: list[tuple[Node, Scope | None]] = [(root, root.scope)]
     while stack:
-        node = stack.pop()
+        node, scope = stack.pop()
         uses[node] = uses.get(node, 0) + 1
+        if node.scope is not scope and _is_computed(node):
+            used_inside.add(node)
+            scope = node.scope
         if uses[node] == 1:
-            stack.extend(node.children)
+            inner = node.inner if isinstance(node, Function) else scope
+            stack.extend((child, inner) for child in node.children)
     shared: dict[Scope | None, list[Node]] = {}
     for node, count in uses.items():
-        if count > 1 and not isinstance(node.type, FunType) and not is_view(node):
+        if (count > 1 or node in used_inside) and _is_computed(node):
             shared.setdefault(node.scope, []).append(node)
     for nodes in shared.values():
         nodes.sort(key=lambda node: node.serial)
     return shared
 
 
-def let_arguments(value: RiseType, result: RiseType) -> dict[str, Nat | RiseType]:
-    return dict(zip(LET.parameters, (value, result), strict=True))
+def _is_computed(node: Node) -> bool:
+    return not isinstance(node.type, FunType) and not is_view(node)

@@ -17,42 +17,46 @@ from riselang.dialects.rise.functional import EmbedOp, ReturnOp
 from riselang.errors import LimitationError
 from riselang.term.nodes import Literal, Scalar, Term, scalar_type
 from riselang.term.scalars import CMPF_PREDICATES, CMPI_PREDICATES
+from riselang.term.views import is_view
 
 NO_FASTMATH = arith.FastMathFlagsAttr("none")
 
 
 def scalar_leaves(term: Term) -> list[Term]:
-    """The operands of the largest tree of scalar operations at `term`; equal ones stand once."""
-    found: dict[Term, None] = {}
+    """The operands of the largest tree of scalar operations at `term`, from left to right.
+
+    A view stands once however often it is used. What is computed twice in the term stays so:
+    sharing it here would read back as another term, with a let.
+    """
+    found: list[Term] = []
     stack = [term]
     while stack:
         current = stack.pop()
         if isinstance(current, Scalar):
             stack.extend(reversed(current.operands))
-        elif not isinstance(current, Literal):
-            found.setdefault(current)
-    return list(found)
+        elif not isinstance(current, Literal) and not (is_view(current) and current in found):
+            found.append(current)
+    return found
 
 
 def embed_tree(term: Term, leaves: Sequence[Term], values: Sequence[SSAValue]) -> EmbedOp:
     """The embed that computes `term`, given the values of its leaves."""
     block = Block(arg_types=[scalar_type(leaf).element for leaf in leaves])
     builder = Builder(InsertPoint.at_end(block))
-    done: dict[Term, SSAValue] = dict(zip(leaves, block.args, strict=True))
+    views = {leaf: arg for leaf, arg in zip(leaves, block.args, strict=True) if is_view(leaf)}
+    others = iter([arg for leaf, arg in zip(leaves, block.args, strict=True) if not is_view(leaf)])
 
     def value(term: Term) -> SSAValue:
-        if term not in done:
-            done[term] = builder.insert(operation(term)).results[0]
-        return done[term]
-
-    def operation(term: Term) -> Operation:
+        if isinstance(term, Scalar):
+            operands: list[SSAValue] = []
+            for operand in term.operands:
+                operands.append(value(operand))
+            element = scalar_type(term).element
+            op = scalar_operation(term.op, operands, element, term.predicate)
+            return builder.insert(op).results[0]
         if isinstance(term, Literal):
-            return arith.ConstantOp(term.attribute.plain)
-        assert isinstance(term, Scalar)
-        operands: list[SSAValue] = []
-        for operand in term.operands:
-            operands.append(value(operand))
-        return scalar_operation(term.op, operands, scalar_type(term).element, term.predicate)
+            return builder.insert(arith.ConstantOp(term.attribute.plain)).results[0]
+        return views[term] if term in views else next(others)
 
     block.add_op(ReturnOp([value(term)]))
     return EmbedOp(values, Region(block), scalar_type(term))

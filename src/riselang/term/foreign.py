@@ -21,4 +21,7 @@ class ForeignRegion:
         from riselang.dialects.module import module_text
 
         holder = ModuleOp(self.region.clone())
+        for op in holder.walk():
+            for value in (*op.results, *(a for r in op.regions for b in r.blocks for a in b.args)):
+                value.name_hint = None
         return module_text(holder, generic=True)

@@ -49,7 +49,7 @@ def unit_of(outs: Sequence[OutOp]) -> Unit:
     block = outs[0].parent
     assert block is not None
     reader.read(block, scope)
-    results = [reader.nodes[out.value] for out in outs]
+    results = [reader.operand(out, out.value) for out in outs]
     body = results[-1]
     for result in reversed(results[:-1]):
         body = _pair(result, body, scope)

@@ -50,11 +50,11 @@ DTYPES = {
 
 @pytest.mark.parametrize("type", DTYPES, ids=str)
 def test_every_scalar_type(type: Any) -> None:
-    def double(x: rl.Array["N", type]):  # pyright: ignore[reportInvalidTypeForm]
+    def double(x: rl.Array["N", type]):
         return x | rl.map(lambda a: a + a)
 
     double.__annotations__ = {"x": rl.Array["N", type]}
-    x = np.arange(5).astype(DTYPES[type])
+    x: Any = np.arange(5).astype(DTYPES[type])
     assert np.array_equal(rl.jit(double)(x), x + x)
 
 

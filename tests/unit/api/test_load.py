@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import riselang as rl
+from riselang.api.load import LoadedModule
 
 SCALE = """
 func.func @scale(%out : memref<4xf32>, %a : memref<4xf32>) {
@@ -38,25 +39,25 @@ func.func @fill(%out : memref<4xf32>, %value : f32) {
 
 
 @pytest.fixture(scope="module")
-def module(tmp_path_factory: pytest.TempPathFactory) -> rl.LoadedModule:
+def module(tmp_path_factory: pytest.TempPathFactory) -> LoadedModule:
     path: Path = tmp_path_factory.mktemp("load") / "scale.mlir"
     path.write_text(SCALE)
     return rl.load(path, float="strict")
 
 
-def test_results_are_written_in_place(module: rl.LoadedModule) -> None:
+def test_results_are_written_in_place(module: LoadedModule) -> None:
     out = np.zeros(4, np.float32)
     module.scale(out, np.array([1, 2, 3, 4], np.float32))
     assert out.tolist() == [2, 4, 6, 8]
 
 
-def test_functions_without_rise_and_scalars_by_value(module: rl.LoadedModule) -> None:
+def test_functions_without_rise_and_scalars_by_value(module: LoadedModule) -> None:
     out = np.zeros(4, np.float32)
     module.fill(out, 1.5)
     assert out.tolist() == [1.5] * 4
 
 
-def test_bad_calls(module: rl.LoadedModule) -> None:
+def test_bad_calls(module: LoadedModule) -> None:
     x = np.zeros(4, np.float32)
     read_only = np.zeros(4, np.float32)
     read_only.flags.writeable = False
@@ -75,7 +76,7 @@ def test_bad_calls(module: rl.LoadedModule) -> None:
         module.fill(np.zeros(4, np.float32), "one")
 
 
-def test_an_unknown_function_lists_the_known_ones(module: rl.LoadedModule) -> None:
+def test_an_unknown_function_lists_the_known_ones(module: LoadedModule) -> None:
     with pytest.raises(AttributeError, match="has no function nothing; it has: scale, fill"):
         module.nothing  # noqa: B018
 

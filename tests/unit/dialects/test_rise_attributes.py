@@ -89,7 +89,10 @@ def test_a_literal_that_rounds_is_the_nearest_number() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("#rise.lit<¦300, scalar<i8>>", "300 is no literal of type i8: it does not fit into 8 bits"),
+        (
+            "#rise.lit<¦300, scalar<i8>>",
+            "300 is no literal of type i8: it does not fit into 8 bits",
+        ),
         ("#rise.lit<¦-129, scalar<i8>>", "-129 is no literal of type i8"),
         ("#rise.lit<¦2, scalar<i1>>", "2 is no literal of type i1"),
         ("#rise.lit<¦1.5, scalar<i32>>", "a float is no integer literal"),

@@ -677,7 +677,7 @@ REFUSED_GENERIC = {
         "is stored in 1 buffers, one for each scalar in it, but 0 are given",
     ),
     "in: not a buffer": (
-        f"""
+        """
         %x = "test.op"() : () -> tensor<4xf32>
         ¦%0 = "rise.in"(%x) : (tensor<4xf32>) -> !rise.array<4, scalar<f32>>
         """,

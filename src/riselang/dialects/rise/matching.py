@@ -78,7 +78,8 @@ def _solve(equations: list[Equation], given: Mapping[str, Nat]) -> dict[str, Nat
         for left, right in waiting:
             left = left.substitute(solution)
             unknowns = [name for name in left.variables if name.startswith("?")]
-            answer = solve(left, right, unknowns)
+            # With several unknowns, 0 = n * m say, there is a choice, so those wait.
+            answer = solve(left, right, unknowns) if len(unknowns) < 2 else None
             if isinstance(answer, Solved):
                 solution.update(answer.substitution)
             else:

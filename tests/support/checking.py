@@ -1,0 +1,58 @@
+"""What the tests of random programs have in common: values, the interpreter, and modules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+
+from riselang.dialects.rise.types import uncurry
+from riselang.interpreter.evaluate import from_buffers, run, to_buffers
+from riselang.term.from_dialect import units
+from riselang.term.nodes import Term
+from riselang.term.to_dialect import program_module
+from support.guarded import Call
+from support.numpy_scalars import Array
+from support.programs import Program
+from support.values import garbage, random_values
+
+Inputs = list[list[Array]]
+
+
+def inputs_of(program: Program, seed: int) -> Inputs:
+    """Values for each input of the program, one array for each scalar leaf."""
+    source = np.random.default_rng(seed)
+    return [random_values(type, source) for type in program.input_types]
+
+
+def interpreted(program: Program, inputs: Inputs) -> list[Array]:
+    """The results as the interpreter gives them, one array for each scalar leaf."""
+    values = [
+        from_buffers(type, arrays) for type, arrays in zip(program.input_types, inputs, strict=True)
+    ]
+    return to_buffers(uncurry(program.term.type)[1], run(program.term, values))
+
+
+def module_of(programs: Sequence[Program]) -> ModuleOp:
+    """One module with a function for each program: f0, f1, ..."""
+    functions: list[FuncOp] = []
+    for position, program in enumerate(programs):
+        module = program_module(program.term, f"f{position}", program.results)
+        (function,) = (op for op in module.body.block.ops if isinstance(op, FuncOp))
+        function.detach()
+        functions.append(function)
+    return ModuleOp(functions)
+
+
+def call_of(position: int, program: Program, inputs: Inputs) -> Call:
+    outputs = [buffer for type in program.result_types for buffer in garbage(type)]
+    return Call(f"f{position}", outputs, [array for arrays in inputs for array in arrays])
+
+
+def term_in(module: ModuleOp) -> Term:
+    """The term of the only lowering unit of the only function."""
+    (function,) = (op for op in module.body.block.ops if isinstance(op, FuncOp))
+    ((_, unit),) = units(function)
+    return unit.term

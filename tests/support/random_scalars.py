@@ -1,0 +1,106 @@
+"""Random scalar operations and literals of a given type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from riselang.dialects.rise.attributes import literal
+from riselang.dialects.rise.types import SCALAR_NAMES, ScalarType, f16, i1, is_float
+from riselang.term.conversion import conversion_op
+from riselang.term.nodes import Literal, Scalar, Term, scalar_type
+from riselang.term.scalars import CMPF_PREDICATES, CMPI_PREDICATES
+from support.choices import Choices
+from support.numpy_scalars import WIDTHS
+from support.random_types import RandomTypes
+
+COMMON = {
+    True: ("arith.addf", "arith.mulf", "arith.subf", "arith.maximumf", "arith.minimumf",
+           "arith.divf"),
+    False: ("arith.addi", "arith.muli", "arith.subi", "arith.maxsi", "arith.minsi",
+            "arith.floordivsi", "arith.andi", "arith.ori", "arith.xori"),
+}  # fmt: skip
+RARE = {
+    True: ("arith.maxnumf", "arith.minnumf"),
+    False: ("arith.divsi", "arith.remsi", "arith.divui", "arith.remui", "arith.ceildivsi",
+            "arith.ceildivui", "arith.shli", "arith.shrsi", "arith.shrui", "arith.maxui",
+            "arith.minui"),
+}  # fmt: skip
+UNARY = {
+    True: ("arith.negf", "math.sqrt", "math.absf", "math.floor", "math.ceil", "math.trunc",
+           "math.round", "math.roundeven"),
+    False: ("math.absi",),
+}  # fmt: skip
+FLOAT_LITERALS = (0.0, 1.0, -1.0, 2.0, 0.5, -0.0, 3.25, 0.1)
+
+Make = Callable[[ScalarType], Term]
+
+
+class RandomScalars:
+    """Operations whose operands `make` makes."""
+
+    def __init__(self, choices: Choices, types: RandomTypes):
+        self.choices = choices
+        self.types = types
+
+    def literal(self, type: ScalarType) -> Term:
+        return Literal(literal(self.number(type), type))
+
+    def number(self, type: ScalarType) -> int | float:
+        if is_float(type):
+            large = 60000.0 if type == f16 else 1e30
+            return self.choices.of((*FLOAT_LITERALS, large, float("inf"), float("nan")))
+        width = WIDTHS[SCALAR_NAMES[type]]
+        if width == 1:
+            return self.choices.of((0, -1))
+        most = (1 << (width - 1)) - 1
+        return self.choices.of((0, 1, 2, -1, 3, 7, -5, 64, most, -most - 1))
+
+    def operation(self, type: ScalarType, make: Make) -> Term:
+        options: list[tuple[int, Callable[[ScalarType, Make], Term]]] = [
+            (6, self.common),
+            (1, self.unary),
+            (1, self.select),
+            (1, self.cast),
+            (1, self.rare),
+        ]
+        if type == i1:
+            options = [(1, self.common), (4, self.comparison), (1, self.select), (1, self.cast)]
+        return self.choices.weighted(options)(type, make)
+
+    def common(self, type: ScalarType, make: Make) -> Term:
+        return self.binary(type, [make(type), make(type)])
+
+    def binary(self, type: ScalarType, operands: Sequence[Term]) -> Term:
+        return Scalar(self.choices.of(COMMON[is_float(type)]), operands, type)
+
+    def rare(self, type: ScalarType, make: Make) -> Term:
+        op = self.choices.of(RARE[is_float(type)])
+        return Scalar(op, [make(type), make(type)], type)
+
+    def unary(self, type: ScalarType, make: Make) -> Term:
+        return Scalar(self.choices.of(UNARY[is_float(type)]), [make(type)], type)
+
+    def select(self, type: ScalarType, make: Make) -> Term:
+        return Scalar("arith.select", [make(i1), make(type), make(type)], type)
+
+    def comparison(self, type: ScalarType, make: Make) -> Term:
+        source = self.types.scalar()
+        op = "arith.cmpf" if is_float(source) else "arith.cmpi"
+        predicate = self.choices.of(CMPF_PREDICATES if is_float(source) else CMPI_PREDICATES)
+        return Scalar(op, [make(source), make(source)], type, predicate)
+
+    def cast(self, type: ScalarType, make: Make) -> Term:
+        """A conversion as `rl.cast` makes it, or one of the unsigned ones."""
+        return self.converted(make(self.types.scalar()), type)
+
+    def converted(self, term: Term, type: ScalarType) -> Term:
+        result, source = term, scalar_type(term)
+        for op, target in conversion_op(source, type):
+            result = Scalar(self.maybe_unsigned(op), [result], target)
+        return result
+
+    def maybe_unsigned(self, op: str) -> str:
+        twins = {"arith.sitofp": "arith.uitofp", "arith.fptosi": "arith.fptoui",
+                 "arith.extsi": "arith.extui",
+                 "arith.extui": "arith.extsi", "arith.uitofp": "arith.sitofp"}  # fmt: skip
+        return twins[op] if op in twins and self.choices.one_in(4) else op

@@ -1,0 +1,156 @@
+"""Reading, verifying and printing whole modules."""
+
+import pytest
+from dialect_text import assert_refused, assert_round_trip, read, refusal
+from xdsl.dialects.builtin import FileLineColLoc
+
+from riselang.dialects.module import (
+    MAXIMUM_NESTING,
+    location_of,
+    module_text,
+    parse_module,
+    walk,
+)
+from riselang.errors import RiseError, UserError
+
+PROGRAM = """
+func.func @scale(%out : memref<4xf32>, %in : memref<4xf32>) {
+  rise.lowering_unit {
+    %xs = rise.in %in : !rise.array<4, scalar<f32>>
+    %f = rise.lambda (%x : !rise.scalar<f32>) -> !rise.scalar<f32> {
+      %y = rise.embed(%x) {
+        %two = arith.constant 2.0 : f32
+        %y = arith.mulf %x, %two : f32
+        rise.return %y : f32
+      } : !rise.scalar<f32>
+      rise.return %y : !rise.scalar<f32>
+    }
+    %map = rise.mapSeq #rise.nat<4> #rise.scalar<f32> #rise.scalar<f32>
+    %ys = rise.apply %map, %f, %xs
+    rise.out %out <- %ys
+    rise.return
+  }
+  func.return
+}
+"""
+
+
+def test_every_op_knows_where_it_was_written() -> None:
+    module = read(PROGRAM)
+    places = {op.name: location_of(op) for op in walk(module)}
+    lines = PROGRAM.splitlines()
+    for name, place in places.items():
+        if name == "builtin.module":
+            continue
+        assert place is not None, name
+        assert place.file == "program.mlir"
+        text = lines[place.line - 1]
+        assert name in text
+        assert len(text) - len(text.lstrip()) == place.column - 1
+
+
+def test_written_locations_win() -> None:
+    module = read('"test.op"() : () -> () loc("other.py":7:3)')
+    (op,) = module.body.block.ops
+    assert isinstance(op.location, FileLineColLoc)
+    place = location_of(op)
+    assert place is not None
+    assert (place.file, place.line, place.column) == ("other.py", 7, 3)
+
+
+def test_a_program_round_trips() -> None:
+    assert_round_trip(PROGRAM)
+
+
+def test_errors_show_the_line_and_a_caret() -> None:
+    error = refusal("%0 = rise.literal #rise.lit<300, scalar<i8>>")
+    head, line, caret = str(error).splitlines()[:3]
+    assert head.startswith("program.mlir:1:29: error: 300 is no literal of type i8")
+    assert line == "  %0 = rise.literal #rise.lit<300, scalar<i8>>"
+    assert caret.index("^") == line.index("300")
+
+
+def test_the_first_wrong_op_is_reported() -> None:
+    assert_refused(
+        """
+        ¦%0 = rise.split #rise.nat<0> #rise.nat<4> #rise.scalar<f32>
+        %1 = rise.pad #rise.nat<0> #rise.nat<4> #rise.nat<4> #rise.scalar<f32>
+        """,
+        "'rise.split' op",
+    )
+
+
+def test_inner_ops_are_verified_too() -> None:
+    assert_refused(
+        """
+        %f = rise.lambda (%x : !rise.scalar<f32>) -> !rise.scalar<f32> {
+          ¦%0 = rise.split #rise.nat<0> #rise.nat<4> #rise.scalar<f32>
+          rise.return %x : !rise.scalar<f32>
+        }
+        """,
+        "'rise.split' op",
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "rise.unknown",
+        "%0 = rise.let",
+        "%0 = unknown.op",
+        '"rise.map"',
+        "func.func @f(",
+        "\x00",
+        '"',
+        "é",
+        "%0 = rise.literal #rise.lit<0.0",
+        "%0 = rise.literal #rise.lit<" + "9" * 400 + ", scalar<i64>>",
+        "%0 = rise.apply %0, %0",
+        "%0 = rise.map #rise.nat<" + "(" * 500 + "> #rise.scalar<f32> #rise.scalar<f32>",
+        "func.func @f() { func.return } func.func @g() { func.return } }",
+        "module { module {",
+        "%0 = arith.constant 1.0 : i32",
+        "%0 = rise.literal #rise.lit<0.0>\n%0 = rise.literal #rise.lit<0.0>",
+    ],
+)
+def test_whatever_is_read_gives_a_located_error(text: str) -> None:
+    error = refusal(text)
+    assert error.location is not None
+    assert error.location.file == "program.mlir"
+    assert error.message
+
+
+def test_regions_nest_up_to_a_limit() -> None:
+    def nested(depth: int) -> str:
+        return "module {" * depth + "}" * depth
+
+    read(nested(MAXIMUM_NESTING - 10))
+    with pytest.raises(RiseError) as caught:
+        read(nested(MAXIMUM_NESTING + 10))
+    assert "nest" in caught.value.message
+    assert caught.value.location is not None
+
+
+def test_lambdas_nest_up_to_a_limit() -> None:
+    depth = MAXIMUM_NESTING - 10
+    type = "!rise.scalar<f32>"
+    lines: list[str] = []
+    for level in range(depth):
+        lines.append(f"%f{level} = rise.lambda (%x{level} : {type}) -> {type} {{")
+    for level in reversed(range(depth)):
+        lines += [f"rise.return %x{level} : {type}", "}"]
+    assert_round_trip("\n".join(lines))
+
+
+def test_the_name_of_the_text_is_in_errors() -> None:
+    with pytest.raises(UserError, match=r"^else\.mlir:1:\d+: error: "):
+        parse_module("rise.unknown", "else.mlir")
+
+
+def test_printing_ends_with_a_newline() -> None:
+    assert module_text(read(PROGRAM)).endswith("}\n")
+
+
+@pytest.mark.parametrize("text", ["", "\n", "// only a comment\n"])
+def test_empty_text_is_an_empty_module(text: str) -> None:
+    assert not list(read(text).ops)

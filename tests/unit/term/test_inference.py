@@ -1,0 +1,160 @@
+"""Type and size inference."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from riselang.dialects.rise.schemes import JOIN, MAP, SLIDE, SPLIT, ZIP, PatternSpec
+from riselang.dialects.rise.types import (
+    RiseType,
+    array,
+    f32,
+    f64,
+    fun,
+    i32,
+    pair,
+    show,
+    uncurry,
+    variable,
+)
+from riselang.nat import Nat
+from riselang.term.inference import Inference, TypeMismatch
+
+
+def applied(spec: PatternSpec, sizes: Mapping[str, int], *arguments: RiseType) -> RiseType:
+    """The result type of a pattern on arguments of these types."""
+    inference = Inference()
+    given = {name: Nat.const(size) for name, size in sizes.items()}
+    inputs, result = uncurry(spec.instantiate(inference.instantiate(spec, given)))
+    for input, argument in zip(inputs, arguments, strict=True):
+        inference.unify(input, argument)
+    assert not inference.undecided()
+    return inference.resolve(result)
+
+
+@pytest.mark.parametrize(
+    ("spec", "sizes", "arguments", "result"),
+    [
+        (SPLIT, {"m": 4}, [array(12, f32)], "3.4.f32"),
+        (SPLIT, {"m": 4}, [array("N * 4", f32)], "N.4.f32"),
+        (SPLIT, {"m": 4}, [array("N * 8 + 4", f32)], "(N * 2 + 1).4.f32"),
+        (SPLIT, {"m": 1}, [array("N", f32)], "N.1.f32"),
+        (JOIN, {}, [array(3, array(4, f32))], "12.f32"),
+        (JOIN, {}, [array("N", array("M", i32))], "(M * N).i32"),
+        (SLIDE, {"sz": 3, "sp": 1}, [array(10, f32)], "8.3.f32"),
+        (SLIDE, {"sz": 3, "sp": 2}, [array(9, f32)], "4.3.f32"),
+        (SLIDE, {"sz": 3, "sp": 1}, [array("N", f32)], "(N - 2).3.f32"),
+        (SLIDE, {"sz": 3, "sp": 1}, [array("N + 2", f32)], "N.3.f32"),
+        (SLIDE, {"sz": 2, "sp": 2}, [array("N * 2", f32)], "N.2.f32"),
+        (ZIP, {}, [array("N", f32), array("N", i32)], "N.(f32 x i32)"),
+        (MAP, {}, [fun(f32, i32), array(4, f32)], "4.i32"),
+    ],
+)
+def test_unknown_sizes_are_solved(
+    spec: PatternSpec, sizes: Mapping[str, int], arguments: list[RiseType], result: str
+) -> None:
+    assert show(applied(spec, sizes, *arguments)) == result
+
+
+@pytest.mark.parametrize(
+    ("spec", "sizes", "arguments"),
+    [
+        (SPLIT, {"m": 5}, [array(12, f32)]),
+        (SPLIT, {"m": 4}, [array("N", f32)]),
+        (SPLIT, {"m": 4}, [f32]),
+        (SLIDE, {"sz": 3, "sp": 2}, [array(10, f32)]),
+        (SLIDE, {"sz": 9, "sp": 1}, [array(5, f32)]),
+        (ZIP, {}, [array(4, f32), array(5, f32)]),
+        (ZIP, {}, [array("N", f32), array("M", f32)]),
+        (JOIN, {}, [array(4, f32)]),
+        (MAP, {}, [fun(f32, i32), array(4, f64)]),
+        (MAP, {}, [f32, array(4, f32)]),
+    ],
+)
+def test_mismatches(spec: PatternSpec, sizes: Mapping[str, int], arguments: list[RiseType]) -> None:
+    with pytest.raises(TypeMismatch):
+        applied(spec, sizes, *arguments)
+
+
+def test_a_mismatch_names_both_types_and_the_lengths() -> None:
+    inference = Inference()
+    with pytest.raises(TypeMismatch) as caught:
+        inference.unify(array(4, f32), array(5, f32))
+    error = caught.value
+    assert (error.expected, error.found) == (array(4, f32), array(5, f32))
+    assert error.detail == "the lengths 4 and 5 differ"
+
+
+def test_what_is_known_is_filled_in() -> None:
+    inference = Inference()
+    a, b = inference.fresh_type(), inference.fresh_type()
+    inference.unify(a, array(4, b))
+    assert inference.resolve(a) == array(4, b)
+    inference.unify(b, f32)
+    assert inference.resolve(a) == array(4, f32)
+    assert inference.resolve(fun(a, pair(b, a))) == fun(array(4, f32), pair(f32, array(4, f32)))
+
+
+def test_unknowns_may_be_equal() -> None:
+    inference = Inference()
+    a, b = inference.fresh_type(), inference.fresh_type()
+    inference.unify(a, b)
+    inference.unify(b, a)
+    inference.unify(a, f32)
+    assert inference.resolve(b) == f32
+
+
+def test_functions_are_never_stored() -> None:
+    inference = Inference()
+    element = inference.fresh_type()
+    inference.unify(array(4, element), array(4, inference.fresh_type()))
+    with pytest.raises(TypeMismatch) as caught:
+        inference.unify(element, fun(f32, f32))
+    assert "functions are never stored" in caught.value.detail
+
+
+def test_a_type_does_not_contain_itself() -> None:
+    inference = Inference()
+    a = inference.fresh_type()
+    for other in (array(4, a), pair(f32, a), pair(a, a)):
+        with pytest.raises(TypeMismatch) as caught:
+            inference.unify(a, other)
+        assert caught.value.detail == "the type would contain itself"
+    b = inference.fresh_type()
+    inference.unify(a, array(2, b))
+    with pytest.raises(TypeMismatch):
+        inference.unify(b, array(2, a))
+
+
+def test_variables_of_the_user_are_not_unknowns() -> None:
+    inference = Inference()
+    inference.unify(variable("a"), variable("a"))
+    with pytest.raises(TypeMismatch):
+        inference.unify(variable("a"), f32)
+    with pytest.raises(TypeMismatch):
+        inference.unify(variable("a"), variable("b"))
+
+
+def test_equations_wait_for_each_other() -> None:
+    """`n * m = 12` cannot be solved alone; when m is known it is."""
+    inference = Inference()
+    n, m = inference.fresh_size(), inference.fresh_size()
+    inference.unify(array(n * m, f32), array(12, f32))
+    assert inference.undecided()
+    inference.unify(array(m, f32), array(4, f32))
+    assert not inference.undecided()
+    assert inference.resolve_size(n) == Nat.const(3)
+
+
+def test_a_waiting_equation_may_fail() -> None:
+    inference = Inference()
+    n, m = inference.fresh_size(), inference.fresh_size()
+    inference.unify(array(n * m, f32), array(12, f32))
+    with pytest.raises(TypeMismatch):
+        inference.unify(array(m, f32), array(5, f32))
+
+
+def test_a_failed_unification_of_sizes_says_so() -> None:
+    inference = Inference()
+    assert inference.unify_sizes(Nat.const(4), Nat.const(4))
+    assert not inference.unify_sizes(Nat.const(4), Nat.const(5))
