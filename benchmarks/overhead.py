@@ -66,7 +66,7 @@ def main() -> None:
         c_rise, c_hand = np.empty((n, m), np.float32), np.empty((n, m), np.float32)
         rise = matmul.lower(a, b).as_text("rise")
         module = rl.loads(rise.replace("builtin.module {", "", 1).rsplit("}", 1)[0] + by_hand(size),
-                          loops="affine")  # fmt: skip
+                          loops="affine", float="strict")  # fmt: skip
         module.matmul(c_rise, a, b)
         module.hand(c_hand, a, b)
         assert np.array_equal(c_rise, c_hand), "the two differ"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from riselang.errors import LimitationError, UserError
+from riselang.errors import UserError
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,12 @@ class Setting:
 NUM_THREADS = Setting(
     "num_threads", "RISE_NUM_THREADS", "0", "threads of mapPar; 0 means one for each core"
 )
-FLOAT = Setting("float", "RISE_FLOAT", "strict", "what may be done to float arithmetic: strict")
+FLOAT = Setting(
+    "float",
+    "RISE_FLOAT",
+    "contract",
+    "what may be done to float arithmetic: strict, contract or relaxed",
+)
 SETTINGS = (NUM_THREADS, FLOAT)
 
 FLOAT_PERMISSIONS = ("strict", "contract", "relaxed")
@@ -44,6 +49,4 @@ def float_permission(given: str | None) -> str:
         raise UserError(
             f"float must be one of {', '.join(FLOAT_PERMISSIONS)}, but is {permission!r}"
         )
-    if permission != "strict":
-        raise LimitationError(f"float={permission!r} is not supported yet; use float='strict'")
     return permission

@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+CONTRACT = ("contract-rise-floats",)
+"""First, under every float permission but strict."""
+
 RISE_TO_LOOPS = ("convert-rise-to-imperative", "resolve-rise-access", "convert-math-to-calls")
 
 SEQUENTIAL_PARALLEL = ("scf-parallel-for-to-nested-fors",)

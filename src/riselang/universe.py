@@ -33,10 +33,17 @@ def _calls() -> type[ModulePass]:
     return ConvertMathToCallsPass
 
 
+def _contract() -> type[ModulePass]:
+    from riselang.lowering.contract_rise_floats import ContractRiseFloatsPass
+
+    return ContractRiseFloatsPass
+
+
 PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "convert-rise-to-imperative": _imperative,
     "resolve-rise-access": _access,
     "convert-math-to-calls": _calls,
+    "contract-rise-floats": _contract,
 }
 
 RISE_UNIVERSE = Universe(all_dialects={"rise": _dialect}, all_passes=PASSES)

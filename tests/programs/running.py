@@ -11,9 +11,10 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
 import riselang as rl
-from riselang.dialects.module import parse_module, verify_module
+from riselang.dialects.module import make_context, parse_module, verify_module
 from riselang.dialects.rise.types import FunType, RiseType, uncurry
 from riselang.interpreter.evaluate import from_buffers, run, to_buffers
+from riselang.lowering.contract_rise_floats import ContractRiseFloatsPass
 from riselang.term.from_dialect import Unit, units
 
 Array = np.ndarray[Any, Any]
@@ -52,9 +53,12 @@ def function_named(module: ModuleOp, name: str) -> FuncOp:
     raise KeyError(name)
 
 
-def interpret(text: str, name: str, arrays: Sequence[Array]) -> list[Array]:
+def interpret(text: str, name: str, arrays: Sequence[Array], float: str = "strict") -> list[Array]:
     """What the buffers hold after the function, by the reference interpreter."""
-    function = function_named(verified(text), name)
+    module = verified(text)
+    if float != "strict":
+        ContractRiseFloatsPass().apply(make_context(), module)
+    function = function_named(module, name)
     parameters = function.body.blocks[0].args
     memory: dict[SSAValue, Array] = {
         parameter: array.copy() for parameter, array in zip(parameters, arrays, strict=True)
@@ -81,10 +85,12 @@ def _interpret_unit(unit: Unit, memory: dict[SSAValue, Array]) -> None:
         memory[buffer][...] = array.reshape(memory[buffer].shape)
 
 
-def compiled(text: str, name: str, arrays: Sequence[Array], loops: str = "scf") -> list[Array]:
+def compiled(
+    text: str, name: str, arrays: Sequence[Array], loops: str = "scf", float: str = "strict"
+) -> list[Array]:
     """What the buffers hold after the function, compiled."""
     memory = [array.copy() for array in arrays]
-    getattr(rl.loads(text, loops=loops), name)(*memory)
+    getattr(rl.loads(text, loops=loops, float=float), name)(*memory)
     return memory
 
 
@@ -97,6 +103,8 @@ def assert_same_bits(found: Sequence[Array], expected: Sequence[Array]) -> None:
 
 def checked(text: str, name: str, arrays: Sequence[Array], loops: str = "scf") -> list[Array]:
     """The buffers after the function; compiled and interpreted they hold the same bits."""
+    contracted = compiled(text, name, arrays, loops, "contract")
+    assert_same_bits(contracted, interpret(text, name, arrays, "contract"))
     found = compiled(text, name, arrays, loops)
     assert_same_bits(found, interpret(text, name, arrays))
     return found

@@ -11,6 +11,7 @@ import pytest
 from running import LOOPS, Array, assert_same_bits, checked, random_array, seed
 
 import riselang as rl
+from riselang.errors import RiseError
 
 I32 = "!rise.scalar<i32>"
 SCALAR = "#rise.scalar<i32>"
@@ -326,6 +327,55 @@ def test_one_unit_that_reads_and_writes_a_buffer() -> None:
     for loops in LOOPS:
         (result,) = checked(text, "transpose", [xss], loops)
         assert_same_bits([result], [xss.T.copy()])
+
+
+def test_one_unit_that_swaps_two_scalars() -> None:
+    text = """
+    func.func @swap(%a : memref<f32>, %b : memref<f32>) {
+      rise.lowering_unit {
+        %x = rise.in %a : !rise.scalar<f32>
+        %y = rise.in %b : !rise.scalar<f32>
+        rise.out %a <- %y
+        rise.out %b <- %x
+        rise.return
+      }
+      func.return
+    }
+    """
+    arrays = [np.array(1, np.float32), np.array(5, np.float32)]
+    for loops in LOOPS:
+        a, b = checked(text, "swap", arrays, loops)
+        assert (a, b) == (5, 1)
+
+
+def test_one_unit_that_swaps_two_arrays() -> None:
+    text = """
+    func.func @swap(%a : memref<3xf32>, %b : memref<3xf32>) {
+      rise.lowering_unit {
+        %x = rise.in %a : !rise.array<3, scalar<f32>>
+        %y = rise.in %b : !rise.array<3, scalar<f32>>
+        rise.out %a <- %y
+        rise.out %b <- %x
+        rise.return
+      }
+      func.return
+    }
+    """
+    arrays = [random_array(3), random_array(3)]
+    for loops in LOOPS:
+        assert_same_bits(checked(text, "swap", arrays, loops), arrays[::-1])
+
+
+def test_memrefs_with_a_layout_are_not_read_out_of_bounds() -> None:
+    text = """
+    func.func @copy(%out : memref<4xf32>, %in : memref<4xf32, strided<[2], offset: 0>>) {
+      %x = rise.in %in : !rise.array<4, scalar<f32>>
+      rise.out %out <- %x
+      func.return
+    }
+    """
+    with pytest.raises(RiseError):
+        rl.loads(text).copy(np.zeros(4, np.float32), random_array(4))
 
 
 def test_two_outs_in_one_unit() -> None:

@@ -103,7 +103,7 @@ def test_reads_and_prints_back(path: str) -> None:
 def test_runs_from_its_file(program: Program) -> None:
     arrays = program.arrays()
     expected = interpret(seed(program.file), program.function, arrays)
-    loaded = rl.load(SEEDS / f"{program.file}.mlir")
+    loaded = rl.load(SEEDS / f"{program.file}.mlir", float="strict")
     getattr(loaded, program.function)(*arrays)
     assert_same_bits(arrays, expected)
     numbers = program.meaning(*arrays[1:])

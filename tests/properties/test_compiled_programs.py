@@ -19,12 +19,12 @@ from riselang.native import mlir
 from support.checking import call_of, inputs_of, interpreted, module_of
 from support.fuzzing import fuzz
 from support.guarded import SIDES, Request, Runner
-from support.programs import Program, programs
+from support.programs import Program, batches
 from support.shrinking import holds
 from support.values import same
 
 SEEDS = st.integers(0, 1000)
-BATCHES = st.lists(programs(), min_size=12, max_size=12)
+BATCHES = batches(12)
 
 
 @cache
@@ -42,12 +42,19 @@ def all_hold(property: Callable[[Sequence[Program]], None], batch: Sequence[Prog
         raise
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("loops", ["affine", "scf"])
-@fuzz(10)
+@pytest.mark.parametrize(
+    ("loops", "threads", "memory"),
+    [
+        ("affine", 1, "stack"),
+        ("affine", 3, "heap"),
+        ("scf", 1, "heap"),
+        ("scf", 3, "stack"),
+    ],
+)
+@fuzz(5)
 @given(BATCHES, SEEDS)
 def test_compiled_programs_agree_with_the_interpreter(
-    loops: str, threads: int, batch: list[Program], seed: int
+    loops: str, threads: int, memory: str, batch: list[Program], seed: int
 ) -> None:
     def agree(batch: Sequence[Program]) -> None:
         inputs = [inputs_of(program, seed) for program in batch]
@@ -55,7 +62,7 @@ def test_compiled_programs_agree_with_the_interpreter(
             call_of(position, program, values)
             for position, (program, values) in enumerate(zip(batch, inputs, strict=True))
         ]
-        request = Request(module_text(module_of(batch)), loops, calls)
+        request = Request(module_text(module_of(batch)), loops, calls, memory)
         answers = runner(threads).run(request)
         for program, values, results in zip(batch, inputs, answers, strict=True):
             expected = interpreted(program, values)
@@ -66,7 +73,7 @@ def test_compiled_programs_agree_with_the_interpreter(
 
 
 @pytest.mark.parametrize("loops", ["affine", "scf"])
-@fuzz(8)
+@fuzz(3)
 @given(BATCHES)
 def test_unmodified_mlir_verifies_the_loops(loops: str, batch: list[Program]) -> None:
     def verify(batch: Sequence[Program]) -> None:

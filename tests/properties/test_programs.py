@@ -26,7 +26,7 @@ def read(text: str) -> ModuleOp:
 
 
 @pytest.mark.parametrize("generic", [False, True])
-@fuzz(120)
+@fuzz(100)
 @given(programs())
 def test_text_is_read_back(generic: bool, program: Program) -> None:
     def reads_back(program: Program) -> None:
@@ -39,7 +39,7 @@ def test_text_is_read_back(generic: bool, program: Program) -> None:
     holds(reads_back, program)
 
 
-@fuzz(120)
+@fuzz(100)
 @given(programs(), SEEDS)
 def test_reading_an_emitted_term_gives_its_canonical_form(program: Program, seed: int) -> None:
     def has_canonical_form(program: Program) -> None:
@@ -53,7 +53,7 @@ def test_reading_an_emitted_term_gives_its_canonical_form(program: Program, seed
     holds(has_canonical_form, program)
 
 
-@fuzz(120)
+@fuzz(100)
 @given(programs())
 def test_the_canonical_form_is_emitted_and_read_unchanged(program: Program) -> None:
     def is_stable(program: Program) -> None:
@@ -67,7 +67,7 @@ def test_the_canonical_form_is_emitted_and_read_unchanged(program: Program) -> N
     holds(is_stable, program)
 
 
-@fuzz(600)
+@fuzz(500)
 @given(programs(), SEEDS)
 def test_the_interpreter_agrees_with_numpy(program: Program, seed: int) -> None:
     def agrees(program: Program) -> None:

@@ -13,6 +13,7 @@ import ctypes
 import mmap
 import os
 import pickle
+import select
 import struct
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -27,6 +29,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 PAGE = mmap.PAGESIZE
 NONE, READ, WRITE = 0, mmap.PROT_READ, mmap.PROT_WRITE
 SIDES = ("end", "start")
+PERTURBED = {"MALLOC_PERTURB_": "165", "MALLOC_CHECK_": "3"}
+"""Let the C library fill memory of the heap with garbage, and stop at a second free."""
 
 
 # Guarded memory
@@ -89,11 +93,16 @@ class Request:
     text: str
     loops: str
     calls: Sequence[Call]
-    sides: Sequence[str] = SIDES
+    memory: str = "stack"
+    """Where small temporaries live: "stack" as usual, or "heap" as if they were large."""
 
 
 class Crash(Exception):
     """The process that ran compiled code ended."""
+
+
+class Hang(Exception):
+    """The process that runs compiled code took longer than `Runner.limit`."""
 
 
 class Refused(Exception):
@@ -123,14 +132,14 @@ def _receive(stream: IO[bytes]) -> Any:
 def compile_and_call(request: Request) -> Results:
     from riselang.api.compile import Compilation
     from riselang.dialects.module import parse_module, verify_module
+    from riselang.lowering import temporaries
 
     module = parse_module(request.text)
     verify_module(module)
-    functions = Compilation(module, loops=request.loops).functions
-    return [
-        [_call(functions[call.name], call, side) for side in request.sides]
-        for call in request.calls
-    ]
+    limit = temporaries.STACK_LIMIT if request.memory == "stack" else -1
+    with patch.object(temporaries, "STACK_LIMIT", limit):
+        functions = Compilation(module, loops=request.loops).functions
+    return [[_call(functions[call.name], call, side) for side in SIDES] for call in request.calls]
 
 
 def _call(function: Any, call: Call, side: str) -> list[Array]:
@@ -167,6 +176,8 @@ class Runner:
     """Compiled code in another process, which is started when needed and again after a crash."""
 
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    limit: float = 120.0
+    """Seconds that one request may take."""
     _process: subprocess.Popen[bytes] | None = None
 
     def run(self, request: Request) -> Results:
@@ -175,7 +186,13 @@ class Runner:
         assert process.stdout is not None
         try:
             _send(process.stdin, request)
+            if not select.select([process.stdout], [], [], self.limit)[0]:
+                process.kill()
+                raise Hang(f"no answer after {self.limit} seconds")
             answer = _receive(process.stdout)
+        except Hang:
+            self._process = None
+            raise
         except (EOFError, BrokenPipeError):
             status = process.wait()
             self._process = None
@@ -189,7 +206,7 @@ class Runner:
             [sys.executable, "-m", "support.guarded"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={**os.environ, **self.environment, "PYTHONPATH": _python_path()},
+            env={**os.environ, **PERTURBED, **self.environment, "PYTHONPATH": _python_path()},
         )
         atexit.register(self.close)
         return self._process

@@ -87,6 +87,13 @@ def programs() -> st.SearchStrategy[Program]:
     return st.integers(0, 1 << 40).map(seeded_program)
 
 
+def batches(count: int) -> st.SearchStrategy[list[Program]]:
+    """Several programs from one seed."""
+    return st.integers(0, 1 << 36).map(
+        lambda seed: [seeded_program(seed * count + position) for position in range(count)]
+    )
+
+
 def seeded_program(seed: int) -> Program:
     return random_program(Choices(seed))
 
@@ -189,11 +196,11 @@ class _Generator:
             if both and length_of(first) == length_of(second):
                 options.append((4, self.unzip))
             return options
-        options = [(8, self.map), (1, self.pad), (1, self.join), (1, self.unzipped)]
+        options = [(8, self.map), (3, self.pad), (2, self.join), (1, self.unzipped)]
         if isinstance(element_of(type), TupleType):
             options.append((4, self.zip))
         if is_matrix(type):
-            options += [(2, self.transpose), (2, self.slide), (1, self.split)]
+            options += [(3, self.transpose), (3, self.slide), (2, self.split)]
         return options
 
     def variable(self, type: RiseType, hint: str) -> Free:

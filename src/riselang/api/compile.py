@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 
-from xdsl.dialects.builtin import MemRefType, ModuleOp, UnitAttr
+from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, StringAttr, UnitAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
@@ -16,6 +16,7 @@ from riselang.dialects.module import make_context, module_text, verify_module
 from riselang.dialects.rise.functional import OutOp
 from riselang.dialects.rise.types import ScalarType
 from riselang.errors import LimitationError, UserError
+from riselang.lowering.contract_rise_floats import FLOAT_PERMISSION, ContractRiseFloatsPass
 from riselang.lowering.convert_math_to_calls import ConvertMathToCallsPass
 from riselang.lowering.convert_rise_to_imperative import ConvertRiseToImperativePass
 from riselang.lowering.resolve_rise_access import ResolveRiseAccessPass
@@ -39,9 +40,12 @@ def our_passes(loops: str) -> tuple[ModulePass, ...]:
 class Compilation:
     """A verified module and everything made from it, each stage made once and when asked for."""
 
-    def __init__(self, module: ModuleOp, loops: str = "scf"):
+    def __init__(self, module: ModuleOp, loops: str = "scf", float: str = "strict"):
         self.module = module
         self.loops = loops
+        module.attributes[FLOAT_PERMISSION] = StringAttr(float)
+        if float != "strict":
+            ContractRiseFloatsPass().apply(make_context(), module)
         self._signatures = [
             (function.sym_name.data, _parameters(function), _written(function), function)
             for function in module.walk()
@@ -149,6 +153,8 @@ def _parameters(function: FuncOp) -> list[Parameter]:
 
 def _parameter(name: str, type: Attribute) -> Parameter:
     element: Attribute = type.element_type if isinstance(type, MemRefType) else type
+    if isinstance(type, MemRefType) and not isinstance(type.layout, NoneAttr):
+        raise LimitationError(f"parameter {name}: {type} is not contiguous and cannot be passed")
     try:
         scalar = ScalarType(element)  # type: ignore[arg-type]
     except (VerifyException, TypeError):

@@ -45,14 +45,17 @@ class Lowered:
     """A program for given sizes: look at any stage of it, or compile it."""
 
     name: str
+    source: Term
+    """The program as it was written."""
     term: Term
+    """The program as it runs, under its float permission."""
     results: int
     compilation: Compilation
 
     def as_text(self, stage: str = "rise") -> str:
         """The program at a stage: notation, rise, imperative, affine, llvm or asm."""
         if stage == "notation":
-            return repr(self.term)
+            return repr(self.source)
         return self.compilation.text(stage)
 
     def compile(self) -> Executable:
@@ -124,14 +127,16 @@ class Jitted:
         # The compiler is imported when the first program is compiled, to keep the import fast.
         from riselang.api.compile import Compilation
         from riselang.dialects.module import verify_module
+        from riselang.term.contraction import contract
         from riselang.term.to_dialect import program_module
 
         root, trace, results = trace_function(self.function, self.names, types)
-        term = finish(root, trace.inference)
+        source = finish(root, trace.inference)
+        term = source if self.float == "strict" else contract(source)
         name = self.__name__ if self.__name__.isidentifier() else "kernel"
         module = program_module(term, name, results)
         verify_module(module)
-        return Lowered(name, term, results, Compilation(module, loops="affine"))
+        return Lowered(name, source, term, results, Compilation(module, "affine", self.float))
 
     def __repr__(self) -> str:
         types = ", ".join(

@@ -48,9 +48,9 @@ def load_file(path: str | Path, float: str | None, loops: str) -> LoadedModule:
 
 
 def load_text(text: str, name: str, float: str | None, loops: str) -> LoadedModule:
-    config.float_permission(float)
+    permission = config.float_permission(float)
     if loops not in LOOP_DIALECTS:
         raise UserError(f"loops must be 'scf' or 'affine', but is {loops!r}")
     module = parse_module(text, name)
     verify_module(module)
-    return LoadedModule(Compilation(module, loops), name)
+    return LoadedModule(Compilation(module, loops, permission), name)

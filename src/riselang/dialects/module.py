@@ -32,6 +32,7 @@ from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from riselang.dialects.rise.dialect import Rise
+from riselang.dialects.rise.functional import MisplacedOp
 from riselang.errors import LimitationError, RiseError, SourceLocation, UserError
 from riselang.stack import more_stack
 
@@ -223,6 +224,8 @@ def verify_module(module: ModuleOp) -> None:
         for op in walk(module):
             try:
                 op.verify(verify_nested_ops=False)
+            except MisplacedOp as error:
+                raise op_error(error.op, str(error)) from None
             except VerifyException as error:
                 raise op_error(op, str(error)) from None
 

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from riselang.dialects.rise.schemes import LOOP_DIALECTS, PATTERNS, PatternSpec
+from riselang.dialects.rise.schemes import (
+    KEYWORD_PARAMETERS,
+    LOOP_DIALECTS,
+    PATTERNS,
+    Argument,
+    PatternSpec,
+)
 from riselang.dsl.locations import user_location
 from riselang.dsl.tracing import apply_pattern
 from riselang.dsl.values import Value, operation
@@ -23,7 +29,7 @@ class PatternFunction:
     def __init__(
         self,
         spec: PatternSpec,
-        sizes: Sequence[Nat] = (),
+        sizes: Sequence[Argument] = (),
         arguments: Sequence[Any] = (),
         to: str | None = None,
     ):
@@ -45,9 +51,10 @@ class PatternFunction:
                 f"{self.spec.name}: to={to!r} is not possible; loops take 'affine' or 'scf'",
                 user_location(),
             )
-        missing = len(self.spec.explicit) - len(self._sizes)
-        sizes = (*self._sizes, *(self._size(size) for size in arguments[:missing]))
-        given = (*self._arguments, *arguments[missing:])
+        missing = self.spec.explicit[len(self._sizes) :]
+        new = [self._explicit(name, value) for name, value in zip(missing, arguments, strict=False)]
+        sizes = (*self._sizes, *new)
+        given = (*self._arguments, *arguments[len(missing) :])
         if len(given) > self.spec.arity:
             raise UserError(
                 f"{self.spec.name} takes {self.spec.arity} argument(s)"
@@ -63,7 +70,9 @@ class PatternFunction:
         names = ", ".join(self.spec.explicit)
         return f" after the size(s) {names}" if names else ""
 
-    def _size(self, size: Any) -> Nat:
+    def _explicit(self, name: str, size: Any) -> Argument:
+        if name in KEYWORD_PARAMETERS:
+            return self._keyword(name, size)
         try:
             if isinstance(size, bool) or not isinstance(size, int | str | Nat):
                 raise NatError("it is no number or size expression")
@@ -73,6 +82,15 @@ class PatternFunction:
             raise UserError(
                 f"{self.spec.name}({names}): {size!r} is no size: {error}", user_location()
             ) from None
+
+    def _keyword(self, name: str, value: Any) -> str:
+        known = KEYWORD_PARAMETERS[name]
+        if value not in known:
+            raise UserError(
+                f"{self.spec.name}({name}): expected one of {', '.join(known)}, found {value!r}",
+                user_location(),
+            )
+        return value
 
     def __repr__(self) -> str:
         return f"<pattern {self.spec}>"

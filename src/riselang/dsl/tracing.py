@@ -5,11 +5,11 @@ from __future__ import annotations
 import inspect
 import re
 import threading
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from riselang.dialects.rise.schemes import TUPLE, PatternSpec
+from riselang.dialects.rise.schemes import TUPLE, Argument, PatternSpec
 from riselang.dialects.rise.types import (
     FunType,
     RiseType,
@@ -23,7 +23,6 @@ from riselang.dialects.rise.types import (
 )
 from riselang.dsl.locations import user_location
 from riselang.errors import UserError
-from riselang.nat import Nat
 from riselang.term import build
 from riselang.term.inference import Inference, TypeMismatch
 
@@ -126,7 +125,7 @@ def _name(function: Callable[..., Any]) -> str:
 
 
 def make_pair(trace: Trace, first: build.Node, second: build.Node) -> build.Node:
-    arguments: dict[str, Nat | RiseType] = {"s": first.type, "t": second.type}
+    arguments: dict[str, Argument] = {"s": first.type, "t": second.type}
     use = build.PatternUse(
         TUPLE.instantiate(arguments), TUPLE, arguments, scope=trace.scope, location=user_location()
     )
@@ -140,15 +139,15 @@ def make_pair(trace: Trace, first: build.Node, second: build.Node) -> build.Node
 
 
 def apply_pattern(
-    spec: PatternSpec, sizes: Sequence[Nat], arguments: Sequence[Any], to: str | None
+    spec: PatternSpec, explicit: Sequence[Argument], arguments: Sequence[Any], to: str | None
 ) -> build.Node:
     """A pattern applied to all its arguments; data first, so that functions see their types."""
     from riselang.dsl.values import as_node
 
     trace = current_trace()
     location = user_location()
-    parameters = trace.inference.instantiate(spec, dict(zip(spec.explicit, sizes, strict=True)))
-    check_sizes(trace, spec, parameters)
+    parameters = trace.inference.instantiate(spec, dict(zip(spec.explicit, explicit, strict=True)))
+    check_arguments(trace, spec, parameters)
     type = spec.instantiate(parameters)
     inputs, result = uncurry(type)
     nodes: dict[int, build.Node] = {}
@@ -161,7 +160,7 @@ def apply_pattern(
         if isinstance(input, FunType):
             nodes[position] = trace_argument(spec, position, input, argument)
     use = build.PatternUse(type, spec, parameters, to, scope=trace.scope, location=location)
-    check_sizes(trace, spec, parameters)
+    check_arguments(trace, spec, parameters)
     return build.Application(
         trace.inference.resolve(result),
         use,
@@ -171,13 +170,11 @@ def apply_pattern(
     )
 
 
-def check_sizes(trace: Trace, spec: PatternSpec, parameters: dict[str, Nat | RiseType]) -> None:
-    sizes = {
-        name: trace.inference.resolve_size(value)
-        for name, value in parameters.items()
-        if isinstance(value, Nat)
+def check_arguments(trace: Trace, spec: PatternSpec, parameters: Mapping[str, Argument]) -> None:
+    arguments = {
+        name: trace.inference.resolve_argument(value) for name, value in parameters.items()
     }
-    if (problem := spec.check(sizes)) is not None:
+    if (problem := spec.check(arguments)) is not None:
         raise UserError(f"{spec.name}: {problem}", user_location())
 
 

@@ -12,14 +12,15 @@ import numpy as np
 
 from riselang.dialects.rise.types import (
     ArrayType,
+    IdxType,
     RiseType,
     ScalarType,
     TupleType,
+    VectorType,
     components,
-    element_of,
     leaves,
 )
-from riselang.errors import LimitationError
+from riselang.errors import LimitationError, UserError
 from riselang.interpreter import scalars
 from riselang.interpreter.patterns import MEANINGS
 from riselang.term.nodes import (
@@ -99,12 +100,21 @@ def from_buffers(type: RiseType, buffers: Sequence[np.ndarray[Any, Any]]) -> Any
         first, second = components(type)
         count = len(list(leaves(first)))
         return from_buffers(first, buffers[:count]), from_buffers(second, buffers[count:])
-    assert isinstance(type, ArrayType)
-    element = element_of(type)
+    if isinstance(type, IdxType):
+        return _checked_index(int(buffers[0].reshape(())[()]), type)
+    assert isinstance(type, ArrayType | VectorType)
+    element = type.element
     return [
         from_buffers(element, [buffer[index] if buffer.ndim else buffer for buffer in buffers])
         for index in range(type.length.constant)
     ]
+
+
+def _checked_index(number: int, type: IdxType) -> int:
+    """An index that comes from outside is not known to be in range."""
+    if not 0 <= number < type.bound.constant:
+        raise UserError(f"the index {number} is not in [0, {type.bound})")
+    return number
 
 
 def to_buffers(type: RiseType, value: Any) -> list[np.ndarray[Any, Any]]:
@@ -122,11 +132,14 @@ def _fill(
 ) -> None:
     if isinstance(type, ScalarType):
         arrays[0][at] = scalars.to_numpy(value, type)
+    elif isinstance(type, IdxType):
+        arrays[0][at] = value
     elif isinstance(type, TupleType):
         first, second = components(type)
         count = len(list(leaves(first)))
         _fill(first, value[0], arrays[:count], at)
         _fill(second, value[1], arrays[count:], at)
     else:
+        assert isinstance(type, ArrayType | VectorType)
         for index, element in enumerate(value):
-            _fill(element_of(type), element, arrays, (*at, index))
+            _fill(type.element, element, arrays, (*at, index))

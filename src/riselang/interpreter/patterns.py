@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from riselang.errors import UserError
 from riselang.nat import Nat
 from riselang.term.nodes import Pattern
 
@@ -66,12 +67,115 @@ def _let(pattern: Pattern, value: Any, body: Function) -> Any:
     return body(value)
 
 
+def _scan(pattern: Pattern, function: Function, init: Any, xs: List) -> List:
+    results: List = []
+    accumulator = init
+    for x in xs:
+        accumulator = function(x)(accumulator)
+        results.append(accumulator)
+    return results
+
+
+def _pad_const(pattern: Pattern, value: Any, xs: List) -> List:
+    return [value] * _size(pattern, "l") + xs + [value] * _size(pattern, "r")
+
+
+def _pad_wrap(pattern: Pattern, xs: List) -> List:
+    return xs[len(xs) - _size(pattern, "l") :] + xs + xs[: _size(pattern, "r")]
+
+
+def _pad_reflect(pattern: Pattern, xs: List) -> List:
+    left, right, last = _size(pattern, "l"), _size(pattern, "r"), len(xs) - 1
+    before = [xs[i] for i in range(left, 0, -1)]
+    return before + xs + [xs[last - i] for i in range(1, right + 1)]
+
+
+def _slice_at(pattern: Pattern, start: int, xs: List) -> List:
+    return xs[start : start + _size(pattern, "k")]
+
+
+def _update_at(pattern: Pattern, start: int, new: List, xs: List) -> List:
+    return xs[:start] + new + xs[start + len(new) :]
+
+
+def _reorder(pattern: Pattern, function: Function, xs: List) -> List:
+    return [xs[function(i)] for i in range(len(xs))]
+
+
+def _scatter(pattern: Pattern, indices: List, start: List, values: List) -> List:
+    return _scatter_with(pattern, lambda new: lambda old: new, indices, start, values)
+
+
+def _scatter_with(
+    pattern: Pattern, function: Function, indices: List, start: List, values: List
+) -> List:
+    result = list(start)
+    for i, value in zip(indices, values, strict=True):
+        result[i] = function(value)(result[i])
+    return result
+
+
+def _generate(pattern: Pattern, function: Function) -> List:
+    return [function(i) for i in range(_size(pattern, "n"))]
+
+
+def _iterate(pattern: Pattern, function: Function, value: Any) -> Any:
+    for _ in range(_size(pattern, "k")):
+        value = function(value)
+    return value
+
+
+def _while(pattern: Pattern, condition: Function, function: Function, value: Any) -> Any:
+    while condition(value):
+        value = function(value)
+    return value
+
+
+def _sort(pattern: Pattern, before: Function, xs: List) -> List:
+    """Insertion: each element goes behind all that it does not come before."""
+    result: List = []
+    for x in xs:
+        position = len(result)
+        while position > 0 and before(x)(result[position - 1]):
+            position -= 1
+        result.insert(position, x)
+    return result
+
+
+def _clamp_idx(pattern: Pattern, number: int) -> int:
+    return min(max(number, 0), _size(pattern, "n") - 1)
+
+
+def _check_idx(pattern: Pattern, number: int) -> int:
+    bound = _size(pattern, "n")
+    if not 0 <= number < bound:
+        raise UserError(f"checkIdx: the index {number} is not in [0, {bound})", pattern.location)
+    return number
+
+
+CHUNK = 4096
+"""The length of the chunks of reducePar: it fixes the order of the additions."""
+
+
+def _reduce_par(pattern: Pattern, function: Function, init: Any, xs: List) -> Any:
+    chunks = [xs[start : start + CHUNK] for start in range(0, len(xs), CHUNK)]
+    return _reduce(pattern, function, init, [_reduce(pattern, function, init, c) for c in chunks])
+
+
+def _chunks(pattern: Pattern, xs: List) -> List:
+    length = _size(pattern, "k")
+    return [xs[start : start + length] for start in range(0, len(xs), length)]
+
+
+def _windows(pattern: Pattern, function: Function, xs: List) -> List:
+    size, mapped = _size(pattern, "sz"), _map(pattern, function, xs)
+    return [mapped[i : i + size] for i in range(_size(pattern, "n"))]
+
+
 MEANINGS: Mapping[str, Callable[..., Any]] = {
     "map": _map,
-    "mapSeq": _map,
-    "mapPar": _map,
     "reduce": _reduce,
-    "reduceSeq": _reduce,
+    "scan": _scan,
     "zip": _zip,
     "unzip": _unzip,
     "tuple": lambda pattern, first, second: (first, second),
@@ -80,7 +184,46 @@ MEANINGS: Mapping[str, Callable[..., Any]] = {
     "split": _split,
     "join": _join,
     "transpose": _transpose,
+    "reverse": lambda pattern, xs: xs[::-1],
     "slide": _slide,
     "pad": _pad,
+    "padConst": _pad_const,
+    "padWrap": _pad_wrap,
+    "padReflect": _pad_reflect,
+    "take": lambda pattern, xs: xs[: _size(pattern, "k")],
+    "drop": lambda pattern, xs: xs[_size(pattern, "k") :],
+    "concat": lambda pattern, xs, ys: xs + ys,
+    "at": lambda pattern, i, xs: xs[i],
+    "sliceAt": _slice_at,
+    "updateAt": _update_at,
+    "gather": lambda pattern, indices, xs: [xs[i] for i in indices],
+    "reorder": _reorder,
+    "scatter": _scatter,
+    "scatterWith": _scatter_with,
+    "generate": _generate,
+    "iterate": _iterate,
+    "while": _while,
+    "sort": _sort,
+    "clampIdx": _clamp_idx,
+    "checkIdx": _check_idx,
+    "fromIdx": lambda pattern, i: i,
     "let": _let,
+    "toMem": lambda pattern, value: value,
+    "mapSeq": _map,
+    "mapPar": _map,
+    "mapSeqUnroll": _map,
+    "mapBlock": _map,
+    "mapThread": _map,
+    "mapWarp": _map,
+    "mapLane": _map,
+    "reduceSeq": _reduce,
+    "reduceSeqUnroll": _reduce,
+    "reducePar": _reduce_par,
+    "scanSeq": _scan,
+    "iterateSeq": _iterate,
+    "asVector": _chunks,
+    "asScalar": _join,
+    "vectorFromScalar": lambda pattern, value: [value] * _size(pattern, "k"),
+    "circularBuffer": _windows,
+    "rotateValues": _windows,
 }

@@ -99,10 +99,14 @@ def store_program(
         assert isinstance(body, Lambda)
         body = body.body
     translator = _Translator(Emitter(point), loops)
-    place = translator.allocate(data_type(target)) if overlaps else target
-    translator.store(Delayed(body, tuple(inputs)), place)
+    result = Delayed(body, tuple(inputs))
     if overlaps:
-        translator.copy(place, target)
+        kept = translator.materialised(
+            data_type(target), lambda place: translator.store(result, place)
+        )
+        translator.copy(kept, target)
+    else:
+        translator.store(result, target)
 
 
 class _Translator:
@@ -194,8 +198,14 @@ class _Translator:
         arity = pattern.spec.arity
         if len(given) < arity:
             return Partial(pattern, given)
-        result = self.read_rules[pattern.spec.name](pattern, given[:arity])
-        return self.apply(result, given[arity:])
+        rule = self.read_rules.get(pattern.spec.name)
+        if rule is None:
+            raise LimitationError(
+                f"{pattern.spec.name} cannot be compiled yet; the interpreter runs it "
+                '(backend="interpret")',
+                pattern.location,
+            )
+        return self.apply(rule(pattern, given[:arity]), given[arity:])
 
     def enter(
         self, closure: Closure, arguments: Sequence[Lazy]
@@ -297,12 +307,15 @@ class _Translator:
 
     def read_materialised(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         """mapSeq and mapPar ask for a loop, so their result gets memory."""
-        temporary = self.allocate(result_type(pattern))
-        self.store_map(pattern, arguments, temporary)
-        return temporary
+        return self.materialised(
+            result_type(pattern), lambda target: self.store_map(pattern, arguments, target)
+        )
 
-    def allocate(self, type: RiseType) -> SSAValue:
-        return self.add(codegen.CastOp(self.buffers(type), type))
+    def materialised(self, type: RiseType, fill: Callable[[SSAValue], None]) -> SSAValue:
+        """A value in memory of its own, read through a cast that stands behind what fills it."""
+        buffers = self.buffers(type)
+        fill(self.add(codegen.CastOp(buffers, type)))
+        return self.add(codegen.CastOp(buffers, type))
 
     def buffers(self, type: RiseType) -> list[SSAValue]:
         values: list[SSAValue] = []
@@ -430,9 +443,7 @@ class _Translator:
             return self.force(lazy)
         if not contains_array(lazy.term.type):
             return self.force(lazy)
-        temporary = self.allocate(lazy.term.type)
-        self.store(lazy, temporary)
-        return temporary
+        return self.materialised(lazy.term.type, lambda target: self.store(lazy, target))
 
 
 def data_type(value: SSAValue) -> RiseType:

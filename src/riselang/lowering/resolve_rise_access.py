@@ -10,6 +10,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
 from riselang.lowering.access import resolve_accesses
+from riselang.lowering.contract_rise_floats import FLOAT_PERMISSION
 from riselang.lowering.temporaries import place_temporaries
 from riselang.term.recursion import stack_for
 
@@ -21,6 +22,8 @@ class ResolveRiseAccessPass(ModulePass):
     name = "resolve-rise-access"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        # The permission has been used; what is left is plain MLIR.
+        op.attributes.pop(FLOAT_PERMISSION, None)
         for function in list(op.walk()):
             if isinstance(function, FuncOp):
                 # One map that is read may lead to the next, as deep as there are ops.

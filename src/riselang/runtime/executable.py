@@ -105,6 +105,11 @@ class Executable:
 
 
 def _checked(argument: Any, parameter: Parameter) -> Array:
+    if parameter.is_written and isinstance(argument, np.generic):
+        raise UserError(
+            f"argument {parameter.name}: results are written to it, but a numpy scalar cannot be "
+            "written; pass an array"
+        )
     array = as_array(argument, parameter.name)
     assert parameter.shape is not None
     check_dtype(array, parameter.type, parameter.name)

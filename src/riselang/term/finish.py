@@ -19,7 +19,6 @@ from riselang.dialects.rise.types import (
     type_variables,
 )
 from riselang.errors import UserError
-from riselang.nat import Nat
 from riselang.term import build, scalars
 from riselang.term.conversion import conversion_op
 from riselang.term.inference import Inference
@@ -152,20 +151,13 @@ class _Finisher:
             ) from None
 
     def pattern(self, node: build.PatternUse) -> Term:
-        arguments = [
-            self.solver.resolve_size(value)
-            if isinstance(value, Nat)
-            else self.solver.resolve(value)
-            for value in (node.arguments[name] for name in node.spec.parameters)
-        ]
-        sizes = {
-            name: value
-            for name, value in zip(node.spec.parameters, arguments, strict=True)
-            if isinstance(value, Nat)
+        arguments = {
+            name: self.solver.resolve_argument(node.arguments[name])
+            for name in node.spec.parameters
         }
-        if (problem := node.spec.check(sizes)) is not None:
+        if (problem := node.spec.check(arguments)) is not None:
             raise UserError(f"{node.spec.name}: {problem}", node.location)
-        pattern = Pattern(node.spec, arguments, node.to, node.location)
+        pattern = Pattern(node.spec, tuple(arguments.values()), node.to, node.location)
         self.check_known(pattern.type, node)
         return pattern
 

@@ -8,19 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from riselang.dialects.rise.schemes import PatternSpec
+from riselang.dialects.rise.schemes import TYPE_PARAMETERS, Argument, PatternSpec
 from riselang.dialects.rise.types import (
     ArrayType,
     FunType,
+    IdxType,
     RiseType,
     ScalarType,
     TupleType,
     TypeVariable,
+    VectorType,
     array,
     fun,
+    idx,
     pair,
     type_variables,
     variable,
+    vector,
 )
 from riselang.nat import Impossible, Nat, Solved, divides, solve
 
@@ -52,12 +56,14 @@ class Inference:
         self._count += 1
         return Nat.var(f"?{self._count}")
 
-    def instantiate(self, spec: PatternSpec, sizes: Mapping[str, Nat]) -> dict[str, Nat | RiseType]:
-        """Fresh unknowns for the parameters of a pattern, except the sizes that are given."""
+    def instantiate(self, spec: PatternSpec, given: Mapping[str, Argument]) -> dict[str, Argument]:
+        """Fresh unknowns for the parameters of a pattern, except those that are given."""
         return {
-            name: (
-                self.fresh_type() if name in ("s", "t") else sizes.get(name) or self.fresh_size()
-            )
+            name: given[name]
+            if name in given
+            else self.fresh_type()
+            if name in TYPE_PARAMETERS
+            else self.fresh_size()
             for name in spec.parameters
         }
 
@@ -69,12 +75,21 @@ class Inference:
                 return type if known is None else self.resolve(known)
             case ArrayType():
                 return array(self.resolve_size(type.length), self.resolve(type.element))
+            case VectorType():
+                return vector(self.resolve_size(type.length), self.resolve(type.element))
+            case IdxType():
+                return idx(self.resolve_size(type.bound))
             case TupleType():
                 return pair(self.resolve(type.first), self.resolve(type.second))
             case FunType():
                 return fun(self.resolve(type.input), self.resolve(type.output))
             case _:
                 return type
+
+    def resolve_argument(self, argument: Argument) -> Argument:
+        if isinstance(argument, Nat):
+            return self.resolve_size(argument)
+        return argument if isinstance(argument, str) else self.resolve(argument)
 
     def resolve_size(self, size: Nat) -> Nat:
         while not size.is_constant and not self._sizes.keys().isdisjoint(size.variables):
@@ -112,6 +127,11 @@ class Inference:
             case ArrayType(), ArrayType():
                 self._unify_sizes(left.length, right.length)
                 self._unify(left.element, right.element)
+            case VectorType(), VectorType():
+                self._unify_sizes(left.length, right.length)
+                self._unify(left.element, right.element)
+            case IdxType(), IdxType():
+                self._unify_sizes(left.bound, right.bound)
             case TupleType(), TupleType():
                 self._unify(left.first, right.first)
                 self._unify(left.second, right.second)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from riselang import __version__
+from riselang.config import FLOAT
 from riselang.errors import UserError
 from riselang.tools.exits import run_tool
 
@@ -53,7 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     for command in (check, show, run, compile_):
         command.add_argument("file", help="an MLIR file, or - for standard input")
         command.add_argument("--loops", choices=("affine", "scf"), default="scf")
-        command.add_argument("--float", help="what may be done to float arithmetic: strict")
+        command.add_argument("--float", help=FLOAT.summary)
     return parser
 
 
@@ -62,7 +63,7 @@ def _read(options: argparse.Namespace) -> Compilation:
     from riselang.api.compile import Compilation
     from riselang.dialects.module import decode, parse_module, verify_module
 
-    config.float_permission(options.float)
+    permission = config.float_permission(options.float)
     name = "<stdin>" if options.file == "-" else options.file
     try:
         data = sys.stdin.buffer.read() if options.file == "-" else Path(options.file).read_bytes()
@@ -70,7 +71,7 @@ def _read(options: argparse.Namespace) -> Compilation:
         raise UserError(f"{name} cannot be read: {error.strerror}") from None
     module = parse_module(decode(data, name), name)
     verify_module(module)
-    return Compilation(module, options.loops)
+    return Compilation(module, options.loops, permission)
 
 
 def _check(options: argparse.Namespace) -> None:

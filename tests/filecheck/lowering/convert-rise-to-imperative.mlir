@@ -117,18 +117,19 @@ func.func @mapPar(%out : memref<4xf32>, %in : memref<4xf32>) {
 // AFFINE-NEXT:     } : !rise.scalar<f32>
 // AFFINE-NEXT:     rise.codegen.assign [[V11]], [[V10]] : !rise.scalar<f32>, !rise.scalar<f32>
 // AFFINE-NEXT:   }
-// AFFINE-NEXT:   [[V12]] = affine.for [[Vix1:%\w+]] = 0 to 4 iter_args([[V13:%\w+]] = [[V3]]) -> (f32) {
-// AFFINE-NEXT:     [[V14:%\w+]] = rise.codegen.idx [[V5]], [[Vix1]] : !rise.array<4, scalar<f32>> -> !rise.scalar<f32>
-// AFFINE-NEXT:     [[V15:%\w+]] = rise.codegen.cast [[V13]] : f32 -> !rise.scalar<f32>
-// AFFINE-NEXT:     [[V16:%\w+]] = rise.embed([[V14]], [[V15]]) {
-// AFFINE-NEXT:       [[V17:%\w+]] = arith.addf [[V14]], [[V15]] : f32
-// AFFINE-NEXT:       rise.return [[V17]] : f32
+// AFFINE-NEXT:   [[V12]] = rise.codegen.cast [[V4]] : memref<4xf32> -> !rise.array<4, scalar<f32>>
+// AFFINE-NEXT:   [[V13:%\w+]] = affine.for [[Vix1:%\w+]] = 0 to 4 iter_args([[V14:%\w+]] = [[V3]]) -> (f32) {
+// AFFINE-NEXT:     [[V15:%\w+]] = rise.codegen.idx [[V12]], [[Vix1]] : !rise.array<4, scalar<f32>> -> !rise.scalar<f32>
+// AFFINE-NEXT:     [[V16:%\w+]] = rise.codegen.cast [[V14]] : f32 -> !rise.scalar<f32>
+// AFFINE-NEXT:     [[V17:%\w+]] = rise.embed([[V15]], [[V16]]) {
+// AFFINE-NEXT:       [[V18:%\w+]] = arith.addf [[V15]], [[V16]] : f32
+// AFFINE-NEXT:       rise.return [[V18]] : f32
 // AFFINE-NEXT:     } : !rise.scalar<f32>
-// AFFINE-NEXT:     [[V17]] = rise.codegen.cast [[V16]] : !rise.scalar<f32> -> f32
-// AFFINE-NEXT:     affine.yield [[V17]] : f32
+// AFFINE-NEXT:     [[V18]] = rise.codegen.cast [[V17]] : !rise.scalar<f32> -> f32
+// AFFINE-NEXT:     affine.yield [[V18]] : f32
 // AFFINE-NEXT:   }
-// AFFINE-NEXT:   [[V18:%\w+]] = rise.codegen.cast [[V12]] : f32 -> !rise.scalar<f32>
-// AFFINE-NEXT:   rise.codegen.assign [[V18]], [[V1]] : !rise.scalar<f32>, !rise.scalar<f32>
+// AFFINE-NEXT:   [[V19:%\w+]] = rise.codegen.cast [[V13]] : f32 -> !rise.scalar<f32>
+// AFFINE-NEXT:   rise.codegen.assign [[V19]], [[V1]] : !rise.scalar<f32>, !rise.scalar<f32>
 // AFFINE-NEXT:   func.return
 
 // SCF-LABEL: func.func @mapsThatAreRead
@@ -161,21 +162,22 @@ func.func @mapPar(%out : memref<4xf32>, %in : memref<4xf32>) {
 // SCF-NEXT:     } : !rise.scalar<f32>
 // SCF-NEXT:     rise.codegen.assign [[V14]], [[V13]] : !rise.scalar<f32>, !rise.scalar<f32>
 // SCF-NEXT:   }
-// SCF-NEXT:   [[V15]] = arith.constant 0 : index
-// SCF-NEXT:   [[V16:%\w+]] = arith.constant 4 : index
-// SCF-NEXT:   [[V17:%\w+]] = arith.constant 1 : index
-// SCF-NEXT:   [[V18:%\w+]] = scf.for [[Vix1:%\w+]] = [[V15]] to [[V16]] step [[V17]] iter_args([[V19:%\w+]] = [[V3]]) -> (f32) {
-// SCF-NEXT:     [[V20:%\w+]] = rise.codegen.idx [[V5]], [[Vix1]] : !rise.array<4, scalar<f32>> -> !rise.scalar<f32>
-// SCF-NEXT:     [[V21:%\w+]] = rise.codegen.cast [[V19]] : f32 -> !rise.scalar<f32>
-// SCF-NEXT:     [[V22:%\w+]] = rise.embed([[V20]], [[V21]]) {
-// SCF-NEXT:       [[V23:%\w+]] = arith.addf [[V20]], [[V21]] : f32
-// SCF-NEXT:       rise.return [[V23]] : f32
+// SCF-NEXT:   [[V15]] = rise.codegen.cast [[V4]] : memref<4xf32> -> !rise.array<4, scalar<f32>>
+// SCF-NEXT:   [[V16:%\w+]] = arith.constant 0 : index
+// SCF-NEXT:   [[V17:%\w+]] = arith.constant 4 : index
+// SCF-NEXT:   [[V18:%\w+]] = arith.constant 1 : index
+// SCF-NEXT:   [[V19:%\w+]] = scf.for [[Vix1:%\w+]] = [[V16]] to [[V17]] step [[V18]] iter_args([[V20:%\w+]] = [[V3]]) -> (f32) {
+// SCF-NEXT:     [[V21:%\w+]] = rise.codegen.idx [[V15]], [[Vix1]] : !rise.array<4, scalar<f32>> -> !rise.scalar<f32>
+// SCF-NEXT:     [[V22:%\w+]] = rise.codegen.cast [[V20]] : f32 -> !rise.scalar<f32>
+// SCF-NEXT:     [[V23:%\w+]] = rise.embed([[V21]], [[V22]]) {
+// SCF-NEXT:       [[V24:%\w+]] = arith.addf [[V21]], [[V22]] : f32
+// SCF-NEXT:       rise.return [[V24]] : f32
 // SCF-NEXT:     } : !rise.scalar<f32>
-// SCF-NEXT:     [[V23]] = rise.codegen.cast [[V22]] : !rise.scalar<f32> -> f32
-// SCF-NEXT:     scf.yield [[V23]] : f32
+// SCF-NEXT:     [[V24]] = rise.codegen.cast [[V23]] : !rise.scalar<f32> -> f32
+// SCF-NEXT:     scf.yield [[V24]] : f32
 // SCF-NEXT:   }
-// SCF-NEXT:   [[V24:%\w+]] = rise.codegen.cast [[V18]] : f32 -> !rise.scalar<f32>
-// SCF-NEXT:   rise.codegen.assign [[V24]], [[V1]] : !rise.scalar<f32>, !rise.scalar<f32>
+// SCF-NEXT:   [[V25:%\w+]] = rise.codegen.cast [[V19]] : f32 -> !rise.scalar<f32>
+// SCF-NEXT:   rise.codegen.assign [[V25]], [[V1]] : !rise.scalar<f32>, !rise.scalar<f32>
 // SCF-NEXT:   func.return
 
 func.func @mapsThatAreRead(%out : memref<f32>, %in : memref<4xf32>) {

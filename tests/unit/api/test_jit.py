@@ -66,7 +66,7 @@ def test_stages_are_text() -> None:
     program = matmul.lower(N=2, K=3, M=4)
     assert "|> map(mult) |> reduce(add, 0.0)" in program.as_text("notation")
     assert "rise.lowering_unit" in program.as_text("rise")
-    assert "rise.codegen.mapread" in program.as_text("imperative")
+    assert "rise.codegen.zip" in program.as_text("imperative")
     assert "affine.load" in program.as_text("affine")
     assert "rise." not in program.as_text("affine")
     assert "define void @matmul" in program.as_text("llvm")

@@ -670,6 +670,27 @@ REFUSED_GENERIC = {
         """,
         "'rise.lowering_unit' op",
     ),
+    "lowering unit: inside another": (
+        """
+        rise.lowering_unit {
+          ¦rise.lowering_unit {
+            rise.return
+          }
+          rise.return
+        }
+        """,
+        "'rise.lowering_unit' op",
+    ),
+    "lowering unit: holds a foreign op": (
+        """
+        %x, %m = "test.op"() : () -> (f32, memref<f32>)
+        rise.lowering_unit {
+          ¦memref.store %x, %m[] : memref<f32>
+          rise.return
+        }
+        """,
+        "memref.store",
+    ),
     "in: no buffers": (
         f"""
         ¦%0 = "rise.in"() : () -> {F32}

@@ -85,7 +85,10 @@ def test_other_spellings(written: str, canonical: str) -> None:
         ("!rise.array<¦, scalar<f32>>", "expected a size, but expected a natural"),
         ("!rise.array<4 ¦/ 2, scalar<f32>>", "unexpected character '/'"),
         ("!rise.array¦<-1, scalar<f32>>", "negative length -1"),
-        ("!rise.array<4, ¦f32>", "expected one of scalar, array, tuple, fun, func, var"),
+        (
+            "!rise.array<4, ¦f32>",
+            "expected one of scalar, array, tuple, fun, func, idx, vector, var",
+        ),
         (
             "!rise.array¦<4, fun<scalar<f32> -> scalar<f32>>>",
             "an array element must be a data type",

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from xdsl.dialects import test
 from xdsl.dialects.builtin import ModuleOp, f32, i1
-from xdsl.dialects.test import TestOp
 
 import riselang as rl
 from riselang.api.compile import Compilation
@@ -127,6 +127,6 @@ def test_scalar_operations_carry_no_fast_math() -> None:
 
 
 def test_predicates_are_kept() -> None:
-    x = TestOp(result_types=[f32]).results[0]
+    x = test.TestOp(result_types=[f32]).results[0]
     op = scalar_operation("arith.cmpf", [x, x], i1, "ueq")
     assert "ueq" in str(op)

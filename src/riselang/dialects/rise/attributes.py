@@ -141,4 +141,6 @@ def _spelling(keyword: str) -> type[ParametrizedAttribute]:
     return irdl_attr_definition(type(f"{keyword}Spelling", (ParametrizedAttribute,), members))
 
 
-TYPE_SPELLINGS = tuple(_spelling(keyword) for keyword in ("scalar", "array", "tuple"))
+TYPE_SPELLINGS = tuple(
+    _spelling(keyword) for keyword in ("scalar", "array", "tuple", "idx", "vector")
+)

@@ -18,10 +18,12 @@ from riselang.dialects.rise.patterns import PATTERN_OPS
 from riselang.dialects.rise.types import (
     ArrayType,
     FunType,
+    IdxType,
     NatAttr,
     ScalarType,
     TupleType,
     TypeVariable,
+    VectorType,
 )
 
 Rise = Dialect(
@@ -31,7 +33,7 @@ Rise = Dialect(
         *PATTERN_OPS.values(), *CODEGEN_OPS,
     ],
     [
-        ScalarType, ArrayType, TupleType, FunType, TypeVariable, NatAttr, LiteralAttr,
-        *TYPE_SPELLINGS,
+        ScalarType, ArrayType, TupleType, IdxType, VectorType, FunType, TypeVariable, NatAttr,
+        LiteralAttr, *TYPE_SPELLINGS,
     ],
 )  # fmt: skip

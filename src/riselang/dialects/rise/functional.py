@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Self, TypeVar, cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -53,6 +53,14 @@ def parse_defined_operand(parser: Parser) -> SSAValue:
             operand.span,
         )
     return values[operand.index]
+
+
+class MisplacedOp(VerifyException):
+    """An op that is wrong because of where it stands, found by the op around it."""
+
+    def __init__(self, op: Operation, problem: str):
+        super().__init__(problem)
+        self.op = op
 
 
 def with_attributes(parser: Parser, op: OpT) -> OpT:
@@ -439,9 +447,12 @@ class LoweringUnitOp(IRDLOperation):
         super().__init__(regions=[body])
 
     def verify_(self) -> None:
-        last = single_block(self.body, "the lowering unit").last_op
-        if not isinstance(last, ReturnOp) or last.values:
+        block = single_block(self.body, "the lowering unit")
+        if not isinstance(block.last_op, ReturnOp) or block.last_op.values:
             raise VerifyException("a lowering unit must end in 'rise.return' without a value")
+        for op in block.ops:
+            if not op.name.startswith("rise.") or isinstance(op, LoweringUnitOp):
+                raise MisplacedOp(op, "stands in a lowering unit, which holds only a RISE program")
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -537,6 +548,8 @@ def check_buffers(buffers: Sequence[Attribute], type: RiseType) -> None:
     for buffer, (lengths, leaf) in zip(buffers, expected, strict=True):
         if not isinstance(buffer, MemRefType):
             raise VerifyException(f"expected a memref for {type}, but found {buffer}")
+        if not isinstance(buffer.layout, NoneAttr):
+            raise VerifyException(f"expected a contiguous memref, but found {buffer}")
         shape = list(buffer.get_shape())
         fits = len(shape) == len(lengths) and all(
             dimension == (length.constant if length.is_constant else DYNAMIC_INDEX)

@@ -8,10 +8,12 @@ from functools import cache
 from riselang.dialects.rise.types import (
     ArrayType,
     FunType,
+    IdxType,
     RiseType,
     ScalarType,
     TupleType,
     TypeVariable,
+    VectorType,
     nat_variables,
     substitute,
     uncurry,
@@ -55,6 +57,12 @@ def _match(
         case ArrayType(), ArrayType():
             equations.append((left.length, right.length))
             return _match(left.element, right.element, types, equations)
+        case VectorType(), VectorType():
+            equations.append((left.length, right.length))
+            return _match(left.element, right.element, types, equations)
+        case IdxType(), IdxType():
+            equations.append((left.bound, right.bound))
+            return True
         case TupleType(), TupleType():
             return _match(left.first, right.first, types, equations) and _match(
                 left.second, right.second, types, equations

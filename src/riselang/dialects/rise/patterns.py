@@ -25,6 +25,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from riselang.dialects.rise.schemes import (
+    KEYWORD_PARAMETERS,
     LOOP_DIALECTS,
     PATTERNS,
     TYPE_PARAMETERS,
@@ -51,10 +52,7 @@ class PatternOp(IRDLOperation):
     @classmethod
     def of(cls, arguments: Mapping[str, Argument], to: str | None = None) -> Self:
         """The op for these attributes, its type computed from the scheme."""
-        properties: dict[str, Attribute] = {
-            name: NatAttr(value) if isinstance(value, Nat) else value
-            for name, value in arguments.items()
-        }
+        properties = {name: _attribute(value) for name, value in arguments.items()}
         if to is not None:
             properties["to"] = StringAttr(to)
         return cls.create(result_types=[cls.SPEC.instantiate(arguments)], properties=properties)
@@ -78,8 +76,7 @@ class PatternOp(IRDLOperation):
             value = arguments[name]
             if isinstance(value, RiseType) and any(type_variables(value)):
                 raise VerifyException(f"attribute {name} is the open type {value}")
-        sizes = {name: value for name, value in arguments.items() if isinstance(value, Nat)}
-        if (problem := negative_size(sizes) or self.SPEC.check(sizes)) is not None:
+        if (problem := wrong_argument(arguments) or self.SPEC.check(arguments)) is not None:
             raise VerifyException(problem)
         expected = self.SPEC.instantiate(arguments)
         if self.result.type != expected:
@@ -115,26 +112,40 @@ class PatternOp(IRDLOperation):
         for name in self.SPEC.parameters:
             value = self.properties[name]
             printer.print_string(" ")
-            if isinstance(value, NatAttr):
+            if isinstance(value, NatAttr | StringAttr):
                 printer.print_attribute(value)
             else:
                 printer.print_string("#rise.")
                 print_bare_type(printer, cast(RiseType, value))
 
 
-def negative_size(sizes: Mapping[str, Nat]) -> str | None:
-    for name, size in sizes.items():
-        if size.is_constant and size.constant < 0:
-            return f"{name} is a length and cannot be negative, but is {size}"
+def wrong_argument(arguments: Mapping[str, Argument]) -> str | None:
+    """What is wrong with an argument whatever the pattern."""
+    for name, value in arguments.items():
+        if isinstance(value, Nat) and value.is_constant and value.constant < 0:
+            return f"{name} is a length and cannot be negative, but is {value}"
+        if isinstance(value, str) and value not in KEYWORD_PARAMETERS[name]:
+            known = ", ".join(KEYWORD_PARAMETERS[name])
+            return f"{name} must be one of {known}, but is {value}"
     return None
 
 
+def _attribute(value: Argument) -> Attribute:
+    if isinstance(value, Nat):
+        return NatAttr(value)
+    return StringAttr(value) if isinstance(value, str) else value
+
+
 def _value(attribute: Attribute) -> Argument:
-    return attribute.data if isinstance(attribute, NatAttr) else cast(RiseType, attribute)
+    if isinstance(attribute, NatAttr | StringAttr):
+        return attribute.data
+    return cast(RiseType, attribute)
 
 
 def _parse_argument(parser: Parser, name: str, op_name: str) -> Argument:
-    """`#rise.nat<4>`, `#nat<4>`, `#rise.scalar<f32>` or `#scalar<f32>`."""
+    """`#rise.nat<4>`, `#nat<4>`, `#rise.scalar<f32>`, `#scalar<f32>` or `"heap"`."""
+    if name in KEYWORD_PARAMETERS:
+        return parser.parse_str_literal(f" for attribute {name} of {op_name}")
     is_type = name in TYPE_PARAMETERS
     what = "a data type such as #rise.scalar<f32>" if is_type else "a size such as #rise.nat<4>"
     token = parser._parse_optional_token(  # pyright: ignore[reportPrivateUsage]
@@ -175,11 +186,14 @@ def _parse_trailing_type(parser: Parser, value: SSAValue) -> None:
 parse_trailing_type = _parse_trailing_type
 
 
+def _kind(name: str) -> type[Attribute]:
+    if name in KEYWORD_PARAMETERS:
+        return StringAttr
+    return DataType if name in TYPE_PARAMETERS else NatAttr
+
+
 def _pattern_op(spec: PatternSpec) -> type[PatternOp]:
-    fields: dict[str, object] = {
-        name: prop_def(DataType) if name in TYPE_PARAMETERS else prop_def(NatAttr)
-        for name in spec.parameters
-    }
+    fields: dict[str, object] = {name: prop_def(_kind(name)) for name in spec.parameters}
     if spec.has_target:
         fields["to"] = opt_prop_def(StringAttr)
     class_name = f"{spec.name[0].upper()}{spec.name[1:]}Op"

@@ -6,6 +6,7 @@ the reference) reads this registry.
 
 from __future__ import annotations
 
+import keyword
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,18 +15,27 @@ from enum import Enum
 from riselang.dialects.rise.types import (
     FunType,
     RiseType,
+    ScalarType,
+    TypeVariable,
     array,
     fun,
+    i1,
+    idx,
+    index,
+    is_float,
     pair,
     show,
     substitute,
     uncurry,
     variable,
+    vector,
 )
 from riselang.nat import Nat
 
-Argument = Nat | RiseType
-SizeCheck = Callable[[Mapping[str, Nat]], str | None]
+Argument = Nat | RiseType | str
+"""What a parameter of a pattern stands for: a size, a data type or a keyword."""
+Check = Callable[[Mapping[str, "Argument"]], str | None]
+"""Says what is wrong with the arguments of a pattern, if anything."""
 
 
 class Role(Enum):
@@ -35,6 +45,7 @@ class Role(Enum):
     PARALLEL = "a parallel loop"
     VIEW = "an access path, no code"
     VALUE = "a value"
+    GPU = "a dimension of a GPU"
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,18 +54,19 @@ class PatternSpec:
 
     name: str
     parameters: tuple[str, ...]
-    """Attributes of the dialect op, in order; `s` and `t` are data types, the others sizes."""
+    """Attributes of the dialect op, in order: data types `s` and `t`, keywords, else sizes."""
     explicit: tuple[str, ...]
-    """The sizes a person writes, as in `split(m)`; the others are inferred."""
+    """The parameters a person writes, as in `split(m)`; the others are inferred."""
     type: FunType
     role: Role
     summary: str
-    check: SizeCheck
+    check: Check
     in_dialect: bool = True
 
     @property
     def python_name(self) -> str:
-        return re.sub(r"([a-z])([A-Z])", r"\1_\2", self.name).lower()
+        name = re.sub(r"([a-z])([A-Z])", r"\1_\2", self.name).lower()
+        return f"{name}_" if keyword.iskeyword(name) else name
 
     @property
     def arity(self) -> int:
@@ -75,11 +87,14 @@ class PatternSpec:
 
 
 TYPE_PARAMETERS = ("s", "t")
+KEYWORD_PARAMETERS: Mapping[str, tuple[str, ...]] = {
+    "space": ("heap", "stack", "register", "shared"),
+}
 LOOP_DIALECTS = ("affine", "scf")
 PATTERNS: dict[str, PatternSpec] = {}
 
 
-def _accept(sizes: Mapping[str, Nat]) -> None:
+def _accept(arguments: Mapping[str, Argument]) -> None:
     return None
 
 
@@ -91,7 +106,7 @@ def pattern(
     summary: str,
     *,
     explicit: str = "",
-    check: SizeCheck = _accept,
+    check: Check = _accept,
     in_dialect: bool = True,
 ) -> PatternSpec:
     """Define and register a pattern."""
@@ -103,25 +118,76 @@ def pattern(
     return spec
 
 
-def at_least(minimum: int, *names: str) -> SizeCheck:
+def at_least(minimum: int, *names: str) -> Check:
     """Refuse constant sizes below `minimum`."""
 
-    def check(sizes: Mapping[str, Nat]) -> str | None:
+    def check(arguments: Mapping[str, Argument]) -> str | None:
         for name in names:
-            size = sizes[name]
-            if size.is_constant and size.constant < minimum:
+            size = arguments[name]
+            if isinstance(size, Nat) and size.is_constant and size.constant < minimum:
                 return f"{name} must be at least {minimum}, but is {size}"
         return None
 
     return check
 
 
+def at_most(limit: str, margin: int, *names: str) -> Check:
+    """Refuse constant sizes above the size `limit` less `margin`."""
+
+    def check(arguments: Mapping[str, Argument]) -> str | None:
+        bound = arguments[limit]
+        for name in names:
+            size = arguments[name]
+            assert isinstance(bound, Nat)
+            assert isinstance(size, Nat)
+            if bound.is_constant and size.is_constant and size.constant > bound.constant - margin:
+                return f"{name} must be at most {bound.constant - margin}, but is {size}"
+        return None
+
+    return check
+
+
+def at_most_constant(limit: int, name: str) -> Check:
+    """Refuse a constant size above `limit`."""
+
+    def check(arguments: Mapping[str, Argument]) -> str | None:
+        size = arguments[name]
+        if isinstance(size, Nat) and size.is_constant and size.constant > limit:
+            return f"{name} must be at most {limit}, but is {size}"
+        return None
+
+    return check
+
+
+def both(*checks: Check) -> Check:
+    def check(arguments: Mapping[str, Argument]) -> str | None:
+        return next((found for one in checks if (found := one(arguments)) is not None), None)
+
+    return check
+
+
+def _integer(arguments: Mapping[str, Argument]) -> str | None:
+    type = arguments["t"]
+    is_integer = isinstance(type, ScalarType) and not is_float(type)
+    if isinstance(type, RiseType) and not is_integer and not isinstance(type, TypeVariable):
+        return f"an index is made of an integer, but {show(type)} is none"
+    return None
+
+
+def _scalar(arguments: Mapping[str, Argument]) -> str | None:
+    type = arguments["t"]
+    if isinstance(type, RiseType) and not isinstance(type, ScalarType | TypeVariable):
+        return f"a vector is made of scalars, but {show(type)} is none"
+    return None
+
+
 _n, _m, _size, _step = (Nat.var(name) for name in ("n", "m", "sz", "sp"))
-_l, _r = Nat.var("l"), Nat.var("r")
+_l, _r, _k = Nat.var("l"), Nat.var("r"), Nat.var("k")
 _s, _t = variable("s"), variable("t")
 
 _MAP = fun(fun(_s, _t), array(_n, _s), array(_n, _t))
 _REDUCE = fun(fun(_s, _t, _t), _t, array(_n, _s), _t)
+_SCAN = fun(fun(_s, _t, _t), _t, array(_n, _s), array(_n, _t))
 
 MAP = pattern(
     "map", "n s t", _MAP, Role.LOOP,
@@ -174,3 +240,142 @@ LET = pattern(
     "names a value that is used more than once; a shared SSA value in the dialect",
     in_dialect=False,
 )  # fmt: skip
+SCAN = pattern(
+    "scan", "n s t", _SCAN, Role.LOOP,
+    "the accumulators of the left fold; the function takes (element, accumulator)",
+)  # fmt: skip
+REVERSE = pattern("reverse", "n t", fun(array(_n, _t), array(_n, _t)), Role.VIEW, "back to front")
+PAD_CONST = pattern(
+    "padConst", "n l r t", fun(_t, array(_n, _t), array(_l + _n + _r, _t)), Role.VIEW,
+    "puts a value l times before and r times after",
+    explicit="l r",
+)  # fmt: skip
+PAD_WRAP = pattern(
+    "padWrap", "n l r t", fun(array(_n, _t), array(_l + _n + _r, _t)), Role.VIEW,
+    "puts the last l elements before and the first r after",
+    explicit="l r", check=at_most("n", 0, "l", "r"),
+)  # fmt: skip
+PAD_REFLECT = pattern(
+    "padReflect", "n l r t", fun(array(_n, _t), array(_l + _n + _r, _t)), Role.VIEW,
+    "mirrors l elements before and r after, the edge not repeated",
+    explicit="l r", check=at_most("n", 1, "l", "r"),
+)  # fmt: skip
+TAKE = pattern(
+    "take", "k n t", fun(array(_k + _n, _t), array(_k, _t)), Role.VIEW, "the first k elements",
+    explicit="k",
+)  # fmt: skip
+DROP = pattern(
+    "drop", "k n t", fun(array(_k + _n, _t), array(_n, _t)), Role.VIEW, "all but the first k",
+    explicit="k",
+)  # fmt: skip
+CONCAT = pattern(
+    "concat", "n m t", fun(array(_n, _t), array(_m, _t), array(_n + _m, _t)), Role.VIEW,
+    "one array behind the other",
+)  # fmt: skip
+AT = pattern("at", "n t", fun(idx(_n), array(_n, _t), _t), Role.VIEW, "the element at an index")
+SLICE_AT = pattern(
+    "sliceAt", "k n t", fun(idx(_n + 1), array(_n + _k, _t), array(_k, _t)), Role.VIEW,
+    "k elements from an index on",
+    explicit="k",
+)  # fmt: skip
+UPDATE_AT = pattern(
+    "updateAt", "k n t",
+    fun(idx(_n + 1), array(_k, _t), array(_n + _k, _t), array(_n + _k, _t)), Role.VALUE,
+    "the array with k elements from an index on replaced",
+)  # fmt: skip
+GATHER = pattern(
+    "gather", "n m t", fun(array(_m, idx(_n)), array(_n, _t), array(_m, _t)), Role.VIEW,
+    "element i is the one at the i-th index",
+)  # fmt: skip
+REORDER = pattern(
+    "reorder", "n t", fun(fun(idx(_n), idx(_n)), array(_n, _t), array(_n, _t)), Role.VIEW,
+    "element i is the one at f(i)",
+)  # fmt: skip
+SCATTER = pattern(
+    "scatter", "n m t", fun(array(_m, idx(_n)), array(_n, _t), array(_m, _t), array(_n, _t)),
+    Role.VALUE,
+    "writes each value at its index, in order, so the last one wins; elsewhere the second argument",
+)  # fmt: skip
+SCATTER_WITH = pattern(
+    "scatterWith", "n m t",
+    fun(
+        fun(_t, _t, _t), array(_m, idx(_n)), array(_n, _t), array(_m, _t), array(_n, _t)
+    ),
+    Role.VALUE, "combines each value with what is at its index, by f(new, old)",
+)  # fmt: skip
+GENERATE = pattern(
+    "generate", "n t", fun(fun(idx(_n), _t), array(_n, _t)), Role.LOOP, "element i is f(i)",
+)  # fmt: skip
+ITERATE = pattern(
+    "iterate", "k t", fun(fun(_t, _t), _t, _t), Role.LOOP, "applies a function k times",
+    explicit="k",
+)  # fmt: skip
+WHILE = pattern(
+    "while", "t", fun(fun(_t, i1), fun(_t, _t), _t, _t), Role.LOOP,
+    "applies the second function as long as the first holds",
+)  # fmt: skip
+SORT = pattern(
+    "sort", "n t", fun(fun(_t, _t, i1), array(_n, _t), array(_n, _t)), Role.VALUE,
+    "sorts, stable; the function says whether one comes before another",
+)  # fmt: skip
+CLAMP_IDX = pattern(
+    "clampIdx", "n t", fun(_t, idx(_n)), Role.VALUE, "the index nearest to an integer",
+    explicit="n", check=both(at_least(1, "n"), _integer),
+)  # fmt: skip
+CHECK_IDX = pattern(
+    "checkIdx", "n t", fun(_t, idx(_n)), Role.VALUE,
+    "an integer as an index; one that is out of range is an error at run time",
+    explicit="n", check=_integer,
+)  # fmt: skip
+FROM_IDX = pattern("fromIdx", "n", fun(idx(_n), index), Role.VALUE, "an index as an integer")
+
+MAP_SEQ_UNROLL = pattern("mapSeqUnroll", "n s t", _MAP, Role.LOOP, "mapSeq, unrolled")
+REDUCE_SEQ_UNROLL = pattern("reduceSeqUnroll", "n s t", _REDUCE, Role.LOOP, "reduceSeq, unrolled")
+SCAN_SEQ = pattern("scanSeq", "n s t", _SCAN, Role.LOOP, "scan as one sequential loop")
+ITERATE_SEQ = pattern(
+    "iterateSeq", "k t", fun(fun(_t, _t), _t, _t), Role.LOOP, "iterate as one sequential loop",
+    explicit="k",
+)  # fmt: skip
+REDUCE_PAR = pattern(
+    "reducePar", "n t", fun(fun(_t, _t, _t), _t, array(_n, _t), _t), Role.PARALLEL,
+    "reduces chunks on threads, then their results; the chunks do not depend on the threads",
+)  # fmt: skip
+TO_MEM = pattern(
+    "toMem", "space t", fun(_t, _t), Role.VALUE, "gives a value memory of its own",
+    explicit="space",
+)  # fmt: skip
+AS_VECTOR = pattern(
+    "asVector", "k n t", fun(array(_n * _k, _t), array(_n, vector(_k, _t))), Role.VIEW,
+    "cuts an array of scalars into vectors of length k",
+    explicit="k", check=both(at_least(1, "k"), _scalar),
+)  # fmt: skip
+AS_SCALAR = pattern(
+    "asScalar", "k n t", fun(array(_n, vector(_k, _t)), array(_n * _k, _t)), Role.VIEW,
+    "the scalars of an array of vectors", check=_scalar,
+)  # fmt: skip
+VECTOR_FROM_SCALAR = pattern(
+    "vectorFromScalar", "k t", fun(_t, vector(_k, _t)), Role.VALUE, "a scalar k times",
+    explicit="k", check=both(at_least(1, "k"), _scalar),
+)  # fmt: skip
+CIRCULAR_BUFFER = pattern(
+    "circularBuffer", "alloc sz n s t",
+    fun(fun(_s, _t), array(_n + _size - 1, _s), array(_n, array(_size, _t))), Role.LOOP,
+    "windows of a mapped array, kept in a buffer of alloc elements that is used in turns",
+    explicit="alloc sz", check=at_least(1, "alloc", "sz"),
+)  # fmt: skip
+ROTATE_VALUES = pattern(
+    "rotateValues", "sz n t",
+    fun(fun(_t, _t), array(_n + _size - 1, _t), array(_n, array(_size, _t))), Role.LOOP,
+    "windows whose elements are passed on in registers",
+    explicit="sz", check=at_least(1, "sz"),
+)  # fmt: skip
+MAP_BLOCK = pattern(
+    "mapBlock", "d n s t", _MAP, Role.GPU, "map over the blocks of a GPU grid", explicit="d",
+    check=at_most_constant(2, "d"),
+)  # fmt: skip
+MAP_THREAD = pattern(
+    "mapThread", "d n s t", _MAP, Role.GPU, "map over the threads of a GPU block", explicit="d",
+    check=at_most_constant(2, "d"),
+)  # fmt: skip
+MAP_WARP = pattern("mapWarp", "n s t", _MAP, Role.GPU, "map over the warps of a GPU block")
+MAP_LANE = pattern("mapLane", "n s t", _MAP, Role.GPU, "map over the lanes of a GPU warp")

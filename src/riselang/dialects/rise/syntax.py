@@ -15,7 +15,7 @@ from riselang.nat import Nat, NatSyntaxError, parse_nat
 if TYPE_CHECKING:
     from riselang.dialects.rise.types import RiseType
 
-TYPE_KEYWORDS = ("scalar", "array", "tuple", "fun", "func", "var")
+TYPE_KEYWORDS = ("scalar", "array", "tuple", "fun", "func", "idx", "vector", "var")
 MAXIMUM_TYPE_NESTING = 200
 
 
@@ -67,10 +67,14 @@ def parse_type_body(parser: AttrParser, keyword: str, depth: int = 0) -> RiseTyp
         if keyword == "scalar":
             parts: tuple[TypeAttribute | types.NatAttr, ...] = (parser.parse_type(),)
             kind = types.ScalarType
-        elif keyword == "array":
+        elif keyword == "idx":
+            parts, kind = (types.NatAttr(parse_nat_text(parser)),), types.IdxType
+        elif keyword in ("array", "vector"):
             size = types.NatAttr(parse_nat_text(parser))
-            parser.parse_punctuation(",", " between an array's length and its element type")
-            parts, kind = (size, parse_bare_type(parser, depth + 1)), types.ArrayType
+            owner = "an array" if keyword == "array" else "a vector"
+            parser.parse_punctuation(",", f" between {owner}'s length and its element type")
+            kind = types.ArrayType if keyword == "array" else types.VectorType
+            parts = (size, parse_bare_type(parser, depth + 1))
         elif keyword == "tuple":
             first = parse_bare_type(parser, depth + 1)
             parser.parse_punctuation(",", " between the two types of a tuple")
@@ -111,7 +115,9 @@ def print_type_body(printer: Printer, type: TypeAttribute) -> None:
         match type:
             case types.ScalarType():
                 printer.print_attribute(type.element)
-            case types.ArrayType():
+            case types.IdxType():
+                printer.print_string(str(type.bound))
+            case types.ArrayType() | types.VectorType():
                 printer.print_string(f"{type.length}, ")
                 print_bare_type(printer, type.element)
             case types.TupleType():

@@ -110,6 +110,39 @@ class TupleType(DataType):
 
 
 @irdl_attr_definition
+class IdxType(DataType):
+    """An index known to be in [0, bound): `idx<n>`."""
+
+    name = "rise.idx"
+    size: NatAttr
+
+    @property
+    def bound(self) -> Nat:
+        return self.size.data
+
+    def verify(self) -> None:
+        if self.bound.is_constant and self.bound.constant < 0:
+            raise VerifyException(f"no index is below the negative number {self.bound}")
+
+
+@irdl_attr_definition
+class VectorType(DataType):
+    """`length` scalars in one register: `vector<4, scalar<f32>>`."""
+
+    name = "rise.vector"
+    size: NatAttr
+    element: RiseType
+
+    @property
+    def length(self) -> Nat:
+        return self.size.data
+
+    def verify(self) -> None:
+        if not isinstance(self.element, ScalarType | TypeVariable):
+            raise VerifyException(f"a vector is made of scalars, but {self.element} is none")
+
+
+@irdl_attr_definition
 class FunType(RiseType):
     """A function, curried: `fun<scalar<f32> -> fun<scalar<f32> -> scalar<f32>>>`."""
 
@@ -136,6 +169,14 @@ def require_data(type: Attribute, role: str) -> None:
 
 def array(length: Nat | int | str, element: RiseType) -> ArrayType:
     return ArrayType(NatAttr(as_nat(length)), element)
+
+
+def idx(bound: Nat | int | str) -> IdxType:
+    return IdxType(NatAttr(as_nat(bound)))
+
+
+def vector(length: Nat | int | str, element: RiseType) -> VectorType:
+    return VectorType(NatAttr(as_nat(length)), element)
 
 
 def pair(first: RiseType, second: RiseType) -> TupleType:
@@ -220,8 +261,10 @@ def leaves(type: RiseType) -> Iterator[tuple[tuple[Nat, ...], ScalarType]]:
     """
     if isinstance(type, ScalarType):
         yield (), type
-    elif isinstance(type, ArrayType):
-        for lengths, leaf in leaves(element_of(type)):
+    elif isinstance(type, IdxType):
+        yield (), index
+    elif isinstance(type, ArrayType | VectorType):
+        for lengths, leaf in leaves(type.element):
             yield (type.length, *lengths), leaf
     elif isinstance(type, TupleType):
         for part in components(type):
@@ -237,6 +280,10 @@ def substitute(type: RiseType, nats: Mapping[str, Nat], types: Mapping[str, Rise
             return types.get(type.label.data, type)
         case ArrayType():
             return array(type.length.substitute(nats), substitute(element_of(type), nats, types))
+        case VectorType():
+            return vector(type.length.substitute(nats), substitute(type.element, nats, types))
+        case IdxType():
+            return idx(type.bound.substitute(nats))
         case TupleType():
             first, second = components(type)
             return pair(substitute(first, nats, types), substitute(second, nats, types))
@@ -254,8 +301,8 @@ def type_variables(type: RiseType) -> Iterator[str]:
     match type:
         case TypeVariable():
             yield type.label.data
-        case ArrayType():
-            yield from type_variables(element_of(type))
+        case ArrayType() | VectorType():
+            yield from type_variables(type.element)
         case TupleType():
             for part in components(type):
                 yield from type_variables(part)
@@ -269,8 +316,10 @@ def type_variables(type: RiseType) -> Iterator[str]:
 def nat_variables(type: RiseType) -> frozenset[str]:
     """The names of the size variables in `type`."""
     match type:
-        case ArrayType():
-            return type.length.variables | nat_variables(element_of(type))
+        case ArrayType() | VectorType():
+            return type.length.variables | nat_variables(type.element)
+        case IdxType():
+            return type.bound.variables
         case TupleType():
             first, second = components(type)
             return nat_variables(first) | nat_variables(second)
@@ -292,6 +341,10 @@ def show(type: RiseType) -> str:
             if not length.lstrip("?").replace("_", "").isalnum():
                 length = f"({length})"
             return f"{length}.{_show_atom(element_of(type))}"
+        case IdxType():
+            return f"idx[{type.bound}]"
+        case VectorType():
+            return f"vec[{type.length}, {show(type.element)}]"
         case TupleType():
             first, second = components(type)
             return f"({_show_atom(first)} x {_show_atom(second)})"

@@ -1,0 +1,48 @@
+"""Pass `contract-rise-floats`: sums of products in RISE programs become `fma`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Region
+from xdsl.passes import ModulePass
+
+from riselang.dialects.rise.functional import LoweringUnitOp, ReturnOp
+from riselang.term.contraction import contract
+from riselang.term.from_dialect import units
+from riselang.term.to_dialect import emit_program
+
+FLOAT_PERMISSION = "rise.float"
+"""The attribute of a module that says what may be done to its float arithmetic."""
+
+
+@dataclass(frozen=True)
+class ContractRiseFloatsPass(ModulePass):
+    """Decides float contraction on the source program."""
+
+    name = "contract-rise-floats"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in list(op.walk()):
+            if isinstance(function, FuncOp):
+                _contract_function(function)
+
+
+def _contract_function(function: FuncOp) -> None:
+    for place, unit in units(function):
+        contracted = contract(unit.term)
+        if contracted == unit.term:
+            continue
+        block = Block()
+        emit_program(contracted, block, unit.inputs, unit.outputs)
+        block.add_op(ReturnOp())
+        replacement = LoweringUnitOp(Region(block))
+        replacement.location = place.location
+        parent = place.parent
+        assert parent is not None
+        parent.insert_op_before(replacement, place)
+        place.detach()
+        place.erase(safe_erase=False)

@@ -1,0 +1,217 @@
+"""What elaboration works with: unknown types, the scope of new nodes, and located errors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+
+from riselang.dialects.rise.attributes import Number
+from riselang.dialects.rise.schemes import FST, SND, TUPLE, Argument, PatternSpec
+from riselang.dialects.rise.types import (
+    RiseType,
+    ScalarType,
+    TypeVariable,
+    fun,
+    i1,
+    nat_variables,
+    pair,
+    show,
+    type_variables,
+    uncurry,
+)
+from riselang.errors import SourceLocation, UserError
+from riselang.nat import Nat
+from riselang.notation.operators import ScalarFunction, operand_problem
+from riselang.notation.source import Source
+from riselang.notation.syntax import Span
+from riselang.term import build
+from riselang.term.inference import Inference, TypeMismatch
+
+
+class Undetermined(UserError):
+    """A type that the text does not determine: fine for a helper, which is typed where used."""
+
+
+class Context:
+    """One program being built."""
+
+    def __init__(self, source: Source):
+        self.source = source
+        self.inference = Inference()
+        self.scope = build.Scope()
+        self.at: Span = (0, 0)
+        """Where the latest node stands, for errors that come without a place."""
+        self._variables: list[build.Variable] = []
+        self._operations: list[tuple[ScalarFunction, Sequence[build.Node], Span]] = []
+
+    def location(self, span: Span) -> SourceLocation:
+        self.at = span
+        return self.source.location(span)
+
+    @contextmanager
+    def inner_scope(self) -> Generator[build.Scope]:
+        outer, self.scope = self.scope, build.Scope(self.scope)
+        try:
+            yield self.scope
+        finally:
+            self.scope = outer
+
+    def error(self, message: str, span: Span) -> UserError:
+        return self.source.error(message, span)
+
+    def resolve(self, type: RiseType) -> RiseType:
+        return self.inference.resolve(type)
+
+    def unify(self, expected: RiseType, found: RiseType, what: str, span: Span) -> None:
+        try:
+            self.inference.unify(expected, found)
+        except TypeMismatch as error:
+            detail = f"; {_without_unknowns(error.detail)}" if error.detail else ""
+            raise self.error(
+                f"{what}: expected {show_type(error.expected)}, but found "
+                f"{show_type(error.found)}{detail}",
+                span,
+            ) from None
+
+    # Nodes
+
+    def variable(self, name: str, type: RiseType, span: Span) -> build.Variable:
+        location = self.location(span)
+        variable = build.Variable(type, name, scope=self.scope, location=location)
+        self._variables.append(variable)
+        return variable
+
+    def constant(self, number: Number, type: RiseType | None, span: Span) -> build.Node:
+        wanted = type or self.inference.fresh_type()
+        return build.Constant(wanted, number, scope=self.scope, location=self.location(span))
+
+    def function(
+        self, variables: Sequence[build.Variable], body: build.Node, inner: build.Scope, span: Span
+    ) -> build.Node:
+        type = fun(*[variable.type for variable in variables], body.type)
+        location = self.location(span)
+        return build.Function(type, variables, body, inner, scope=self.scope, location=location)
+
+    def apply(
+        self, function: build.Node, arguments: Sequence[build.Node], type: RiseType, span: Span
+    ) -> build.Node:
+        if not arguments:
+            return function
+        location = self.location(span)
+        return build.Application(type, function, arguments, scope=self.scope, location=location)
+
+    def pattern(
+        self, spec: PatternSpec, parameters: dict[str, Argument], to: str | None, span: Span
+    ) -> build.Node:
+        self.check_sizes(spec, parameters, span)
+        type = spec.instantiate(parameters)
+        location = self.location(span)
+        return build.PatternUse(type, spec, parameters, to, scope=self.scope, location=location)
+
+    def check_sizes(self, spec: PatternSpec, parameters: Mapping[str, Argument], at: Span) -> None:
+        sizes = {
+            name: self.inference.resolve_size(value)
+            for name, value in parameters.items()
+            if isinstance(value, Nat)
+        }
+        if (problem := spec.check(sizes)) is not None:
+            raise self.error(f"{spec.name}: {problem}", at)
+
+    def pair(self, first: build.Node, second: build.Node, span: Span) -> build.Node:
+        tuple_ = self.pattern(TUPLE, {"s": first.type, "t": second.type}, None, span)
+        return self.apply(tuple_, [first, second], pair(first.type, second.type), span)
+
+    def project(self, spec: PatternSpec, value: build.Node, span: Span) -> build.Node:
+        parameters = self.inference.instantiate(spec, {})
+        node = self.pattern(spec, parameters, None, span)
+        (input,), result = uncurry(node.type)
+        self.unify(input, value.type, spec.name, span)
+        return self.apply(node, [value], result, span)
+
+    def spread(
+        self, values: Sequence[build.Node], count: int, what: str, span: Span
+    ) -> list[build.Node]:
+        """`count` values for a function that is given fewer: pairs give their components."""
+        result: list[build.Node] = []
+        missing = count - len(values)
+        for position, value in enumerate(values):
+            last = position == len(values) - 1
+            while missing > 0 and (last or not _is_scalar(self.resolve(value.type))):
+                result.append(self.project(FST, value, span))
+                value = self.project(SND, value, span)
+                missing -= 1
+            result.append(value)
+        if len(result) != count:
+            types = ", ".join([show_type(self.resolve(value.type)) for value in values])
+            raise self.error(
+                f"{what}: the function gets {len(values)} argument(s) of type {types}, but takes "
+                f"{count}",
+                span,
+            )
+        return result
+
+    def operation(
+        self, function: ScalarFunction, operands: Sequence[build.Node], span: Span
+    ) -> build.Node:
+        """A scalar function applied to all its operands."""
+        self._operations.append((function, operands, span))
+        for operand in operands:
+            self._check_scalar(function, self.resolve(operand.type), span)
+        alike, what = operands, f"operands of '{function.name}'"
+        if function.op == "arith.select":
+            self.unify(i1, operands[0].type, "condition of 'select'", span)
+            alike, what = operands[1:], "branches of 'select'"
+        for operand in alike[1:]:
+            self.unify(alike[0].type, operand.type, what, span)
+        location, scope = self.location(span), self.scope
+        if function.op == "cast":
+            assert function.target is not None
+            return build.Conversion(function.target, operands[0], scope=scope, location=location)
+        type = function.target or (i1 if function.predicate else alike[0].type)
+        return build.Operation(
+            type, function.op, operands, function.predicate, scope=scope, location=location
+        )
+
+    def _check_scalar(self, function: ScalarFunction, type: RiseType, span: Span) -> None:
+        if not isinstance(type, ScalarType | TypeVariable):
+            raise self.error(
+                f"'{function.name}' works on scalars, but this is {show_type(type)}; "
+                "use map to apply it to every element",
+                span,
+            )
+
+    # At the end
+
+    def check_finished(self) -> None:
+        """What could only be checked when all types are known."""
+        for variable in self._variables:
+            type = self.resolve(variable.type)
+            unknown = any(name.startswith("?") for name in nat_variables(type))
+            if unknown or any(True for _ in type_variables(type)):
+                known = "" if isinstance(type, TypeVariable) else f", only {show_type(type)}"
+                raise Undetermined(
+                    f"the type of '{variable.name}' is not determined{known}; write it, as in "
+                    f"{variable.name} : N.f32",
+                    variable.location,
+                )
+        for function, operands, span in self._operations:
+            type = self.resolve(operands[-1].type)
+            self._check_scalar(function, type, span)
+            problem = isinstance(type, ScalarType) and operand_problem(function, type)
+            if problem:
+                message = f"'{function.name}' is not defined on {show_type(type)}: {problem}"
+                raise self.error(message, span)
+
+
+def show_type(type: RiseType) -> str:
+    """The type in notation, with unknowns as underscores."""
+    return _without_unknowns(show(type))
+
+
+def _without_unknowns(text: str) -> str:
+    return re.sub(r"\?\d+", "_", text)
+
+
+def _is_scalar(type: RiseType) -> bool:
+    return isinstance(type, ScalarType)

@@ -1,0 +1,590 @@
+"""From syntax to nodes under construction: names are looked up, types are inferred.
+
+Types come from two sides. `infer` finds the type of an expression; `check` makes one fit the type
+its place expects, and so gives the parameters of a function their types. A pattern checks its data
+before its functions, which therefore see what they are applied to. Functions that are named, by
+`let` or `def`, are inlined: applied, their parameters become the arguments themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from riselang.dialects.rise.schemes import LET, LOOP_DIALECTS, PATTERNS, PatternSpec
+from riselang.dialects.rise.types import (
+    FunType,
+    RiseType,
+    TypeVariable,
+    fun,
+    show,
+    uncurry,
+)
+from riselang.errors import LimitationError
+from riselang.nat import Nat
+from riselang.notation.context import Context, show_type
+from riselang.notation.names import Binder, Bindings
+from riselang.notation.operators import COMPARISONS, FUNCTIONS, INFIX, ScalarFunction, comparison
+from riselang.notation.sizes import size_of
+from riselang.notation.source import Source
+from riselang.notation.syntax import (
+    Binary,
+    Call,
+    Constant,
+    Definition,
+    Fun,
+    If,
+    Let,
+    Name,
+    Negation,
+    Option,
+    Parameter,
+    Pipe,
+    Span,
+    Syntax,
+    Tuple,
+)
+from riselang.term import build
+
+
+class Frame:
+    """The values of the binders of one copy of a function; `parent` is that of the text around."""
+
+    __slots__ = ("parent", "values")
+
+    def __init__(self, parent: Frame | None = None):
+        self.parent = parent
+        self.values: dict[Binder, build.Node | Closure] = {}
+
+    def value(self, binder: Binder) -> build.Node | Closure:
+        frame: Frame | None = self
+        while frame is not None:
+            if binder in frame.values:
+                return frame.values[binder]
+            frame = frame.parent
+        raise KeyError(binder)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Closure:
+    """An expression that is not elaborated yet, and the frame of its names."""
+
+    syntax: Syntax
+    frame: Frame
+    inlined: bool = False
+    """Whether it was found by name."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PatternChoice:
+    """A pattern, and the loop dialect that is asked for."""
+
+    spec: PatternSpec
+    to: str | None = None
+
+    @property
+    def arity(self) -> int:
+        return len(self.spec.explicit) + self.spec.arity
+
+
+Argument = Closure | build.Node
+Head = Closure | build.Node | PatternChoice | ScalarFunction
+INLINING_LIMIT = 100_000
+
+
+class Elaborator(Context):
+    """Elaborates one definition."""
+
+    def __init__(self, source: Source, bindings: Bindings):
+        super().__init__(source)
+        self.bindings = bindings
+        self.top = Frame()
+        self.inlined = 0
+
+    # Expressions
+
+    def infer(self, syntax: Syntax, frame: Frame) -> build.Node:
+        """The node of an expression, with a type of its own."""
+        match syntax:
+            case Name() | Call() | Pipe() | Option():
+                head, arguments = self.head(Closure(syntax, frame))
+                return self.application(head, arguments, None, syntax.span)
+            case Constant(value=value, type=type):
+                return self.constant(value, type, syntax.span)
+            case Fun():
+                return self.literal_function(syntax, frame, [])
+            case Let():
+                return self.let(syntax, frame, None, "")
+            case If():
+                parts = [syntax.condition, syntax.chosen, syntax.other]
+                return self.operands(FUNCTIONS["select"], parts, frame, syntax.span)
+            case Binary():
+                return self.binary(syntax, frame)
+            case Negation():
+                return self.operands(FUNCTIONS["neg"], [syntax.operand], frame, syntax.span)
+            case Tuple():
+                return self.tuple(syntax, frame)
+            case _:
+                raise TypeError(f"{syntax} is no expression")
+
+    def check(self, argument: Argument, expected: RiseType, what: str, span: Span) -> build.Node:
+        """The node of an argument, made to have the type `expected`."""
+        if isinstance(argument, build.Node):
+            self.unify(expected, argument.type, what, span)
+            return argument
+        expected = self.resolve(expected)
+        syntax, frame = argument.syntax, argument.frame
+        if isinstance(syntax, Let):
+            return self.let(syntax, frame, expected, what)
+        if isinstance(expected, FunType):
+            return self.check_function(argument, expected, what)
+        node = self.infer(syntax, frame)
+        self.unify(expected, node.type, what, syntax.span)
+        return node
+
+    def let(self, syntax: Let, frame: Frame, expected: RiseType | None, what: str) -> build.Node:
+        """`let x = value; body`: the pattern `let`; a function is inlined instead."""
+        closure = Closure(syntax.value, frame)
+        value = None if self.is_function(closure) else self.infer(syntax.value, frame)
+        if value is None or isinstance(self.resolve(value.type), FunType):
+            frame.values[syntax] = closure
+            return self.inferred_or_checked(Closure(syntax.body, frame), expected, what)
+        with self.inner_scope() as inner:
+            variable = self.variable(syntax.name, value.type, syntax.span)
+            frame.values[syntax] = variable
+            body = self.inferred_or_checked(Closure(syntax.body, frame), expected, what)
+        function = self.function([variable], body, inner, syntax.span)
+        pattern = self.pattern(LET, {"s": value.type, "t": body.type}, None, syntax.span)
+        return self.apply(pattern, [value, function], body.type, syntax.span)
+
+    def inferred_or_checked(
+        self, closure: Closure, expected: RiseType | None, what: str
+    ) -> build.Node:
+        if expected is None:
+            return self.infer(closure.syntax, closure.frame)
+        return self.check(closure, expected, what, closure.syntax.span)
+
+    def tuple(self, syntax: Tuple, frame: Frame) -> build.Node:
+        nodes: list[build.Node] = []
+        for item in syntax.items:
+            nodes.append(self.infer(item, frame))
+        result = nodes[-1]
+        for node, item in zip(nodes[-2::-1], syntax.items[-2::-1], strict=True):
+            for part in (node, result):
+                if isinstance(self.resolve(part.type), FunType):
+                    raise self.error(
+                        "tuple: functions are never stored in arrays or tuples", item.span
+                    )
+            result = self.pair(node, result, item.span)
+        return result
+
+    def binary(self, syntax: Binary, frame: Frame) -> build.Node:
+        left, right = self.infer(syntax.left, frame), self.infer(syntax.right, frame)
+        operator, span = syntax.operator, syntax.span
+        if operator in COMPARISONS:
+            return self.operation(comparison(operator), [left, right], span)
+        if operator in ("%", "mod"):
+            quotient = self.operation(FUNCTIONS["floordiv"], [left, right], span)
+            whole = self.operation(FUNCTIONS["mult"], [quotient, right], span)
+            return self.operation(FUNCTIONS["sub"], [left, whole], span)
+        name = "floordiv" if operator == "floordiv" else INFIX[operator]
+        return self.operation(FUNCTIONS[name], [left, right], span)
+
+    def operands(
+        self, function: ScalarFunction, operands: Sequence[Syntax], frame: Frame, span: Span
+    ) -> build.Node:
+        nodes: list[build.Node] = []
+        for operand in operands:
+            nodes.append(self.infer(operand, frame))
+        return self.operation(function, nodes, span)
+
+    # Applications
+
+    def head(self, closure: Closure) -> tuple[Head, list[Argument]]:
+        """What is applied, seen through names, and all its arguments."""
+        reversed_arguments: list[Argument] = []
+        syntax, frame, inlined = closure.syntax, closure.frame, closure.inlined
+        while True:
+            match syntax:
+                case Call():
+                    reversed_arguments += [Closure(a, frame) for a in syntax.arguments[::-1]]
+                    syntax = syntax.function
+                case Pipe():
+                    reversed_arguments.append(Closure(syntax.value, frame))
+                    syntax = syntax.function
+                case Name():
+                    value = self.named(syntax, frame)
+                    if not isinstance(value, Closure):
+                        return value, reversed_arguments[::-1]
+                    syntax, frame, inlined = value.syntax, value.frame, True
+                case Option():
+                    return self.option(syntax), reversed_arguments[::-1]
+                case _:
+                    return Closure(syntax, frame, inlined), reversed_arguments[::-1]
+
+    def named(self, name: Name, frame: Frame) -> Head:
+        binder = self.bindings.get(name)
+        if binder is None:
+            if name.text in PATTERNS:
+                return PatternChoice(PATTERNS[name.text])
+            return FUNCTIONS[name.text]
+        if isinstance(binder, Definition):
+            value: Head = Closure(binder.value, self.top)
+        else:
+            value = frame.value(binder)
+        if isinstance(value, Closure):
+            self.inlined += 1
+            if self.inlined > INLINING_LIMIT:
+                raise LimitationError(
+                    f"named functions are inlined more than {INLINING_LIMIT} times",
+                    self.location(name.span),
+                )
+        return value
+
+    def option(self, option: Option) -> PatternChoice | ScalarFunction:
+        name, choice = option.name, option.choice
+        shown = choice if isinstance(choice, str) else show(choice)
+        if name in FUNCTIONS:
+            function = FUNCTIONS[name].with_choice(choice)
+            if function is None:
+                wanted = FUNCTIONS[name].needs
+                hint = f"expected {wanted} in brackets" if wanted else "it takes no brackets"
+                raise self.error(f"'{name}[{shown}]': {hint}", option.span)
+            return function
+        spec = PATTERNS[name]
+        if not spec.has_target or choice not in LOOP_DIALECTS:
+            loops = f"'{spec.name}' takes " + " or ".join(LOOP_DIALECTS)
+            hint = loops if spec.has_target else f"'{spec.name}' takes no brackets"
+            raise self.error(f"'{name}[{shown}]': {hint}", option.span)
+        return PatternChoice(spec, str(choice))
+
+    def is_function(self, closure: Closure) -> bool:
+        """Whether an expression is seen to be a function without finding its type."""
+        head, arguments = self.head(closure)
+        match head:
+            case Closure(syntax=Fun(parameters=parameters)):
+                return len(arguments) < len(parameters)
+            case PatternChoice() | ScalarFunction():
+                return len(arguments) < head.arity
+            case build.Node():
+                return len(arguments) < len(uncurry(self.resolve(head.type))[0])
+            case _:
+                return False
+
+    def application(
+        self, head: Head, arguments: list[Argument], expected: FunType | None, span: Span
+    ) -> build.Node:
+        match head:
+            case PatternChoice():
+                return self.pattern_application(head, arguments, expected, span)
+            case ScalarFunction():
+                return self.scalar_application(head, arguments, span)
+            case build.Node():
+                return self.node_application(head, arguments, span)
+            case Closure(syntax=Fun() as function, frame=frame, inlined=True) if arguments:
+                return self.inline(function, frame, arguments, span)
+            case Closure(syntax=Fun() as function, frame=frame):
+                return self.literal_function(function, frame, arguments)
+            case Closure():
+                node = self.infer(head.syntax, head.frame)
+                return self.node_application(node, arguments, span)
+
+    def node_application(
+        self, function: build.Node, arguments: list[Argument], span: Span
+    ) -> build.Node:
+        """A value of function type applied to some arguments."""
+        if not arguments:
+            return function
+        type, nodes = self.resolve(function.type), list[build.Node]()
+        name = f"'{function.name}'" if isinstance(function, build.Variable) else "this function"
+        for position, argument in enumerate(arguments):
+            if isinstance(type, TypeVariable):
+                raise self.error(
+                    f"the type of {name} is not known here; write it where it is a parameter, as "
+                    "in fun(f : f32 -> f32, ...)",
+                    span,
+                )
+            if not isinstance(type, FunType):
+                raise self.error(self._too_many(name, function, len(arguments)), span)
+            nodes.append(self.check(argument, type.input, f"{name}, argument {position + 1}", span))
+            type = self.resolve(type.output)
+        return self.apply(function, nodes, type, span)
+
+    def _too_many(self, name: str, function: build.Node, count: int) -> str:
+        type = self.resolve(function.type)
+        takes = len(uncurry(type)[0])
+        if takes == 0:
+            return f"{name} has the type {show_type(type)} and is no function to apply"
+        return f"{name} takes {takes} argument(s), but {count} are given"
+
+    def scalar_application(
+        self, function: ScalarFunction, arguments: list[Argument], span: Span
+    ) -> build.Node:
+        if function.needs is not None:
+            raise self.error(
+                f"'{function.name}' needs {function.needs} in brackets: {function.name}[...]", span
+            )
+        if len(arguments) > function.arity:
+            raise self.error(
+                f"'{function.name}' takes {function.arity} operand(s), but {len(arguments)} are "
+                "given",
+                span,
+            )
+        nodes: list[build.Node] = []
+        for argument in arguments:
+            nodes.append(self.node(argument))
+        if len(nodes) == function.arity:
+            return self.operation(function, nodes, span)
+        missing = function.arity - len(nodes)
+        types: list[RiseType] = [self.inference.fresh_type() for _ in range(missing)]
+        return self.expanded(
+            types, missing, lambda values: self.operation(function, [*nodes, *values], span), None,
+            function.name, span,
+        )  # fmt: skip
+
+    def node(self, argument: Argument) -> build.Node:
+        if isinstance(argument, build.Node):
+            return argument
+        return self.infer(argument.syntax, argument.frame)
+
+    def pattern_application(
+        self, choice: PatternChoice, arguments: list[Argument], expected: FunType | None, span: Span
+    ) -> build.Node:
+        """A pattern applied to some arguments; data first, so that functions see their types."""
+        spec = choice.spec
+        sizes, arguments = self.sizes(spec, arguments, span)
+        if spec is LET and len(arguments) >= 2:
+            return self.let_application(arguments, span)
+        if len(arguments) > spec.arity:
+            raise self.error(
+                f"{spec.name} takes {spec.arity} argument(s){_after_sizes(spec)}, but "
+                f"{len(arguments)} are given",
+                span,
+            )
+        parameters = self.inference.instantiate(spec, sizes)
+        node = self.pattern(spec, parameters, choice.to, span)
+        inputs, result = uncurry(node.type)
+        rest = inputs[len(arguments) :]
+        type = fun(*rest, result) if rest else result
+        if expected is not None:
+            self.unify(expected, type, spec.name, span)
+        nodes = self.arguments(spec, inputs, arguments, span)
+        self.check_sizes(spec, parameters, span)
+        return self.apply(node, nodes, self.resolve(type), span)
+
+    def arguments(
+        self,
+        spec: PatternSpec,
+        inputs: Sequence[RiseType],
+        arguments: Sequence[Argument],
+        span: Span,
+    ) -> list[build.Node]:
+        nodes: dict[int, build.Node] = {}
+        for functions in (False, True):
+            for position, argument in enumerate(arguments):
+                if isinstance(inputs[position], FunType) is functions:
+                    what = f"{spec.name}, argument {position + 1}"
+                    at = argument.syntax.span if isinstance(argument, Closure) else span
+                    nodes[position] = self.check(argument, inputs[position], what, at)
+        return [nodes[position] for position in range(len(arguments))]
+
+    def sizes(
+        self, spec: PatternSpec, arguments: list[Argument], span: Span
+    ) -> tuple[dict[str, Nat], list[Argument]]:
+        """The explicit sizes, and the arguments after them."""
+        count = len(spec.explicit)
+        if len(arguments) < count:
+            raise self.error(
+                f"{spec.name} needs its size(s) first: {spec.name}({', '.join(spec.explicit)})",
+                span,
+            )
+        sizes: dict[str, Nat] = {}
+        for name, argument in zip(spec.explicit, arguments, strict=False):
+            what = f"{spec.name}, size {name}"
+            if not isinstance(argument, Closure):
+                raise self.error(f"{what}: this is no size", span)
+            sizes[name] = size_of(argument.syntax, self.bindings, self.source, what)
+        return sizes, arguments[count:]
+
+    def let_application(self, arguments: list[Argument], span: Span) -> build.Node:
+        """`let(value, function)`, where the function may give a function."""
+        value = self.node(arguments[0])
+        if isinstance(self.resolve(value.type), FunType):
+            raise self.error("let: expected a value, but found a function", span)
+        function = self.let_function(arguments[1], value)
+        type = self.resolve(function.type)
+        if not isinstance(type, FunType):
+            raise self.error(f"let: expected a function, but found {show_type(type)}", span)
+        self.unify(type.input, value.type, "let, argument 1", span)
+        pattern = self.pattern(LET, {"s": value.type, "t": type.output}, None, span)
+        node = self.apply(pattern, [value, function], type.output, span)
+        return self.node_application(node, arguments[2:], span)
+
+    def let_function(self, argument: Argument, value: build.Node) -> build.Node:
+        if isinstance(argument, Closure):
+            head, rest = self.head(argument)
+            if isinstance(head, PatternChoice) and not isinstance(self.resolve(value.type), FunType):
+                missing = head.arity - len(rest)
+                if missing == 1:
+                    expected = fun(value.type, self.inference.fresh_type())
+                    return self.application(head, rest, expected, argument.syntax.span)
+        return self.node(argument)
+
+    # Functions
+
+    def literal_function(
+        self, function: Fun, frame: Frame, arguments: list[Argument]
+    ) -> build.Node:
+        """`fun(x, body)`, applied to some arguments, from which its parameters get their types."""
+        parameters, span = function.parameters, function.span
+        count = min(len(parameters), len(arguments))
+        nodes: list[build.Node] = []
+        for parameter, argument in zip(parameters, arguments, strict=False):
+            what = f"the argument for '{parameter.name}'"
+            if parameter.type is None:
+                nodes.append(self.node(argument))
+            else:
+                nodes.append(self.check(argument, parameter.type, what, span))
+        types = [node.type for node in nodes]
+        types += [p.type or self.inference.fresh_type() for p in parameters[count:]]
+        with self.inner_scope() as inner:
+            variables = self.bind(parameters, types, frame)
+            body = self.infer(function.body, frame)
+        node = self.function(variables, body, inner, span)
+        rest = [variable.type for variable in variables[count:]]
+        type = fun(*rest, body.type) if rest else body.type
+        applied = self.apply(node, nodes, type, span)
+        return self.node_application(applied, arguments[count:], span)
+
+    def bind(
+        self, parameters: Sequence[Parameter], types: Sequence[RiseType], frame: Frame
+    ) -> list[build.Variable]:
+        variables: list[build.Variable] = []
+        for parameter, type in zip(parameters, types, strict=True):
+            if parameter.type is not None:
+                self.unify(parameter.type, type, f"parameter '{parameter.name}'", parameter.span)
+            variable = self.variable(parameter.name, type, parameter.span)
+            frame.values[parameter] = variable
+            variables.append(variable)
+        return variables
+
+    def inline(
+        self, function: Fun, frame: Frame, arguments: list[Argument], span: Span
+    ) -> build.Node:
+        """A named function applied: its parameters become the arguments."""
+        inner = Frame(frame)
+        parameters = function.parameters
+        for parameter, argument in zip(parameters, arguments, strict=False):
+            inner.values[parameter] = self.inlined_argument(parameter, argument, span)
+        if len(arguments) < len(parameters):
+            rest = parameters[len(arguments) :]
+            partial = Fun(rest, function.body, span=function.span)
+            return self.literal_function(partial, inner, [])
+        body = Closure(function.body, inner)
+        if len(arguments) == len(parameters):
+            return self.infer(body.syntax, body.frame)
+        head, first = self.head(body)
+        return self.application(head, [*first, *arguments[len(parameters) :]], None, span)
+
+    def inlined_argument(self, parameter: Parameter, argument: Argument, span: Span) -> Argument:
+        if parameter.type is not None:
+            what = f"the argument for '{parameter.name}'"
+            return self.check(argument, parameter.type, what, span)
+        if isinstance(argument, Closure) and self.is_function(argument):
+            return argument
+        return self.node(argument)
+
+    def check_function(self, argument: Closure, expected: FunType, what: str) -> build.Node:
+        """A function where its type is known; one of more arguments takes pairs apart."""
+        head, arguments = self.head(argument)
+        span = argument.syntax.span
+        inputs, _ = uncurry(expected)
+        match head:
+            case Closure(syntax=Fun() as function, frame=frame) if not arguments:
+                return self.expected_function(function, frame, expected, what)
+            case PatternChoice() | ScalarFunction():
+                missing = head.arity - len(arguments)
+                if isinstance(head, ScalarFunction) or missing > len(inputs):
+                    return self.expected_expansion(head, arguments, expected, what, span)
+                node = self.application(head, arguments, expected if missing else None, span)
+            case build.Node():
+                missing = len(uncurry(self.resolve(head.type))[0]) - len(arguments)
+                if missing > len(inputs):
+                    return self.expected_expansion(head, arguments, expected, what, span)
+                node = self.application(head, arguments, None, span)
+            case _:
+                node = self.application(head, arguments, None, span)
+        self.unify(expected, node.type, what, span)
+        return node
+
+    def expected_function(
+        self, function: Fun, frame: Frame, expected: FunType, what: str
+    ) -> build.Node:
+        parameters, span = function.parameters, function.span
+        inputs, output = uncurry(expected)
+        if len(parameters) > len(inputs):
+            return self.expanded(
+                inputs, len(parameters),
+                lambda values: self.spread_body(function, frame, values, output, what),
+                None, what, span,
+            )  # fmt: skip
+        rest = inputs[len(parameters) :]
+        result = fun(*rest, output) if rest else output
+        with self.inner_scope() as inner:
+            variables = self.bind(parameters, inputs[: len(parameters)], frame)
+            closure = Closure(function.body, frame)
+            body = self.check(closure, result, f"{what}, its result", function.body.span)
+        return self.function(variables, body, inner, span)
+
+    def spread_body(
+        self, function: Fun, frame: Frame, values: list[build.Node], output: RiseType, what: str
+    ) -> build.Node:
+        for parameter, value in zip(function.parameters, values, strict=True):
+            if parameter.type is not None:
+                name = f"parameter '{parameter.name}'"
+                self.unify(parameter.type, value.type, name, parameter.span)
+            frame.values[parameter] = value
+        closure = Closure(function.body, frame)
+        return self.check(closure, output, f"{what}, its result", function.body.span)
+
+    def expected_expansion(
+        self, head: Head, arguments: list[Argument], expected: FunType, what: str, span: Span
+    ) -> build.Node:
+        """A function that is no lambda, as one: `fun(p, zip(fst(p), snd(p)))` for `zip`."""
+        inputs, output = uncurry(expected)
+        arity = (
+            len(uncurry(self.resolve(head.type))[0])
+            if isinstance(head, build.Node)
+            else head.arity
+            if isinstance(head, PatternChoice | ScalarFunction)
+            else 0
+        )
+
+        def body(values: list[build.Node]) -> build.Node:
+            return self.application(head, [*arguments, *values], None, span)
+
+        return self.expanded(inputs, arity - len(arguments), body, output, what, span)
+
+    def expanded(
+        self,
+        inputs: Sequence[RiseType],
+        count: int,
+        body: Callable[[list[build.Node]], build.Node],
+        output: RiseType | None,
+        what: str,
+        span: Span,
+    ) -> build.Node:
+        """A lambda over `inputs` whose body gets `count` values, components of pairs if need be."""
+        with self.inner_scope() as inner:
+            variables = [
+                self.variable(f"x{number}", self.resolve(input), span)
+                for number, input in enumerate(inputs)
+            ]
+            result = body(self.spread(variables, count, what, span))
+            if output is not None:
+                self.unify(output, result.type, f"{what}, its result", span)
+        return self.function(variables, result, inner, span)
+
+
+def _after_sizes(spec: PatternSpec) -> str:
+    return f" after the size(s) {', '.join(spec.explicit)}" if spec.explicit else ""

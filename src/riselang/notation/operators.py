@@ -1,0 +1,101 @@
+"""The scalar functions of the notation: their names, and which op a name and an option mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from xdsl.dialects.builtin import IndexType
+
+from riselang.dialects.rise.types import SCALARS, RiseType, ScalarType, is_float
+from riselang.term.conversion import width
+from riselang.term.scalars import CMPF_PREDICATES, CMPI_PREDICATES, OVERLOADS, SCALAR_OPS
+
+INFIX: Mapping[str, str] = {
+    "+": "add", "-": "sub", "*": "mult", "/": "div", "//": "floordiv",
+    "&": "bitand", "|": "bitor", "^": "bitxor",
+}  # fmt: skip
+COMPARISONS: Mapping[str, str] = {
+    "<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne",
+}  # fmt: skip
+PREDICATES: Mapping[str, tuple[str, ...]] = {"cmpf": CMPF_PREDICATES, "cmpi": CMPI_PREDICATES}
+KEYWORDS = frozenset("def let if then else fun true false inf nan".split())
+
+
+@dataclass(frozen=True)
+class ScalarFunction:
+    """A function on scalars; `op` is an MLIR op, an overloaded name, `compare` or `cast`."""
+
+    name: str
+    op: str
+    arity: int
+    predicate: str | None = None
+    target: ScalarType | None = None
+    needs: str | None = None
+    """What must stand in brackets: `a scalar type` or `a predicate`."""
+
+    def with_choice(self, choice: RiseType | str) -> ScalarFunction | None:
+        """This function with what stands in its brackets; None when that is not possible."""
+        if self.needs == "a scalar type" and isinstance(choice, ScalarType):
+            return replace(self, target=choice, needs=None)
+        if self.needs == "a predicate" and choice in PREDICATES[self.name]:
+            return replace(self, predicate=str(choice), needs=None)
+        return None
+
+
+def _functions() -> dict[str, ScalarFunction]:
+    table: dict[str, ScalarFunction] = {}
+    for op in SCALAR_OPS.values():
+        name = op.name.split(".")[1]
+        needs = None
+        if op.changes_type:
+            needs = "a predicate" if name in PREDICATES else "a scalar type"
+        table[name] = ScalarFunction(name, op.name, op.arity, needs=needs)
+    for name, ops in OVERLOADS.items():
+        arity = next(SCALAR_OPS[op].arity for op in ops if op is not None)
+        table[name] = ScalarFunction(name, name, arity)
+    table["cast"] = ScalarFunction("cast", "cast", 1, needs="a scalar type")
+    return table
+
+
+FUNCTIONS: Mapping[str, ScalarFunction] = _functions()
+RAW_NAMES: Mapping[str, str] = {op: op.split(".")[1] for op in SCALAR_OPS}
+"""The name of each op itself, for where no overloaded name means it."""
+
+
+def comparison(operator: str) -> ScalarFunction:
+    return ScalarFunction(operator, "compare", 2, COMPARISONS[operator])
+
+
+def operand_problem(function: ScalarFunction, source: ScalarType) -> str | None:
+    """What is wrong with operands of type `source`, where the op is chosen by its own name."""
+    if function.op not in SCALAR_OPS or function.op == "arith.select":
+        return None
+    if is_float(source) != _takes_floats(function.op):
+        kind = "floats" if _takes_floats(function.op) else "integers"
+        return f"it takes {kind}"
+    if function.target is None or _converts(function.name, source, function.target):
+        return None
+    return "the types do not allow it; write cast"
+
+
+def _takes_floats(op: str) -> bool:
+    name = op.split(".")[1]
+    if op.startswith("math."):
+        return name != "absi"
+    return name.endswith("f") or name in ("fptosi", "fptoui")
+
+
+def _converts(name: str, source: ScalarType, target: ScalarType) -> bool:
+    """Whether the conversion op `name` goes from `source` to `target`."""
+    if name == "index_cast":
+        return isinstance(source.element, IndexType) != isinstance(target.element, IndexType)
+    if isinstance(source.element, IndexType) or isinstance(target.element, IndexType):
+        return False
+    if is_float(target) != (name in ("extf", "truncf", "sitofp", "uitofp")):
+        return False
+    if name.startswith("ext"):
+        return width(source) < width(target)
+    if name.startswith("trunc"):
+        return width(source) > width(target)
+    return not is_float(target) if name.startswith("fp") else target in SCALARS.values()

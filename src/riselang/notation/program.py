@@ -1,0 +1,110 @@
+"""Programs in functional notation: text in, closed typed terms out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl.utils.exceptions import VerifyException
+
+from riselang.errors import LimitationError, RiseError, SourceLocation, UserError
+from riselang.nat import NatError
+from riselang.notation.context import Undetermined
+from riselang.notation.elaboration import Elaborator
+from riselang.notation.names import Bindings, resolve
+from riselang.notation.reader import read
+from riselang.notation.source import Source
+from riselang.notation.syntax import Definition as DefinitionSyntax
+from riselang.stack import more_stack
+from riselang.term.finish import finish
+from riselang.term.nodes import Term
+
+FRAMES_PER_LEVEL = 16
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A definition and where its name stands."""
+
+    name: str
+    term: Term
+    location: SourceLocation
+
+
+@dataclass(frozen=True)
+class Program:
+    """The definitions of a file, in order, and the names of those that only others use.
+
+    A helper is a definition whose types only its uses determine, so it has no term of its own.
+    """
+
+    definitions: tuple[Definition, ...]
+    helpers: tuple[str, ...] = ()
+
+    def __getitem__(self, name: str) -> Term:
+        for definition in self.definitions:
+            if definition.name == name:
+                return definition.term
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[Definition]:
+        return iter(self.definitions)
+
+    def __len__(self) -> int:
+        return len(self.definitions)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(definition.name for definition in self.definitions)
+
+
+def parse_program(text: str, name: str = "<text>") -> Program:
+    """The program in `text`; `name` is the file that errors speak of."""
+    source = Source(text, name)
+    read_definitions, _ = read(source)
+    depth = sum(definition.depth for definition in read_definitions)
+    with more_stack(FRAMES_PER_LEVEL * depth):
+        try:
+            return _program(read_definitions, source)
+        except RecursionError:
+            raise LimitationError(
+                "the program nests too deeply where its definitions are inlined",
+                source.location(read_definitions[-1].span),
+            ) from None
+
+
+def parse_term(text: str, name: str = "<text>") -> Term:
+    """The term that a single expression means."""
+    program = parse_program(text, name)
+    if len(program) != 1 or program.helpers:
+        raise UserError("expected one expression, but found several definitions")
+    return program.definitions[0].term
+
+
+def _program(definitions: list[DefinitionSyntax], source: Source) -> Program:
+    bindings = resolve(definitions, source)
+    used = {binder for binder in bindings.values() if isinstance(binder, DefinitionSyntax)}
+    found: list[Definition] = []
+    helpers: list[str] = []
+    for definition in definitions:
+        try:
+            term = _elaborate(definition, bindings, source)
+        except Undetermined:
+            if definition not in used:
+                raise
+            helpers.append(definition.name)
+        else:
+            found.append(Definition(definition.name, term, source.location(definition.span)))
+    return Program(tuple(found), tuple(helpers))
+
+
+def _elaborate(definition: DefinitionSyntax, bindings: Bindings, source: Source) -> Term:
+    elaborator = Elaborator(source, bindings)
+    try:
+        node = elaborator.infer(definition.value, elaborator.top)
+        elaborator.check_finished()
+        return finish(node, elaborator.inference)
+    except RiseError as error:
+        raise error.located(source.location(elaborator.at)) from None
+    except (NatError, VerifyException) as error:
+        raise source.error(str(error), elaborator.at) from None

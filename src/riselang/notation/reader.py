@@ -1,0 +1,301 @@
+"""From text to syntax: the grammar, and what each of its rules builds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from xdsl.utils.exceptions import VerifyException
+
+from riselang.dialects.rise import types
+from riselang.dialects.rise.types import SCALARS, RiseType
+from riselang.errors import LimitationError
+from riselang.nat import Nat, NatError, nat_max, nat_min
+from riselang.nat.natural import MAX_DIGITS
+from riselang.notation import syntax
+from riselang.notation.source import Comment, Source
+from riselang.notation.syntax import Span, joined
+from riselang.notation.unexpected import explain
+
+if TYPE_CHECKING:
+    from lark import Lark, Token
+
+MAXIMUM_NESTING = 30_000
+MAXIMUM_TYPE_NESTING = 100
+MAXIMUM_DIGITS = 400
+SIZE_OPERATORS: dict[str, Callable[[Nat, Nat], Nat]] = {
+    "+": Nat.__add__,
+    "-": Nat.__sub__,
+    "*": Nat.__mul__,
+    "floordiv": Nat.__floordiv__,
+    "mod": Nat.__mod__,
+}
+
+
+class Problem(Exception):
+    """Something wrong with the text at `span`; becomes a located error at the entry point."""
+
+    def __init__(self, message: str, span: Span):
+        super().__init__(message)
+        self.message = message
+        self.span = span
+
+
+class _TooDeep(Problem):
+    pass
+
+
+def read(source: Source) -> tuple[list[syntax.Definition], list[Comment]]:
+    """The definitions of a file; a single expression is the definition of `main`."""
+    from lark.exceptions import UnexpectedInput
+
+    comments = source.comments()
+    try:
+        tree: Any = _parser().parse(source.blanked(comments))
+    except UnexpectedInput as error:
+        raise explain(error, source) from None
+    except _TooDeep as error:
+        raise LimitationError(error.message, source.location(error.span)) from None
+    except Problem as error:
+        raise source.error(error.message, error.span) from None
+    return tree, comments
+
+
+@cache
+def _parser() -> Lark:
+    from lark import Lark, Transformer, v_args
+
+    grammar = resources.files("riselang.notation").joinpath("grammar.lark").read_text()
+    # One callback for each rule that `_Builder` has a method for, called with its children.
+    members = {name: value for name, value in vars(_Builder).items() if name[0] != "_"}
+    builder = v_args(inline=True)(type("Builder", (Transformer,), members))()
+    return Lark(
+        grammar, parser="lalr", lexer="contextual", transformer=builder, maybe_placeholders=True
+    )
+
+
+def _span(token: Token) -> Span:
+    return token.start_pos or 0, token.end_pos or 0
+
+
+def _checked(node: syntax.Syntax) -> syntax.Syntax:
+    if node.depth > MAXIMUM_NESTING:
+        raise _TooDeep(
+            f"the expression nests deeper than the limit of {MAXIMUM_NESTING} levels", node.span
+        )
+    return node
+
+
+class _Builder:
+    """What the rules of the grammar build. Sizes and types come with their span."""
+
+    # Definitions and expressions
+
+    def definitions(self, *definitions: syntax.Definition) -> list[syntax.Definition]:
+        seen: set[str] = set()
+        for definition in definitions:
+            if definition.name in seen:
+                raise Problem(f"'{definition.name}' is defined twice", definition.span)
+            seen.add(definition.name)
+        return list(definitions)
+
+    def expression(self, value: syntax.Syntax) -> list[syntax.Definition]:
+        return [syntax.Definition("main", value, value.span[0], span=value.span)]
+
+    def definition(self, keyword: Token, name: Token, value: syntax.Syntax) -> syntax.Definition:
+        return syntax.Definition(str(name), value, keyword.start_pos or 0, span=_span(name))
+
+    def let(
+        self, _: Token, name: Token, value: syntax.Syntax, body: syntax.Syntax
+    ) -> syntax.Syntax:
+        return _checked(syntax.Let(str(name), value, body, span=_span(name)))
+
+    def if_(
+        self, keyword: Token, condition: syntax.Syntax, chosen: syntax.Syntax, other: syntax.Syntax
+    ) -> syntax.Syntax:
+        return _checked(syntax.If(condition, chosen, other, span=_span(keyword)))
+
+    def pipe(self, value: syntax.Syntax, function: syntax.Syntax) -> syntax.Syntax:
+        return _checked(syntax.Pipe(value, function, span=function.span))
+
+    def binary(self, left: syntax.Syntax, operator: Token, right: syntax.Syntax) -> syntax.Syntax:
+        return _checked(syntax.Binary(str(operator), left, right, span=joined(left, right)))
+
+    def negation(self, sign: Token, operand: syntax.Syntax) -> syntax.Syntax:
+        span = (_span(sign)[0], operand.span[1])
+        if isinstance(operand, syntax.Constant) and operand.text[0] != "-":
+            text = f"-{operand.text}"
+            return syntax.Constant(-operand.value, text, operand.type, span=span)
+        return _checked(syntax.Negation(operand, span=span))
+
+    def call(self, function: syntax.Syntax, arguments: tuple[syntax.Syntax, ...]) -> syntax.Syntax:
+        return _checked(syntax.Call(function, arguments, span=function.span))
+
+    def empty_call(self, function: syntax.Syntax) -> syntax.Syntax:
+        raise Problem("expected an argument between the parentheses", function.span)
+
+    def arguments(self, *arguments: syntax.Syntax) -> tuple[syntax.Syntax, ...]:
+        return arguments
+
+    def name(self, name: Token) -> syntax.Syntax:
+        return syntax.Name(str(name), span=_span(name))
+
+    def option(self, name: Token, choice: RiseType | str) -> syntax.Syntax:
+        return syntax.Option(str(name), choice, span=_span(name))
+
+    def choice(self, type: _Typed) -> RiseType:
+        return type.type
+
+    def word(self, word: Token) -> str:
+        return str(word)
+
+    def truth(self, token: Token) -> syntax.Syntax:
+        return syntax.Constant(int(token == "true"), str(token), types.i1, span=_span(token))
+
+    def number(self, token: Token) -> syntax.Syntax:
+        digits, _, suffix = token.partition("_")
+        if suffix and suffix not in SCALARS:
+            names = ", ".join(SCALARS)
+            raise Problem(f"'{suffix}' is no scalar type; expected {names}", _span(token))
+        if len(digits) > MAXIMUM_DIGITS:
+            raise Problem(
+                f"this number has {len(digits)} characters; at most {MAXIMUM_DIGITS} are read",
+                _span(token),
+            )
+        value = int(digits) if digits.isdecimal() else float(digits)
+        if value == float("inf") and digits != "inf":
+            raise Problem(f"the number {digits} is too large; write inf for infinity", _span(token))
+        return syntax.Constant(value, str(token), SCALARS.get(suffix), span=_span(token))
+
+    def fun(
+        self, keyword: Token, parameters: tuple[syntax.Parameter, ...], body: syntax.Syntax
+    ) -> syntax.Syntax:
+        seen: set[str] = set()
+        for parameter in parameters:
+            if parameter.name in seen:
+                raise Problem(f"the parameter '{parameter.name}' stands twice", parameter.span)
+            seen.add(parameter.name)
+        return _checked(syntax.Fun(parameters, body, span=_span(keyword)))
+
+    def parameters(self, *parameters: syntax.Parameter) -> tuple[syntax.Parameter, ...]:
+        return parameters
+
+    def parameter(self, name: Token, type: _Typed | None) -> syntax.Parameter:
+        return syntax.Parameter(str(name), type and type.type, span=_span(name))
+
+    def group(self, inner: Any) -> Any:
+        return inner
+
+    def tuple(self, *items: syntax.Syntax) -> syntax.Syntax:
+        return _checked(syntax.Tuple(items, span=joined(items[0], items[-1])))
+
+    # Types
+
+    def scalar_type(self, name: Token) -> _Typed:
+        return _Typed(SCALARS[str(name)], _span(name))
+
+    def array_type(self, length: _Sized, element: _Typed) -> _Typed:
+        span = (length.span[0], element.span[1])
+        return _typed(span, lambda: types.array(length.size, element.type), element)
+
+    def function_type(self, input: _Typed, output: _Typed) -> _Typed:
+        span = (input.span[0], output.span[1])
+        return _typed(span, lambda: types.fun(input.type, output.type), input, output)
+
+    def tuple_type(self, *parts: _Typed) -> _Typed:
+        result = parts[-1]
+        for part in reversed(parts[:-1]):
+            result = _pair(part, result)
+        return result
+
+    def idx_type(self, keyword: Token, size: _Sized) -> _Typed:
+        return _typed(_span(keyword), lambda: _type_maker("idx")(size.size))
+
+    def vec_type(self, keyword: Token, size: _Sized, element: _Typed) -> _Typed:
+        maker = lambda: _type_maker("vector")(size.size, element.type)  # noqa: E731
+        return _typed(_span(keyword), maker, element)
+
+    # Sizes
+
+    def size_number(self, token: Token) -> _Sized:
+        if len(token) > MAX_DIGITS:
+            raise Problem(
+                f"this size has {len(token)} digits; at most {MAX_DIGITS} are possible",
+                _span(token),
+            )
+        return _Sized(Nat.const(int(token)), _span(token))
+
+    def size_name(self, token: Token) -> _Sized:
+        return _sized(_span(token), lambda: Nat.var(str(token)))
+
+    def size_group(self, size: _Sized) -> _Sized:
+        return size
+
+    def size_negation(self, _: Token, size: _Sized) -> _Sized:
+        return _sized(size.span, lambda: -size.size)
+
+    def size_binary(self, left: _Sized, operator: Token, right: _Sized) -> _Sized:
+        function = SIZE_OPERATORS[str(operator)]
+        span = (left.span[0], right.span[1])
+        return _sized(span, lambda: function(left.size, right.size))
+
+    def size_extreme(self, name: Token, *sizes: _Sized) -> _Sized:
+        function = nat_min if name == "min" else nat_max
+        return _sized(_span(name), lambda: function(*[size.size for size in sizes]))
+
+
+class _Sized:
+    __slots__ = ("size", "span")
+
+    def __init__(self, size: Nat, span: Span):
+        self.size = size
+        self.span = span
+
+
+class _Typed:
+    __slots__ = ("depth", "span", "type")
+
+    def __init__(self, type: RiseType, span: Span, depth: int = 1):
+        self.type = type
+        self.span = span
+        self.depth = depth
+
+
+def _sized(span: Span, make: Callable[[], Nat]) -> _Sized:
+    try:
+        return _Sized(make(), span)
+    except NatError as error:
+        raise Problem(f"this is no size: {error}", span) from None
+
+
+def _typed(span: Span, make: Callable[[], RiseType], *parts: _Typed) -> _Typed:
+    depth = 1 + max((part.depth for part in parts), default=0)
+    if depth > MAXIMUM_TYPE_NESTING:
+        raise _TooDeep(
+            f"the type nests deeper than the limit of {MAXIMUM_TYPE_NESTING} levels", span
+        )
+    try:
+        return _Typed(make(), span, depth)
+    except VerifyException as error:
+        raise Problem(_in_notation(str(error), parts), span) from None
+
+
+def _in_notation(message: str, parts: tuple[_Typed, ...]) -> str:
+    """The message of a type's own check, with its parts written as they are here."""
+    for part in parts:
+        message = message.replace(str(part.type), types.show(part.type))
+    return message
+
+
+def _pair(first: _Typed, second: _Typed) -> _Typed:
+    span = (first.span[0], second.span[1])
+    return _typed(span, lambda: types.pair(first.type, second.type), first, second)
+
+
+def _type_maker(name: str) -> Callable[..., RiseType]:
+    maker = getattr(types, name, None)
+    if maker is None:
+        raise VerifyException(f"there are no types {name} in this version")
+    return maker

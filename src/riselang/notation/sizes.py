@@ -1,0 +1,64 @@
+"""Expressions where a pattern takes a size: `split(N floordiv 4)`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from riselang.nat import Nat, NatError, nat_max, nat_min
+from riselang.notation.names import Bindings
+from riselang.notation.source import Source
+from riselang.notation.syntax import (
+    Binary,
+    Call,
+    Constant,
+    Definition,
+    Name,
+    Negation,
+    Syntax,
+)
+
+OPERATORS: dict[str, Callable[[Nat, Nat], Nat]] = {
+    "+": Nat.__add__,
+    "-": Nat.__sub__,
+    "*": Nat.__mul__,
+    "floordiv": Nat.__floordiv__,
+    "//": Nat.__floordiv__,
+    "mod": Nat.__mod__,
+    "%": Nat.__mod__,
+}
+EXTREMES: dict[str, Callable[..., Nat]] = {"min": nat_min, "max": nat_max}
+
+
+def size_of(syntax: Syntax, bindings: Bindings, source: Source, what: str) -> Nat:
+    """The natural that an expression means; names are sizes, or definitions of sizes."""
+
+    def size(syntax: Syntax) -> Nat:
+        match syntax:
+            case Constant(value=int(value), type=None):
+                return Nat.const(value)
+            case Name():
+                return name(syntax)
+            case Negation(operand=operand):
+                return -size(operand)
+            case Binary(operator=operator, left=left, right=right) if operator in OPERATORS:
+                return OPERATORS[operator](size(left), size(right))
+            case Call(function=Name(text=text), arguments=arguments) if text in EXTREMES:
+                parts: list[Nat] = []
+                for argument in arguments:
+                    parts.append(size(argument))
+                return EXTREMES[text](*parts)
+            case _:
+                raise NatError("expected numbers, names of sizes and + - * floordiv mod min max")
+
+    def name(name: Name) -> Nat:
+        binder = bindings.get(name)
+        if binder is None:
+            return Nat.var(name.text)
+        if isinstance(binder, Definition):
+            return size(binder.value)
+        raise NatError(f"'{name.text}' is a value here")
+
+    try:
+        return size(syntax)
+    except NatError as error:
+        raise source.error(f"{what}: this is no size: {error}", syntax.span) from None

@@ -1,0 +1,97 @@
+"""A text in notation: its lines, its comments, and errors that point into it."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+
+from riselang.errors import SourceLocation, UserError
+from riselang.notation.syntax import Span
+
+# A piece of text that decides where comments are: a comment's start, a line's end, or a character
+# that is something. What an operand ends with makes `//` a division.
+_PIECE = re.compile(r"/\*|//|\n|[^\s/]+|/")
+_ENDS_OPERAND = re.compile(r"[\w)\]]\Z")
+_NOT_BLANK = re.compile(r"[^\s]")
+DIVISION_NOTE = (
+    "after an operand '//' is the division of integers; put the comment on a line of its own, "
+    "or write /* ... */"
+)
+
+
+@dataclass(frozen=True)
+class Comment:
+    """A comment with its marks."""
+
+    text: str
+    span: Span
+
+
+class Source:
+    """A text and the name of its file."""
+
+    def __init__(self, text: str, name: str):
+        self.text = text
+        self.name = name
+        self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
+        self._lines = text.split("\n")
+
+    def location(self, span: Span) -> SourceLocation:
+        start, end = span
+        line = bisect_right(self._starts, start) - 1
+        return SourceLocation(
+            self.name,
+            line + 1,
+            start - self._starts[line] + 1,
+            max(1, end - start),
+            self._lines[line].rstrip("\r"),
+        )
+
+    def error(self, message: str, span: Span, *notes: str) -> UserError:
+        return UserError(message, self.location(span), *notes)
+
+    @property
+    def end(self) -> Span:
+        """The place after the last character that is no space."""
+        end = len(self.text.rstrip())
+        return max(0, end - 1) if self.text.strip() else 0, end
+
+    def line_has_division(self, position: int) -> bool:
+        """Whether `//` stands before `position` on its line, to explain an error there."""
+        line = bisect_right(self._starts, position) - 1
+        return "//" in self._lines[line]
+
+    def comments(self) -> list[Comment]:
+        """The comments, in order; an error for one that does not end."""
+        found: list[Comment] = []
+        position, after_operand = 0, False
+        while match := _PIECE.search(self.text, position):
+            start, piece = match.start(), match[0]
+            position = match.end()
+            if piece == "/*":
+                position = self._block_end(start)
+            elif piece == "//" and not after_operand:
+                line_end = self.text.find("\n", start)
+                position = line_end if line_end >= 0 else len(self.text)
+            else:
+                after_operand = bool(_ENDS_OPERAND.search(piece))
+                continue
+            found.append(Comment(self.text[start:position], (start, position)))
+        return found
+
+    def _block_end(self, start: int) -> int:
+        end = self.text.find("*/", start + 2)
+        if end < 0:
+            raise self.error("this comment does not end; expected '*/'", (start, start + 2))
+        return end + 2
+
+    def blanked(self, comments: list[Comment]) -> str:
+        """The text with spaces in place of comments, so that positions stay."""
+        pieces: list[str] = []
+        position = 0
+        for comment in comments:
+            start, end = comment.span
+            pieces += [self.text[position:start], _NOT_BLANK.sub(" ", comment.text)]
+            position = end
+        return "".join([*pieces, self.text[position:]])

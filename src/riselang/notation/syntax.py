@@ -1,0 +1,191 @@
+"""The syntax tree of the functional notation, between text and terms.
+
+Reading gives a tree that elaboration types; printing turns a term into a tree that layout writes.
+Nodes are compared by identity. `span` is where a node stands in the text it was read from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from riselang.dialects.rise.attributes import Number
+from riselang.dialects.rise.types import RiseType, ScalarType
+
+Span = tuple[int, int]
+"""Where something starts in a text, and where it ends."""
+NOWHERE: Span = (0, 0)
+
+
+@dataclass(eq=False, slots=True)
+class Syntax:
+    """Base of the closed set of nodes below."""
+
+    span: Span = field(default=NOWHERE, kw_only=True)
+    depth: int = field(default=1, init=False)
+    """Height of the tree, by which recursive functions over it ask for stack."""
+
+    def _above(self, *children: Syntax) -> None:
+        self.depth = 1 + max((child.depth for child in children), default=0)
+
+
+@dataclass(eq=False, slots=True)
+class Name(Syntax):
+    text: str
+
+
+@dataclass(eq=False, slots=True)
+class Constant(Syntax):
+    """A number or a truth value; `type` is its suffix (`1_i64`)."""
+
+    value: Number
+    text: str
+    type: ScalarType | None = None
+
+
+@dataclass(eq=False, slots=True)
+class Option(Syntax):
+    """A function with a choice in brackets: `cast[f64]`, `mapSeq[affine]`, `cmpf[ult]`."""
+
+    name: str
+    choice: RiseType | str
+
+
+@dataclass(eq=False, slots=True)
+class Parameter(Syntax):
+    name: str
+    type: RiseType | None = None
+
+
+@dataclass(eq=False, slots=True)
+class Fun(Syntax):
+    parameters: tuple[Parameter, ...]
+    body: Syntax
+
+    def __post_init__(self) -> None:
+        self._above(self.body)
+
+
+@dataclass(eq=False, slots=True)
+class Call(Syntax):
+    function: Syntax
+    arguments: tuple[Syntax, ...]
+
+    def __post_init__(self) -> None:
+        self._above(self.function, *self.arguments)
+
+
+@dataclass(eq=False, slots=True)
+class Pipe(Syntax):
+    """`value |> function`."""
+
+    value: Syntax
+    function: Syntax
+
+    def __post_init__(self) -> None:
+        self._above(self.value, self.function)
+
+
+@dataclass(eq=False, slots=True)
+class Let(Syntax):
+    """`let name = value; body`; `span` is that of the name."""
+
+    name: str
+    value: Syntax
+    body: Syntax
+
+    def __post_init__(self) -> None:
+        self._above(self.value, self.body)
+
+
+@dataclass(eq=False, slots=True)
+class If(Syntax):
+    condition: Syntax
+    chosen: Syntax
+    other: Syntax
+
+    def __post_init__(self) -> None:
+        self._above(self.condition, self.chosen, self.other)
+
+
+@dataclass(eq=False, slots=True)
+class Binary(Syntax):
+    operator: str
+    left: Syntax
+    right: Syntax
+
+    def __post_init__(self) -> None:
+        self._above(self.left, self.right)
+
+
+@dataclass(eq=False, slots=True)
+class Negation(Syntax):
+    operand: Syntax
+
+    def __post_init__(self) -> None:
+        self._above(self.operand)
+
+
+@dataclass(eq=False, slots=True)
+class Tuple(Syntax):
+    """`(a, b, c)`, which nests to the right."""
+
+    items: tuple[Syntax, ...]
+
+    def __post_init__(self) -> None:
+        self._above(*self.items)
+
+
+@dataclass(eq=False, slots=True)
+class Definition(Syntax):
+    """`def name = value`; `span` is that of the name, `start` the place of `def`."""
+
+    name: str
+    value: Syntax
+    start: int = 0
+
+    def __post_init__(self) -> None:
+        self._above(self.value)
+
+
+def spine(syntax: Syntax) -> tuple[Syntax, list[Syntax]]:
+    """`x |> f(a)(b)` as `f` and `[a, b, x]`."""
+    reversed_arguments: list[Syntax] = []
+    while True:
+        match syntax:
+            case Call(function=function, arguments=arguments):
+                reversed_arguments.extend(reversed(arguments))
+                syntax = function
+            case Pipe(value=value, function=function):
+                reversed_arguments.append(value)
+                syntax = function
+            case _:
+                return syntax, reversed_arguments[::-1]
+
+
+def joined(first: Syntax, last: Syntax) -> Span:
+    """The span from the start of one node to the end of another."""
+    return first.span[0], last.span[1]
+
+
+def children(syntax: Syntax) -> Sequence[Syntax]:
+    """The nodes right below a node, in the order of the text."""
+    match syntax:
+        case Fun(body=body):
+            return (body,)
+        case Call(function=function, arguments=arguments):
+            return (function, *arguments)
+        case Pipe(value=value, function=function):
+            return value, function
+        case Let(value=value, body=body):
+            return value, body
+        case If(condition=condition, chosen=chosen, other=other):
+            return condition, chosen, other
+        case Binary(left=left, right=right):
+            return left, right
+        case Negation(operand=operand):
+            return (operand,)
+        case Tuple(items=items):
+            return items
+        case _:
+            return ()

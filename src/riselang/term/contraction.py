@@ -1,0 +1,53 @@
+"""Float contraction: a sum with a product becomes one `fma`, which rounds once.
+
+It is decided here, on the source term, and written into it; nothing below contracts anything. So
+every way of running a program gives the same bits, and the interpreter, which computes `fma`
+exactly, gives them too. f16 and bf16 are left alone: not every processor has their fma.
+"""
+
+from __future__ import annotations
+
+from riselang.dialects.rise.types import f32, f64
+from riselang.term.fusion import inline_element_functions
+from riselang.term.nodes import Scalar, Term, scalar_type
+from riselang.term.recursion import recursive
+from riselang.term.substitution import with_children
+
+
+def contract(term: Term) -> Term:
+    """`term` with element functions inlined and sums of products contracted."""
+    return _contracted(inline_element_functions(term))
+
+
+@recursive
+def _contracted(term: Term) -> Term:
+    def visit(term: Term) -> Term:
+        term = with_children(term, visit, visit)
+        if isinstance(term, Scalar) and term.type in (f32, f64):
+            return _contract_sum(term)
+        return term
+
+    return visit(term)
+
+
+def _contract_sum(term: Scalar) -> Scalar:
+    """`a * b + c`, `c + a * b`, `a * b - c` and `c - a * b`; of two products the left one."""
+    if term.op not in ("arith.addf", "arith.subf"):
+        return term
+    left, right = term.operands
+    is_difference = term.op == "arith.subf"
+    if isinstance(left, Scalar) and left.op == "arith.mulf":
+        addend = _negated(right) if is_difference else right
+        return _fma(left.operands[0], left.operands[1], addend, term)
+    if isinstance(right, Scalar) and right.op == "arith.mulf":
+        factor = _negated(right.operands[0]) if is_difference else right.operands[0]
+        return _fma(factor, right.operands[1], left, term)
+    return term
+
+
+def _fma(a: Term, b: Term, c: Term, term: Scalar) -> Scalar:
+    return Scalar("math.fma", [a, b, c], scalar_type(term), None, term.location)
+
+
+def _negated(term: Term) -> Term:
+    return Scalar("arith.negf", [term], scalar_type(term), None, term.location)

@@ -1,0 +1,144 @@
+"""Inlining element functions: a map that is only read, into the loop that reads it.
+
+`reduce(f, init, map(g, xs))` computes the same values as `reduce(f . g, init, xs)`, and lowering
+makes the same loop of both. After this pass the scalar operations of an element stand together,
+which is where float contraction is decided.
+"""
+
+from __future__ import annotations
+
+from riselang.dialects.rise.schemes import FST, LET, MAP, SND, TUPLE, ZIP
+from riselang.dialects.rise.types import ArrayType, RiseType, components, pair
+from riselang.nat import Nat
+from riselang.term.nodes import (
+    Apply,
+    Bound,
+    Lambda,
+    Literal,
+    Pattern,
+    Term,
+    apply_all,
+    spine,
+)
+from riselang.term.recursion import recursive
+from riselang.term.substitution import count_uses, instantiate, shift, with_children
+from riselang.term.views import is_view
+
+MAPS = ("map", "mapSeq", "mapPar", "mapSeqUnroll")
+FOLDS = ("reduce", "reduceSeq", "reduceSeqUnroll", "scan", "scanSeq")
+
+
+@recursive
+def inline_element_functions(term: Term) -> Term:
+    """`term` with the functions of inner maps inlined through map, zip and reduce."""
+    return _visit(term)
+
+
+def _visit(term: Term) -> Term:
+    return _fuse(with_children(term, _visit, _visit))
+
+
+def _fuse(term: Term) -> Term:
+    head, arguments = spine(term)
+    if isinstance(head, Lambda) and arguments:
+        body = _fuse(beta(head, arguments[0]))
+        return _fuse(apply_all(body, arguments[1:])) if arguments[1:] else body
+    if not isinstance(head, Pattern) or len(arguments) != head.spec.arity:
+        return term
+    if head.spec in (FST, SND):
+        return _projected(head, arguments[0], term)
+    if head.spec.name in (*MAPS, *FOLDS):
+        return _fused_consumer(head, arguments, term)
+    return term
+
+
+def _projected(head: Pattern, argument: Term, term: Term) -> Term:
+    """`fst(tuple(a, b))` is `a`."""
+    inner, parts = spine(argument)
+    if isinstance(inner, Pattern) and inner.spec is TUPLE and len(parts) == 2:
+        return parts[0] if head.spec is FST else parts[1]
+    return term
+
+
+def _fused_consumer(head: Pattern, arguments: list[Term], term: Term) -> Term:
+    produced = _producer(arguments[-1])
+    if produced is None:
+        return term
+    source, element = produced
+    source_type = source.type
+    assert isinstance(source_type, ArrayType)
+    function = Lambda(
+        element.name,
+        element.parameter,
+        _fuse(Apply(shift(arguments[0], 1), element.body, term.location)),
+    )
+    parameters = [
+        source_type.element if name == "s" else value
+        for name, value in zip(head.spec.parameters, head.arguments, strict=True)
+    ]
+    pattern = Pattern(head.spec, parameters, head.to, head.location)
+    return _fuse(apply_all(pattern, [function, *arguments[1:-1], source]))
+
+
+def _producer(xs: Term) -> tuple[Term, Lambda] | None:
+    """An array as the elements of another array under a function, where a map makes it."""
+    head, arguments = spine(xs)
+    if not isinstance(head, Pattern) or len(arguments) != head.spec.arity:
+        return None
+    if head.spec is MAP:
+        return arguments[1], _as_lambda(arguments[0])
+    if head.spec is ZIP:
+        return _zip_producer(arguments[0], arguments[1])
+    return None
+
+
+def _as_lambda(function: Term) -> Lambda:
+    if isinstance(function, Lambda):
+        return function
+    parameter = function.type.input  # type: ignore[attr-defined]
+    assert isinstance(parameter, RiseType)
+    return Lambda("x", parameter, Apply(shift(function, 1), Bound(0, parameter)))
+
+
+def _zip_producer(first: Term, second: Term) -> tuple[Term, Lambda] | None:
+    """`zip(map(f, xs), ys)` is `zip(xs, ys)` under a function on pairs."""
+    producers = _producer(first), _producer(second)
+    if producers == (None, None):
+        return None
+    sources = [made[0] if made else xs for made, xs in zip(producers, (first, second), strict=True)]
+    types = [_element(source) for source in sources]
+    whole = pair(types[0], types[1])
+    variable = Bound(0, whole)
+    parts: list[Term] = []
+    for spec, made in zip((FST, SND), producers, strict=True):
+        part = Apply(Pattern(spec, components(whole)), variable)
+        parts.append(part if made is None else _fuse(beta(_lifted(made[1]), part)))
+    results = [part.type for part in parts]
+    body = apply_all(Pattern(TUPLE, results), parts)
+    zipped = apply_all(Pattern(ZIP, (_length(sources[0]), types[0], types[1])), sources)
+    return zipped, Lambda("p", whole, body)
+
+
+def _lifted(function: Lambda) -> Lambda:
+    lifted = shift(function, 1)
+    assert isinstance(lifted, Lambda)
+    return lifted
+
+
+def _element(xs: Term) -> RiseType:
+    assert isinstance(xs.type, ArrayType)
+    return xs.type.element
+
+
+def _length(xs: Term) -> Nat:
+    assert isinstance(xs.type, ArrayType)
+    return xs.type.length
+
+
+def beta(function: Lambda, argument: Term) -> Term:
+    """The function applied; what is computed and used more than once is named, not repeated."""
+    is_free = is_view(argument) or isinstance(argument, Literal | Lambda | Pattern)
+    if is_free or count_uses(function.body) < 2:
+        return instantiate(function.body, argument)
+    let = Pattern(LET, (argument.type, function.body.type))
+    return apply_all(let, [argument, function])
