@@ -11,7 +11,8 @@ dot(np.ones(4, np.float32), np.ones(4, np.float32))
 """
 
 from riselang.api.entry import build, load, loads
-from riselang.api.jit import Jitted, Lowered, jit
+from riselang.api.jit import Jitted, jit
+from riselang.api.lowered import Lowered
 from riselang.api.specs import Array
 from riselang.dialects.rise.types import (
     bf16,

@@ -26,7 +26,7 @@ def read(text: str) -> ModuleOp:
 
 
 @pytest.mark.parametrize("generic", [False, True])
-@fuzz(100)
+@fuzz(50)
 @given(programs())
 def test_text_is_read_back(generic: bool, program: Program) -> None:
     def reads_back(program: Program) -> None:

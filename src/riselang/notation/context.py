@@ -11,9 +11,12 @@ from riselang.dialects.rise.schemes import FST, SND, TUPLE, Argument, PatternSpe
 from riselang.dialects.rise.types import (
     RiseType,
     ScalarType,
+    TupleType,
     TypeVariable,
+    f32,
     fun,
     i1,
+    i32,
     nat_variables,
     pair,
     show,
@@ -43,6 +46,8 @@ class Context:
         self.at: Span = (0, 0)
         """Where the latest node stands, for errors that come without a place."""
         self._variables: list[build.Variable] = []
+        self._patterns: list[build.PatternUse] = []
+        self._constants: list[build.Constant] = []
         self._operations: list[tuple[ScalarFunction, Sequence[build.Node], Span]] = []
 
     def location(self, span: Span) -> SourceLocation:
@@ -84,7 +89,10 @@ class Context:
 
     def constant(self, number: Number, type: RiseType | None, span: Span) -> build.Node:
         wanted = type or self.inference.fresh_type()
-        return build.Constant(wanted, number, scope=self.scope, location=self.location(span))
+        location = self.location(span)
+        node = build.Constant(wanted, number, scope=self.scope, location=location)
+        self._constants.append(node)
+        return node
 
     def function(
         self, variables: Sequence[build.Variable], body: build.Node, inner: build.Scope, span: Span
@@ -107,7 +115,9 @@ class Context:
         self.check_sizes(spec, parameters, span)
         type = spec.instantiate(parameters)
         location = self.location(span)
-        return build.PatternUse(type, spec, parameters, to, scope=self.scope, location=location)
+        use = build.PatternUse(type, spec, parameters, to, scope=self.scope, location=location)
+        self._patterns.append(use)
+        return use
 
     def check_sizes(self, spec: PatternSpec, parameters: Mapping[str, Argument], at: Span) -> None:
         sizes = {
@@ -137,7 +147,7 @@ class Context:
         missing = count - len(values)
         for position, value in enumerate(values):
             last = position == len(values) - 1
-            while missing > 0 and (last or not _is_scalar(self.resolve(value.type))):
+            while missing > 0 and self._splits(value, last):
                 result.append(self.project(FST, value, span))
                 value = self.project(SND, value, span)
                 missing -= 1
@@ -150,6 +160,10 @@ class Context:
                 span,
             )
         return result
+
+    def _splits(self, value: build.Node, last: bool) -> bool:
+        type = self.resolve(value.type)
+        return isinstance(type, TupleType) or (last and isinstance(type, TypeVariable))
 
     def operation(
         self, function: ScalarFunction, operands: Sequence[build.Node], span: Span
@@ -185,16 +199,13 @@ class Context:
 
     def check_finished(self) -> None:
         """What could only be checked when all types are known."""
+        for constant in self._constants:
+            if isinstance(self.resolve(constant.type), TypeVariable):
+                self.inference.unify(constant.type, i32 if isinstance(constant.number, int) else f32)
         for variable in self._variables:
-            type = self.resolve(variable.type)
-            unknown = any(name.startswith("?") for name in nat_variables(type))
-            if unknown or any(True for _ in type_variables(type)):
-                known = "" if isinstance(type, TypeVariable) else f", only {show_type(type)}"
-                raise Undetermined(
-                    f"the type of '{variable.name}' is not determined{known}; write it, as in "
-                    f"{variable.name} : N.f32",
-                    variable.location,
-                )
+            self._check_determined(variable, variable.name)
+        for use in self._patterns:
+            self._check_determined(use, use.spec.name)
         for function, operands, span in self._operations:
             type = self.resolve(operands[-1].type)
             self._check_scalar(function, type, span)
@@ -202,6 +213,19 @@ class Context:
             if problem:
                 message = f"'{function.name}' is not defined on {show_type(type)}: {problem}"
                 raise self.error(message, span)
+
+    def _check_determined(self, node: build.Node, name: str) -> None:
+        type = self.resolve(node.type)
+        unknown = any(name.startswith("?") for name in nat_variables(type))
+        if not unknown and not any(True for _ in type_variables(type)):
+            return
+        known = "" if isinstance(type, TypeVariable) else f", only {show_type(type)}"
+        hint = f"write it, as in {name} : N.f32"
+        if isinstance(node, build.PatternUse):
+            hint = "write the types of the parameters around it"
+        raise Undetermined(
+            f"the type of '{name}' is not determined{known}; {hint}", node.location
+        )
 
 
 def show_type(type: RiseType) -> str:
@@ -211,7 +235,3 @@ def show_type(type: RiseType) -> str:
 
 def _without_unknowns(text: str) -> str:
     return re.sub(r"\?\d+", "_", text)
-
-
-def _is_scalar(type: RiseType) -> bool:
-    return isinstance(type, ScalarType)

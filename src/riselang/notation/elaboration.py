@@ -22,7 +22,7 @@ from riselang.dialects.rise.types import (
 )
 from riselang.errors import LimitationError
 from riselang.nat import Nat
-from riselang.notation.context import Context, show_type
+from riselang.notation.context import Context, Undetermined, show_type
 from riselang.notation.names import Binder, Bindings
 from riselang.notation.operators import COMPARISONS, FUNCTIONS, INFIX, ScalarFunction, comparison
 from riselang.notation.sizes import size_of
@@ -299,10 +299,10 @@ class Elaborator(Context):
         name = f"'{function.name}'" if isinstance(function, build.Variable) else "this function"
         for position, argument in enumerate(arguments):
             if isinstance(type, TypeVariable):
-                raise self.error(
+                raise Undetermined(
                     f"the type of {name} is not known here; write it where it is a parameter, as "
                     "in fun(f : f32 -> f32, ...)",
-                    span,
+                    self.location(span),
                 )
             if not isinstance(type, FunType):
                 raise self.error(self._too_many(name, function, len(arguments)), span)

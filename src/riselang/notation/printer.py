@@ -1,8 +1,36 @@
-"""Terms in functional notation: how programs are shown to people."""
+"""Terms in functional notation: how programs are shown to people, and read back.
+
+The parameters of the outermost function carry their types, and so do those that are functions;
+all other types can be inferred (see Note [What is written]).
+"""
 
 from __future__ import annotations
 
-from riselang.dialects.rise.types import SCALAR_NAMES, f32, i32, is_float, show
+import re
+from collections.abc import Sequence
+
+from riselang.dialects.rise.attributes import Number
+from riselang.dialects.rise.schemes import LET, PATTERNS, PatternSpec
+from riselang.dialects.rise.types import (
+    SCALAR_NAMES,
+    FunType,
+    RiseType,
+    ScalarType,
+    f32,
+    i1,
+    i32,
+    is_float,
+    nat_variables,
+    show,
+    type_variables,
+    uncurry,
+)
+from riselang.nat import Nat
+from riselang.notation import syntax
+from riselang.notation.layout import layout
+from riselang.notation.operators import COMPARISONS, FUNCTIONS, INFIX, KEYWORDS, RAW_NAMES
+from riselang.notation.syntax import Syntax
+from riselang.term.conversion import conversion_op
 from riselang.term.nodes import (
     Apply,
     Bound,
@@ -17,130 +45,211 @@ from riselang.term.nodes import (
     spine,
 )
 from riselang.term.recursion import stack_for
-from riselang.term.scalars import OVERLOADS
+from riselang.term.scalars import OVERLOADS, SCALAR_OPS, comparison, resolve
 
-WIDTH = 88
-INFIX = {
-    "arith.addf": "+", "arith.addi": "+", "arith.subf": "-", "arith.subi": "-",
-    "arith.mulf": "*", "arith.muli": "*", "arith.divf": "/", "arith.floordivsi": "//",
-}  # fmt: skip
-COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
-FUNCTION_NAMES = {op: name for name, ops in OVERLOADS.items() for op in ops if op is not None}
-# The last argument of these stands before the bar: `xs |> map(f)`.
-MAXIMUM_INLINE_DEPTH = 400
+OVERLOADED = {op: name for name, ops in OVERLOADS.items() for op in ops if op is not None}
+SYMBOLS = {name: symbol for symbol, name in INFIX.items()}
+NOT_PIPED = frozenset({"zip", "tuple", "fst", "snd"})
+"""Patterns that read better as `f(x)` than as `x |> f`."""
 
 
 def show_term(term: Term) -> str:
     """The term as text, broken into lines where it is long."""
     with stack_for(term.depth, frames_per_level=12):
-        return _Printer().top(term)
+        return layout(_Printer().top(term))
 
 
 class _Printer:
     def __init__(self) -> None:
-        self.names: list[str] = []
+        self.names = _Names()
 
-    def top(self, term: Term) -> str:
+    def top(self, term: Term) -> Syntax:
         if not isinstance(term, Lambda):
-            return self.text(term, 0)
-        parameters: list[str] = []
-        while isinstance(term, Lambda):
-            parameters.append(f"{self.bind(term.name)} : {show(term.parameter)}")
-            term = term.body
-        head = f"fun(({', '.join(parameters)}),"
-        return f"{head}\n  {self.text(term, 2)})"
+            return self.syntax(term)
+        return self.function(term, annotated=_every_parameter(term))
 
-    def bind(self, hint: str) -> str:
-        name, number = hint or "x", 0
-        while name in self.names:
-            number += 1
-            name = f"{hint}{number}"
-        self.names.append(name)
-        return name
-
-    def text(self, term: Term, indent: int) -> str:
+    def syntax(self, term: Term) -> Syntax:
         match term:
             case Bound(index):
-                free = index >= len(self.names)
-                return f"#{index}" if free else self.names[-1 - index]
+                return syntax.Name(self.names.of(index))
             case Free(name):
-                return name
+                return syntax.Name(name)
             case Literal():
-                return _literal(term)
+                return syntax.Constant(term.number, _literal(term.number, scalar_type(term)))
             case Pattern():
                 return _pattern(term)
             case Lambda():
-                return self.function(term, indent)
+                return self.function(term)
             case Apply():
-                return self.application(term, indent)
+                return self.application(term)
             case Scalar():
-                return self.scalar(term, indent)
+                return self.scalar(term)
             case Embed():
-                operands = ", ".join([self.text(operand, indent) for operand in term.operands])
-                return f"embed({operands})"
+                return syntax.Call(syntax.Name("embed"), self.several(term.operands))
             case _:
                 raise TypeError("not a term")
 
-    def function(self, term: Lambda, indent: int) -> str:
-        if (name := _operator_name(term)) is not None:
-            return name
-        names: list[str] = []
+    def several(self, terms: Sequence[Term]) -> tuple[Syntax, ...]:
+        result: list[Syntax] = []
+        for term in terms:
+            result.append(self.syntax(term))
+        return tuple(result)
+
+    def function(self, term: Lambda, annotated: frozenset[int] = frozenset()) -> Syntax:
+        """Nested lambdas as one; the parameters at the `annotated` positions carry their type."""
+        parameters: list[syntax.Parameter] = []
         body: Term = term
         while isinstance(body, Lambda):
-            names.append(self.bind(body.name))
+            written = len(parameters) in annotated or isinstance(body.parameter, FunType)
+            type = body.parameter if written else None
+            parameters.append(syntax.Parameter(self.names.bind(body.name), type))
             body = body.body
-        inner = self.text(body, indent + 2)
-        del self.names[len(self.names) - len(names) :]
-        head = names[0] if len(names) == 1 else f"({', '.join(names)})"
-        if "\n" not in inner and len(inner) + len(head) + indent < WIDTH // 2:
-            return f"fun({head}, {inner})"
-        return f"fun({head},\n{' ' * (indent + 2)}{inner})"
+        inner = self.syntax(body)
+        self.names.leave(len(parameters))
+        return syntax.Fun(tuple(parameters), inner)
 
-    def application(self, term: Apply, indent: int) -> str:
+    def argument(self, term: Term, annotated: frozenset[int] = frozenset()) -> Syntax:
+        """A term where a known type is expected, so that an operator may stand for its lambda."""
+        if not isinstance(term, Lambda):
+            return self.syntax(term)
+        if not annotated and (name := _operator_name(term)) is not None:
+            return syntax.Name(name)
+        return self.function(term, annotated)
+
+    def application(self, term: Apply) -> Syntax:
         head, arguments = spine(term)
-        if isinstance(head, Pattern) and head.spec.name == "let" and len(arguments) == 2:
-            return self.let(arguments, indent)
-        texts = [self.text(argument, indent) for argument in arguments]
         if isinstance(head, Pattern):
-            piped = head.spec.name not in ("zip", "tuple", "fst", "snd")
-            if piped and len(texts) == head.spec.arity:
-                return _pipe(texts[-1], _call(_pattern(head), texts[:-1]), indent)
-            return _call(_pattern(head), texts)
-        return _call(f"({self.text(head, indent)})", texts)
+            return self.pattern_application(head, arguments)
+        texts: list[Syntax] = []
+        for argument in arguments:
+            texts.append(self.argument(argument))
+        return syntax.Call(self.syntax(head), tuple(texts))
 
-    def let(self, arguments: list[Term], indent: int) -> str:
-        value, body = arguments
+    def pattern_application(self, head: Pattern, arguments: list[Term]) -> Syntax:
+        spec = head.spec
+        if spec is LET and len(arguments) >= 2:
+            return self.let(arguments)
+        open_parameters = _undetermined(spec, len(arguments))
+        texts: list[Syntax] = []
+        for input, argument in zip(uncurry(spec.type)[0], arguments, strict=False):
+            texts.append(self.argument(argument, _positions(input, open_parameters)))
+        function = _pattern(head)
+        if len(texts) == spec.arity and _is_piped(spec):
+            return syntax.Pipe(texts[-1], _call(function, texts[:-1]))
+        return _call(function, texts)
+
+    def let(self, arguments: list[Term]) -> Syntax:
+        value, body, *rest = arguments
+        result = self.let_body(value, body)
+        return _call(result, [self.argument(argument) for argument in rest]) if rest else result
+
+    def let_body(self, value: Term, body: Term) -> Syntax:
+        value_text = self.syntax(value)
         if not isinstance(body, Lambda):
-            return _call("let", [self.text(value, indent), self.text(body, indent)])
-        value_text = self.text(value, indent)
-        name = self.bind(body.name)
-        rest = self.text(body.body, indent)
-        self.names.pop()
-        return f"let {name} = {value_text};\n{' ' * indent}{rest}"
+            return syntax.Call(syntax.Name("let"), (value_text, self.syntax(body)))
+        name = self.names.bind(body.name)
+        rest = self.syntax(body.body)
+        self.names.leave(1)
+        return syntax.Let(name, value_text, rest)
 
-    def scalar(self, term: Scalar, indent: int) -> str:
-        operands = [self.operand(operand, indent) for operand in term.operands]
-        if term.op in INFIX:
-            return f"{operands[0]} {INFIX[term.op]} {operands[1]}"
-        if term.predicate is not None and term.predicate[1:] in COMPARISONS:
-            return f"{operands[0]} {COMPARISONS[term.predicate[1:]]} {operands[1]}"
+    def scalar(self, term: Scalar) -> Syntax:
+        operands = self.several(term.operands)
+        source = scalar_type(term.operands[-1])
         if term.predicate is not None:
-            relation = COMPARISONS.get(term.predicate, term.predicate)
-            return f"{operands[0]} {relation} {operands[1]}"
-        texts = [self.text(operand, indent) for operand in term.operands]
-        name = FUNCTION_NAMES.get(term.op)
-        if term.op == "arith.select":
-            name = "select"
-        if name is None:
-            name = f"{term.op.split('.')[1]}[{show(term.type)}]"
-        return f"{name}({', '.join(texts)})"
+            for symbol, name in COMPARISONS.items():
+                if comparison(name, source) == (term.op, term.predicate):
+                    return syntax.Binary(symbol, *operands)
+            return syntax.Call(syntax.Option(RAW_NAMES[term.op], term.predicate), operands)
+        if SCALAR_OPS[term.op].changes_type:
+            return syntax.Call(_conversion(term.op, source, scalar_type(term)), operands)
+        name = _function_name(term.op, source)
+        if name in SYMBOLS:
+            return syntax.Binary(SYMBOLS[name], *operands)
+        return syntax.Call(syntax.Name(name), operands)
 
-    def operand(self, term: Term, indent: int) -> str:
-        text = self.text(term, indent)
-        simple = not isinstance(term, Scalar | Apply) or (
-            text.endswith(")") and text.isidentifier()
-        )
-        return text if simple else f"({text})"
+
+class _Names:
+    """The names of the variables in scope, none of which means anything else."""
+
+    def __init__(self) -> None:
+        self._stack: list[tuple[str, str, int]] = []
+        self._used: set[str] = set()
+        self._next: dict[str, int] = {}
+
+    def of(self, index: int) -> str:
+        if index >= len(self._stack):
+            return f"#{index - len(self._stack)}"
+        return self._stack[-1 - index][0]
+
+    def bind(self, hint: str) -> str:
+        hint = _identifier(hint)
+        before = number = self._next.get(hint, 0)
+        name = f"{hint}{number}" if number else hint
+        while name in self._used or _is_reserved(name):
+            number += 1
+            name = f"{hint}{number}"
+        self._used.add(name)
+        self._next[hint] = number + 1
+        self._stack.append((name, hint, before))
+        return name
+
+    def leave(self, count: int) -> None:
+        for _ in range(count):
+            name, hint, before = self._stack.pop()
+            self._used.discard(name)
+            self._next[hint] = before
+
+
+def _identifier(hint: str) -> str:
+    name = re.sub(r"\W", "_", hint)
+    return name if name and not name[0].isdecimal() else f"x{name}"
+
+
+def _is_reserved(name: str) -> bool:
+    return name in KEYWORDS or name in PATTERNS or name in FUNCTIONS
+
+
+def _every_parameter(term: Term) -> frozenset[int]:
+    return frozenset(range(term.depth))
+
+
+def _literal(number: Number, type: ScalarType) -> str:
+    if type == i1:
+        return "true" if number else "false"
+    suffix = "" if type in (f32, i32) else f"_{SCALAR_NAMES[type]}"
+    return f"{float(number) if is_float(type) else number}{suffix}"
+
+
+def _pattern(term: Pattern) -> Syntax:
+    name = term.spec.name
+    function = syntax.Name(name) if term.to is None else syntax.Option(name, term.to)
+    sizes = [syntax.Name(str(term.argument(size))) for size in term.spec.explicit]
+    return _call(function, sizes)
+
+
+def _call(function: Syntax, arguments: Sequence[Syntax]) -> Syntax:
+    """`f(a)(b)` as `f(a, b)`."""
+    if not arguments:
+        return function
+    if isinstance(function, syntax.Call):
+        return syntax.Call(function.function, (*function.arguments, *arguments))
+    return syntax.Call(function, tuple(arguments))
+
+
+def _is_piped(spec: PatternSpec) -> bool:
+    inputs, _ = uncurry(spec.type)
+    return spec.name not in NOT_PIPED and not isinstance(inputs[-1], FunType)
+
+
+def _function_name(op: str, type: ScalarType) -> str:
+    """The overloaded name that means `op` on `type`, or the name of the op itself."""
+    name = OVERLOADED.get(op)
+    return name if name is not None and resolve(name, type) == op else RAW_NAMES[op]
+
+
+def _conversion(op: str, source: ScalarType, target: ScalarType) -> Syntax:
+    is_cast = target != i1 and conversion_op(source, target) == [(op, target)]
+    return syntax.Option("cast" if is_cast else RAW_NAMES[op], target)
 
 
 def _operator_name(term: Lambda) -> str | None:
@@ -150,13 +259,15 @@ def _operator_name(term: Lambda) -> str | None:
     while isinstance(body, Lambda):
         depth += 1
         body = body.body
-    if not isinstance(body, Scalar) or body.op not in FUNCTION_NAMES:
+    if not isinstance(body, Scalar) or SCALAR_OPS[body.op].changes_type:
         return None
+    if body.op == "arith.select" or len(body.operands) not in (depth, 2):
+        return None
+    name = _function_name(body.op, scalar_type(body))
     if body.operands == tuple(Bound(depth - 1 - i, body.type) for i in range(depth)):
-        return FUNCTION_NAMES[body.op]
-    if depth == 1 and len(body.operands) == 2 and _projects(body.operands):
-        return FUNCTION_NAMES[body.op]
-    return None
+        return name
+    is_paired = depth == 1 and len(body.operands) == 2 and _projects(body.operands)
+    return name if is_paired else None
 
 
 def _projects(operands: tuple[Term, ...]) -> bool:
@@ -169,30 +280,40 @@ def _projects(operands: tuple[Term, ...]) -> bool:
     return True
 
 
-def _literal(term: Literal) -> str:
-    type = scalar_type(term)
-    suffix = "" if type == (f32 if is_float(type) else i32) else f"_{SCALAR_NAMES[type]}"
-    return f"{term.number}{suffix}"
+def _variables(type: RiseType) -> frozenset[str]:
+    """The sizes and types that a scheme leaves open in one of its types."""
+    return nat_variables(type) | frozenset(type_variables(type))
 
 
-def _pattern(term: Pattern) -> str:
-    if not term.spec.explicit:
-        return term.spec.name
-    return f"{term.spec.name}({', '.join(str(term.argument(name)) for name in term.spec.explicit)})"
+def _undetermined(spec: PatternSpec, given: int) -> frozenset[str]:
+    """What neither the data arguments nor the explicit sizes of an application tell."""
+    inputs, _ = uncurry(spec.type)
+    if given < len(inputs):
+        return frozenset()
+    known = frozenset(spec.explicit)
+    for input in inputs:
+        if not isinstance(input, FunType):
+            known |= _variables(input)
+    return _variables(spec.type) - known
 
 
-def _call(name: str, arguments: list[str]) -> str:
-    return f"{name}({', '.join(arguments)})" if arguments else name
-
-
-def _pipe(value: str, function: str, indent: int) -> str:
-    last_line = value.rsplit("\n", 1)[-1]
-    if "\n" not in function and len(last_line) + len(function) + indent < WIDTH:
-        return f"{value} |> {function}"
-    first, *rest = function.split("\n", 1)
-    if len(last_line) + len(first) + indent < WIDTH:
-        return f"{value} |> {function}"
-    return f"{value}\n{' ' * indent}|> {function}" if not rest else f"{value} |> {function}"
+def _positions(input: RiseType, unknown: frozenset[str]) -> frozenset[int]:
+    """The parameters of a function argument whose types are not known from elsewhere."""
+    parameters, _ = uncurry(input)
+    return frozenset(
+        position
+        for position, parameter in enumerate(parameters)
+        if _variables(parameter) & unknown
+    )
 
 
 Term.show = show_term
+
+# Note [What is written]
+#
+# Reading back infers the types of a term by unification, which finds the most general typing of
+# what is written; the term's own typing is an instance of that. So a type needs to be written only
+# where nothing else tells it: at the outermost parameters, and where a pattern takes a function but
+# no data from which the function's parameters follow (`generate`). Unification never makes an
+# unknown a function, so parameters that are functions carry their types, too. A literal without
+# suffix is f32 or i32 unless its place says otherwise, and in a well-typed term it does not.

@@ -1,4 +1,4 @@
-"""`rise`: look at programs, run them, compile them.
+"""`rise`: check, format, look at, run and compile programs.
 
 Exit codes: 0 ok, 1 the input is wrong, 2 the command line is wrong, 70 internal error.
 """
@@ -11,15 +11,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from riselang import __version__
 from riselang.config import FLOAT
 from riselang.errors import UserError
 from riselang.tools.exits import run_tool
 
 if TYPE_CHECKING:
-    from riselang.api.compile import Compilation
+    from riselang.api.kernel import Kernel
     from riselang.runtime.executable import Executable
 
 STAGES = ("notation", "rise", "imperative", "affine", "llvm", "asm")
@@ -35,57 +33,94 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="rise", description="The RISE compiler.")
     parser.add_argument("--version", action="version", version=f"rise {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-
-    check = commands.add_parser("check", help="read and verify a file")
-    check.set_defaults(action=_check)
-    show = commands.add_parser("show", help="print a file at a stage of compilation")
-    show.add_argument("--as", dest="stage", choices=STAGES, default="notation")
-    show.set_defaults(action=_show)
-    run = commands.add_parser("run", help="call a function and print what it writes")
-    run.add_argument("--function", help="the function to call; default: the only one")
-    run.add_argument(
-        "--seed", type=int, default=0, help="seed of the random inputs (default: %(default)s)"
-    )
-    run.set_defaults(action=_run)
-    compile_ = commands.add_parser("compile", help="compile a file")
-    compile_.add_argument("--emit", choices=(*STAGES, "obj"), default="obj")
-    compile_.add_argument("-o", "--output", help="the file to write; default: standard output")
-    compile_.set_defaults(action=_compile)
-    for command in (check, show, run, compile_):
-        command.add_argument("file", help="an MLIR file, or - for standard input")
-        command.add_argument("--loops", choices=("affine", "scf"), default="scf")
-        command.add_argument("--float", help=FLOAT.summary)
+    for name, action, summary, add_options in (
+        ("check", _check, "read and check a file", None),
+        ("fmt", _format, "format a .rise file", _format_options),
+        ("show", _show, "print a file at a stage of compilation", _show_options),
+        ("run", _run, "call a program and print what it computes", _run_options),
+        ("compile", _compile, "compile a file", _compile_options),
+    ):
+        command = commands.add_parser(name, help=summary, description=summary)
+        command.add_argument("file", help="a .mlir, .rise or .py file, or - for MLIR on stdin")
+        command.set_defaults(action=action)
+        if add_options is not None:
+            add_options(command)
+        if name != "fmt":
+            command.add_argument("--loops", choices=("affine", "scf"), default="scf")
+            command.add_argument("--float", help=FLOAT.summary)
     return parser
 
 
-def _read(options: argparse.Namespace) -> Compilation:
-    from riselang import config
-    from riselang.api.compile import Compilation
-    from riselang.dialects.module import decode, parse_module, verify_module
+def _format_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--check", action="store_true", help="only say whether it is formatted")
 
-    permission = config.float_permission(options.float)
-    name = "<stdin>" if options.file == "-" else options.file
-    try:
-        data = sys.stdin.buffer.read() if options.file == "-" else Path(options.file).read_bytes()
-    except OSError as error:
-        raise UserError(f"{name} cannot be read: {error.strerror}") from None
-    module = parse_module(decode(data, name), name)
-    verify_module(module)
-    return Compilation(module, options.loops, permission)
+
+def _program_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--function", help="the program to take; default: the only one")
+    command.add_argument("--size", action="append", default=[], metavar="N=4", help="a size")
+
+
+def _show_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--as", dest="stage", choices=STAGES, default="notation")
+    _program_options(command)
+
+
+def _run_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "inputs", nargs="*", metavar="INPUT",
+        help="a .npy file, random:SEED, arange, ones, zeros or a literal; default: random",
+    )  # fmt: skip
+    command.add_argument("--backend", choices=("compile", "interpret"), default="compile")
+    _program_options(command)
+
+
+def _compile_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--emit", choices=(*STAGES, "obj"), default="obj")
+    command.add_argument("-o", "--output", help="the file to write; default: standard output")
+    _program_options(command)
 
 
 def _check(options: argparse.Namespace) -> None:
-    _read(options)
+    from riselang.tools.sources import read_source
+
+    read_source(options.file, options.loops, options.float)
+
+
+def _format(options: argparse.Namespace) -> None:
+    from riselang.dialects.module import decode
+    from riselang.notation.program import format_program
+    from riselang.tools.sources import read_bytes
+
+    if not options.file.endswith(".rise"):
+        raise UserError(f"{options.file}: only .rise files are formatted")
+    text = decode(read_bytes(options.file), options.file)
+    formatted = format_program(text, options.file)
+    if options.check:
+        if formatted != text:
+            raise UserError(f"{options.file} is not formatted; run 'rise fmt {options.file}'")
+    elif formatted != text:
+        Path(options.file).write_text(formatted)
 
 
 def _show(options: argparse.Namespace) -> None:
-    print(_read(options).text(options.stage), end="")
+    from riselang.tools.inputs import parse_sizes
+    from riselang.tools.sources import read_source
+
+    source = read_source(options.file, options.loops, options.float)
+    print(source.text(options.stage, options.function, parse_sizes(options.size)), end="")
 
 
 def _compile(options: argparse.Namespace) -> None:
-    compilation = _read(options)
+    from riselang.tools.inputs import parse_sizes
+    from riselang.tools.sources import read_source
+
+    source = read_source(options.file, options.loops, options.float)
+    sizes = parse_sizes(options.size)
     is_object = options.emit == "obj"
-    data = compilation.object_code if is_object else compilation.text(options.emit).encode()
+    if is_object:
+        data = source.compilation(options.function, sizes).object_code
+    else:
+        data = source.text(options.emit, options.function, sizes).encode()
     if options.output is not None:
         Path(options.output).write_bytes(data)
     elif is_object and sys.stdout.isatty():
@@ -95,36 +130,75 @@ def _compile(options: argparse.Namespace) -> None:
 
 
 def _run(options: argparse.Namespace) -> None:
-    functions = _read(options).functions
-    name = options.function or _only(functions)
+    from riselang.tools.sources import KernelSource, read_source
+
+    source = read_source(options.file, options.loops, options.float, options.backend)
+    if isinstance(source, KernelSource):
+        _run_kernel(source.kernel(options.function), options)
+    elif options.backend == "interpret":
+        raise UserError("an MLIR file is compiled; --backend interpret takes .rise and .py files")
+    else:
+        functions = source.compilation(None, {}).functions
+        _run_function(functions[_chosen(options, functions)], options)
+
+
+def _run_kernel(kernel: Kernel, options: argparse.Namespace) -> None:
+    from riselang.tools.inputs import generated_array, given_array, is_generated, parse_sizes
+
+    sizes = parse_sizes(options.size)
+    texts = options.inputs or [f"random:{position}" for position in range(len(kernel.names))]
+    if len(texts) != len(kernel.names):
+        raise UserError(
+            f"{kernel.__name__} takes {len(kernel.names)} inputs ({', '.join(kernel.names)}), "
+            f"but {len(texts)} are given"
+        )
+    parameters = list(zip(texts, kernel.types, kernel.names, strict=True))
+    given = {
+        name: given_array(text, type, name)
+        for text, type, name in parameters
+        if not is_generated(text)
+    }
+    sizes = {**kernel.sizes_of(given), **sizes}
+    arrays = [
+        given[name] if name in given else generated_array(text, type, sizes, name)
+        for text, type, name in parameters
+    ]
+    print(kernel(*arrays))
+
+
+def _chosen(options: argparse.Namespace, functions: dict[str, Executable]) -> str:
+    name = options.function or (next(iter(functions)) if len(functions) == 1 else None)
     if name not in functions:
-        raise UserError(f"{options.file} has no function {name}; it has: {', '.join(functions)}")
-    executable = functions[name]
-    generator = np.random.default_rng(options.seed)
-    arguments = [_random(parameter, generator) for parameter in executable.parameters]
+        asked = f"no function {name}" if name else "several functions; give --function"
+        raise UserError(f"{options.file} has {asked}; it has: {', '.join(functions) or 'none'}")
+    return name
+
+
+def _run_function(executable: Executable, options: argparse.Namespace) -> None:
+    """Call a function of a module; inputs are given for the buffers that are only read."""
+    texts: list[str] = list(options.inputs)
+    arguments: list[Any] = []
+    for position, parameter in enumerate(executable.parameters):
+        text = "zeros" if parameter.is_written else None
+        if text is None:
+            text = texts.pop(0) if texts else f"random:{position}"
+        arguments.append(_argument(parameter, text))
+    if texts:
+        raise UserError(f"{executable.name} has fewer inputs than are given: {' '.join(texts)}")
     executable(*arguments)
     for parameter, argument in zip(executable.parameters, arguments, strict=True):
         if parameter.is_written:
             print(f"{parameter.name} =\n{argument}")
 
 
-def _only(functions: dict[str, Executable]) -> str:
-    if len(functions) != 1:
-        raise UserError(f"give --function, one of: {', '.join(functions) or 'none'}")
-    return next(iter(functions))
+def _argument(parameter: Any, text: str) -> Any:
+    from riselang.tools.inputs import generate, given_array, is_generated
 
-
-def _random(parameter: Any, generator: np.random.Generator) -> Any:
-    from riselang.interpreter.scalars import numpy_dtype
-
+    if not is_generated(text):
+        return given_array(text, parameter.type, parameter.name)
     if parameter.shape is None or min(parameter.shape, default=0) < 0:
-        raise UserError(f"parameter {parameter.name} is no array of known shape")
-    dtype = numpy_dtype(parameter.type)
-    if parameter.is_written:
-        return np.zeros(parameter.shape, dtype)
-    if dtype.kind == "i":
-        return generator.integers(-8, 8, parameter.shape, dtype=dtype)
-    return generator.random(parameter.shape).astype(dtype)
+        raise UserError(f"parameter {parameter.name} has no known shape; give a literal or a file")
+    return generate(text, parameter.shape, parameter.type, parameter.name)
 
 
 if __name__ == "__main__":

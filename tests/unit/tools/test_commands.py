@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 
 from riselang.tools import rise, rise_opt
@@ -75,9 +76,88 @@ def test_show_every_stage(tool: Tool) -> None:
 
 
 def test_run_prints_what_is_written(tool: Tool) -> None:
-    result = tool(rise.main, "run", "--seed", "3", str(tool.file))
+    result = tool(rise.main, "run", str(tool.file), "arange")
     assert result.code == 0
-    assert result.output.startswith("out =\n[")
+    assert result.output == "out =\n[1 2 3]\n"
+
+
+NOTATION = """// The sum of products.
+def dot = fun((x : N.f32, y : N.f32), zip(x, y) |> map(mult) |> reduce(add, 0.0))
+def twice = fun((x : N.i32), x |> map(fun(a, a * 2)))
+"""
+PYTHON = """
+import riselang as rl
+
+@rl.jit
+def twice(x: rl.Array["N", rl.i32]):
+    return x | rl.map(lambda a: a * 2)
+"""
+
+
+@pytest.fixture
+def notation(tmp_path: Path) -> str:
+    path = tmp_path / "programs.rise"
+    path.write_text(NOTATION)
+    return str(path)
+
+
+@pytest.fixture
+def python(tmp_path: Path) -> str:
+    path = tmp_path / "programs.py"
+    path.write_text(PYTHON)
+    return str(path)
+
+
+def test_run_notation_on_every_kind_of_input(tool: Tool, notation: str, tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.arange(4, dtype=np.float32))
+    for inputs, expected in [
+        (["[1, 2, 3]", "ones"], "6.0"),
+        ([str(tmp_path / "x.npy"), "arange"], "14.0"),
+        (["zeros", "random:3", "--size", "N=5"], "0.0"),
+    ]:
+        for backend in ("compile", "interpret"):
+            command = ["run", notation, *inputs, "--function", "dot", "--backend", backend]
+            result = tool(rise.main, *command)
+            assert (result.code, result.output.strip()) == (0, expected), result.errors
+
+
+def test_python_and_notation_show_alike(tool: Tool, notation: str, python: str) -> None:
+    shown = [tool(rise.main, "show", path, "--function", "twice") for path in (notation, python)]
+    assert shown[0].output == shown[1].output == (
+        "fun((x : N.i32),\n  x |> map(fun(a, a * 2)))\n"
+    )  # fmt: skip
+    for stage in ("rise", "affine", "llvm"):
+        command = ["show", "--as", stage, "--function", "twice", "--size", "N=4"]
+        assert tool(rise.main, *command, python).code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--function", "none"], "has no program none; it has: dot, twice"),
+        ([], "has several programs; give --function; it has: dot, twice"),
+        (["--function", "dot", "ones"], "dot takes 2 inputs (x, y), but 1 are given"),
+        (["--function", "twice", "ones"], "the size N is not known; give --size N=..."),
+        (["--function", "twice", "what?"], "'what?' is no .npy file, no literal"),
+        (["--function", "twice", "missing.npy"], "missing.npy cannot be read"),
+        (["--function", "twice", "random:x", "--size", "N=3"], "expected random:SEED"),
+        (["--function", "twice", "ones", "--size", "N"], "expected a name and a number"),
+        (["--function", "dot", "[1]", "[1, 2]"], "dimension 0 of y is 2, but expected N"),
+    ],
+)
+def test_wrong_inputs(tool: Tool, notation: str, arguments: list[str], message: str) -> None:
+    result = tool(rise.main, "run", notation, *arguments)
+    assert result.code == 1
+    assert message in result.errors
+
+
+def test_a_python_file_that_fails(tool: Tool, tmp_path: Path) -> None:
+    path = tmp_path / "broken.py"
+    for text, message in [("1 +", ":1:4: invalid syntax"), ("1 / 0", "ZeroDivisionError")]:
+        path.write_text(text)
+        result = tool(rise.main, "check", str(path))
+        assert result.code == 1
+        assert message in result.errors
 
 
 def test_compile_to_an_object_file(tool: Tool, tmp_path: Path) -> None:

@@ -1,0 +1,128 @@
+"""Programs that are called with arrays, whatever form they were written in."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from riselang.api.binding import bind_sizes, given_sizes, scalar_array
+from riselang.api.lowered import Lowered, lower_term
+from riselang.api.specs import ArraySpec
+from riselang.dialects.rise.types import (
+    RiseType,
+    ScalarType,
+    nat_variables,
+    show,
+    substitute,
+    uncurry,
+)
+from riselang.dsl.locations import user_location
+from riselang.errors import UserError
+from riselang.nat import Nat
+from riselang.runtime.arrays import Array, as_array, check_layout
+from riselang.term.nodes import Lambda, Term
+from riselang.term.sizes import at_sizes
+
+
+class Kernel(ABC):
+    """A program that is called with arrays, compiled for the shapes of each call."""
+
+    def __init__(
+        self, name: str, names: Sequence[str], types: Sequence[RiseType], backend: str, float: str
+    ):
+        self.__name__ = name
+        self.names = tuple(names)
+        self.types = tuple(types)
+        self.backend = backend
+        self.float = float
+        self._lowered: dict[tuple[RiseType, ...], Lowered] = {}
+
+    @abstractmethod
+    def source(self, types: tuple[RiseType, ...]) -> tuple[Term, int]:
+        """The program for parameters of these types, and how many results it gives."""
+
+    def __call__(self, *arguments: Any) -> Any:
+        arrays = self._arrays(arguments)
+        types = self._specialised(bind_sizes(self.types, self.names, arrays))
+        lowered = self._lower(types)
+        if self.backend == "interpret":
+            return lowered.interpret(arrays)
+        return lowered.run(arrays)
+
+    def lower(self, *arguments: Any, **sizes: int) -> Lowered:
+        """The program for these arrays, array types, or sizes given by name."""
+        if sizes and arguments:
+            raise UserError("lower takes arrays or sizes by name, not both", user_location())
+        if sizes or not arguments:
+            return self._lower(self._specialised({k: Nat.const(v) for k, v in sizes.items()}))
+        if all(isinstance(argument, ArraySpec) for argument in arguments):
+            return self._lower(tuple(argument.type for argument in arguments))
+        return self._lower(
+            self._specialised(bind_sizes(self.types, self.names, self._arrays(arguments)))
+        )
+
+    def sizes_of(self, arrays: Mapping[str, Array]) -> dict[str, int]:
+        """The sizes that some of the arguments, by name, give."""
+        types = [type for name, type in zip(self.names, self.types, strict=True) if name in arrays]
+        names = [name for name in self.names if name in arrays]
+        sizes = bind_sizes(types, names, [arrays[name] for name in names])
+        return {name: size.constant for name, size in sizes.items()}
+
+    def _arrays(self, arguments: Sequence[Any]) -> list[Array]:
+        if len(arguments) != len(self.types):
+            raise UserError(
+                f"{self.__name__} takes {len(self.types)} arguments ({', '.join(self.names)}), "
+                f"but {len(arguments)} are given"
+            )
+        arrays: list[Array] = []
+        for name, type, argument in zip(self.names, self.types, arguments, strict=True):
+            if isinstance(type, ScalarType) and not isinstance(argument, np.ndarray):
+                arrays.append(scalar_array(argument, type, name))
+                continue
+            array = as_array(argument, name)
+            check_layout(array, name, written=False)
+            arrays.append(array)
+        return arrays
+
+    def _specialised(self, sizes: Mapping[str, Nat]) -> tuple[RiseType, ...]:
+        for type in self.types:
+            missing = nat_variables(type) - sizes.keys()
+            if missing:
+                raise UserError(f"{self.__name__}: the size {min(missing)} is not given")
+        return tuple(substitute(type, sizes, {}) for type in self.types)
+
+    def _lower(self, types: tuple[RiseType, ...]) -> Lowered:
+        if types not in self._lowered:
+            source, results = self.source(types)
+            name = self.__name__ if self.__name__.isidentifier() else "kernel"
+            self._lowered[types] = lower_term(source, name, results, self.float)
+        return self._lowered[types]
+
+    def __repr__(self) -> str:
+        types = ", ".join(
+            f"{name} : {show(type)}" for name, type in zip(self.names, self.types, strict=True)
+        )
+        return f"<kernel {self.__name__}({types})>"
+
+
+class TermKernel(Kernel):
+    """A closed term, of any sizes, as a kernel."""
+
+    def __init__(self, name: str, term: Term, backend: str = "compile", float: str = "strict"):
+        self.term = term
+        types, _ = uncurry(term.type)
+        super().__init__(name, _parameter_names(term), types, backend, float)
+
+    def source(self, types: tuple[RiseType, ...]) -> tuple[Term, int]:
+        return at_sizes(self.term, given_sizes(self.types, types)), 1
+
+
+def _parameter_names(term: Term) -> list[str]:
+    names: list[str] = []
+    while isinstance(term, Lambda):
+        names.append(term.name)
+        term = term.body
+    return names

@@ -1,0 +1,92 @@
+"""A program for given sizes: look at any stage of it, run it, interpret it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from riselang.dialects.rise.types import leaves, result_types, uncurry
+from riselang.interpreter.scalars import numpy_dtype
+from riselang.runtime.arrays import Array
+from riselang.term.nodes import Term
+
+if TYPE_CHECKING:
+    from riselang.api.compile import Compilation
+    from riselang.runtime.executable import Executable
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A program for given sizes: look at any stage of it, or compile it."""
+
+    name: str
+    source: Term
+    """The program as it was written."""
+    term: Term
+    """The program as it runs, under its float permission."""
+    results: int
+    compilation: Compilation
+
+    def as_text(self, stage: str = "rise") -> str:
+        """The program at a stage: notation, rise, imperative, affine, llvm or asm."""
+        if stage == "notation":
+            return repr(self.source)
+        return self.compilation.text(stage)
+
+    def compile(self) -> Executable:
+        return self.compilation.functions[self.name]
+
+    def run(self, arrays: Sequence[Array]) -> Any:
+        """The results of the compiled program."""
+        outputs = _outputs(self)
+        self.compile()(*[buffer for group in outputs for buffer in group], *arrays)
+        return _packed(outputs)
+
+    def interpret(self, arrays: Sequence[Array]) -> Any:
+        """The results by the reference interpreter."""
+        from riselang.interpreter.evaluate import from_buffers, run, to_buffers
+
+        inputs, _ = uncurry(self.term.type)
+        values = [from_buffers(type, [array]) for type, array in zip(inputs, arrays, strict=True)]
+        value = run(self.term, values)
+        outputs: list[list[Array]] = []
+        types = result_types(self.term.type, self.results)
+        for position, type in enumerate(types):
+            part = value
+            if position < len(types) - 1:
+                part, value = value
+            outputs.append(to_buffers(type, part))
+        return _packed(outputs)
+
+
+def lower_term(source: Term, name: str, results: int, float: str) -> Lowered:
+    """A closed term without open sizes, ready to be looked at, compiled or interpreted."""
+    # The compiler is imported when the first program is compiled, to keep the import fast.
+    from riselang.api.compile import Compilation
+    from riselang.dialects.module import verify_module
+    from riselang.term.contraction import contract
+    from riselang.term.to_dialect import program_module
+
+    term = source if float == "strict" else contract(source)
+    module = program_module(term, name, results)
+    verify_module(module)
+    return Lowered(name, source, term, results, Compilation(module, "affine", float))
+
+
+def _outputs(lowered: Lowered) -> list[list[Array]]:
+    return [
+        [
+            np.empty([length.constant for length in lengths], numpy_dtype(leaf))
+            for lengths, leaf in leaves(type)
+        ]
+        for type in result_types(lowered.term.type, lowered.results)
+    ]
+
+
+def _packed(outputs: Sequence[Sequence[Array]]) -> Any:
+    """One array for one result; a tuple for a result of pairs, and for several results."""
+    results = [group[0] if len(group) == 1 else tuple(group) for group in outputs]
+    return results[0] if len(results) == 1 else tuple(results)

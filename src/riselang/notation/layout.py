@@ -1,0 +1,316 @@
+"""Syntax as text, broken into lines where it is long.
+
+A function whose body is short stays on its line; else its body starts a new one. Pipelines go on
+until the line is full. Widths are found once, from the leaves up, so the time is linear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from riselang.dialects.rise.types import show
+from riselang.notation.syntax import (
+    Binary,
+    Call,
+    Constant,
+    Fun,
+    If,
+    Let,
+    Name,
+    Negation,
+    Option,
+    Parameter,
+    Pipe,
+    Syntax,
+    Tuple,
+    children,
+)
+from riselang.stack import more_stack
+
+WIDTH = 88
+INLINE_FUNCTION = WIDTH // 2
+NEVER = 1 << 40
+"""The width of what is never on one line."""
+LEVELS = {
+    "<": 2, "<=": 2, ">": 2, ">=": 2, "==": 2, "!=": 2, "|": 3, "^": 4, "&": 5, "+": 6, "-": 6,
+    "*": 7, "/": 7, "//": 7, "%": 7, "floordiv": 7, "mod": 7,
+}  # fmt: skip
+EXPRESSION, PIPE, COMPARISON, UNARY, CALL, PRIMARY = 0, 1, 2, 8, 9, 10
+
+
+def layout(syntax: Syntax, start: str = "") -> str:
+    """The text of an expression that follows `start` on its line."""
+    with more_stack(8 * syntax.depth):
+        return _Layout(start).text(syntax)
+
+
+class _Layout:
+    def __init__(self, start: str):
+        self.pieces = [start]
+        self.column = len(start)
+        self.widths: dict[Syntax, int] = {}
+        self.widest: dict[Syntax, int] = {}
+        """The width of the widest function in an expression, by which it is broken."""
+
+    def text(self, syntax: Syntax) -> str:
+        self.measure(syntax)
+        if isinstance(syntax, Fun):
+            self.function(syntax, 0, broken=True)
+        else:
+            self.write(syntax, 0, EXPRESSION)
+        return "".join(self.pieces)
+
+    # Widths
+
+    def measure(self, syntax: Syntax) -> None:
+        width, widest = 0, 0
+        for child in children(syntax):
+            self.measure(child)
+            widest = max(widest, self.widest[child])
+            width += self.widths[child] + 2 * _needs_parentheses(syntax, child)
+        match syntax:
+            case Fun(parameters=parameters):
+                head = len(_head(parameters))
+                widest = width + head
+                width += head + len("fun(, )")
+            case Let():
+                width = widest = NEVER
+            case _:
+                width += _own_width(syntax)
+        self.widths[syntax] = width
+        self.widest[syntax] = widest
+
+    def breaks(self, syntax: Syntax, indent: int) -> bool:
+        """Whether a function in `syntax` has its body on a line of its own."""
+        return self.widest[syntax] + indent >= INLINE_FUNCTION
+
+    # Text
+
+    def put(self, text: str) -> None:
+        self.pieces.append(text)
+        self.column += len(text)
+
+    def newline(self, indent: int) -> None:
+        self.pieces.append("\n" + " " * indent)
+        self.column = indent
+
+    def write(self, syntax: Syntax, indent: int, level: int) -> None:
+        """Write `syntax` where only what binds at least as tightly as `level` stands bare."""
+        if _level(syntax) >= level:
+            self.bare(syntax, indent)
+            return
+        self.put("(")
+        self.bare(syntax, indent + 1)
+        self.put(")")
+
+    def bare(self, syntax: Syntax, indent: int) -> None:
+        match syntax:
+            case Name(text=text) | Constant(text=text):
+                self.put(text)
+            case Option():
+                self.put(_option(syntax))
+            case Fun():
+                self.function(syntax, indent, self.breaks(syntax, indent))
+            case Call():
+                self.call(syntax, indent)
+            case Pipe():
+                self.pipe(syntax, indent)
+            case Let():
+                self.let(syntax, indent)
+            case If():
+                self.condition(syntax, indent)
+            case Binary():
+                self.binary(syntax, indent)
+            case Negation(operand=operand):
+                self.put("-")
+                self.write(operand, indent, UNARY)
+            case Tuple(items=items):
+                self.arguments(items, indent)
+            case _:
+                raise TypeError(f"{syntax} is no expression")
+
+    def function(self, function: Fun, indent: int, broken: bool) -> None:
+        head = _head(function.parameters)
+        if self.column + len(head) > WIDTH and len(function.parameters) > 1:
+            head = _head(function.parameters, ",\n" + " " * (indent + 5))
+        self.put(f"fun({head},")
+        if broken:
+            self.newline(indent + 2)
+            self.write(function.body, indent + 2, EXPRESSION)
+        else:
+            self.put(" ")
+            self.write(function.body, indent, EXPRESSION)
+        self.put(")")
+
+    def call(self, call: Call, indent: int) -> None:
+        self.write(call.function, indent, CALL)
+        self.arguments(call.arguments, indent)
+
+    def arguments(self, arguments: Sequence[Syntax], indent: int) -> None:
+        """Arguments in parentheses; one on each line where they are too long together."""
+        spread = self.is_spread(arguments, indent)
+        self.put("(")
+        for position, argument in enumerate(arguments):
+            if position:
+                self.put("," if spread else ", ")
+            if spread:
+                self.newline(indent + 2)
+            inner = spread or isinstance(argument, Pipe | Binary | If)
+            self.write(argument, indent + 2 * inner, EXPRESSION)
+        self.put(")")
+
+    def is_spread(self, arguments: Sequence[Syntax], indent: int) -> bool:
+        """Whether each argument has a line of its own; the last may be a long function."""
+        *others, last = arguments
+        if isinstance(last, Let) or any(self.breaks(other, indent) for other in others):
+            return True
+        width = sum(self.widths[other] + 2 for other in others) + self.first_width(last, indent)
+        return bool(others) and self.column + width > WIDTH
+
+    def first_width(self, syntax: Syntax, indent: int) -> int:
+        """How wide the first line of `syntax` is, or something beyond the width of a line."""
+        width = 0
+        while width <= WIDTH and self.breaks(syntax, indent):
+            match syntax:
+                case Fun(parameters=parameters):
+                    return width + len("fun(,") + len(_head(parameters))
+                case Call(function=function, arguments=(*others, last)):
+                    width += self.widths[function] + 1
+                    if isinstance(last, Let) or any(self.breaks(o, indent) for o in others):
+                        return width
+                    width += sum(self.widths[other] + 2 for other in others)
+                    syntax = last
+                case Pipe(value=value):
+                    syntax = value
+                case _:
+                    return width + 1
+        return width + self.widths[syntax]
+
+    def flat(self, syntax: Syntax, indent: int) -> bool:
+        return not self.breaks(syntax, indent)
+
+    def pipe(self, pipe: Pipe, indent: int) -> None:
+        functions: list[Syntax] = []
+        value: Syntax = pipe
+        while isinstance(value, Pipe):
+            functions.append(value.function)
+            value = value.value
+        self.write(value, indent, COMPARISON)
+        for function in reversed(functions):
+            if self.column + self.first_width(function, indent) >= WIDTH:
+                self.newline(indent)
+                self.put("|> ")
+            else:
+                self.put(" |> ")
+            self.write(function, indent, COMPARISON)
+
+    def let(self, let: Let, indent: int) -> None:
+        body: Syntax = let
+        while isinstance(body, Let):
+            self.put(f"let {body.name} = ")
+            self.write(body.value, indent + 2, EXPRESSION)
+            self.put(";")
+            self.newline(indent)
+            body = body.body
+        self.write(body, indent, EXPRESSION)
+
+    def condition(self, syntax: If, indent: int) -> None:
+        flat = self.column + self.widths[syntax] <= WIDTH
+        self.put("if ")
+        self.write(syntax.condition, indent + 2, PIPE)
+        for word, part in (("then", syntax.chosen), ("else", syntax.other)):
+            self.put(f" {word} ") if flat else self.newline(indent)
+            if not flat:
+                self.put(f"{word} ")
+            self.write(part, indent + 2, EXPRESSION if word == "else" else PIPE)
+
+    def binary(self, syntax: Binary, indent: int) -> None:
+        level = LEVELS[syntax.operator]
+        chain: list[Binary] = []
+        left: Syntax = syntax
+        while isinstance(left, Binary) and LEVELS[left.operator] == level:
+            chain.append(left)
+            left = left.left
+            if level == COMPARISON:
+                break
+        self.write(left, indent, level + (level == COMPARISON))
+        for part in reversed(chain):
+            width = self.widths[part.right] + 1
+            self.put(f" {part.operator}")
+            # Not before it: at the start of a line `//` would be a comment.
+            if self.column + width > WIDTH and self.flat(part.right, indent):
+                self.newline(indent)
+            else:
+                self.put(" ")
+            self.write(part.right, indent, level + 1)
+
+
+def _level(syntax: Syntax) -> int:
+    match syntax:
+        case Let() | If():
+            return EXPRESSION
+        case Pipe():
+            return PIPE
+        case Binary(operator=operator):
+            return LEVELS[operator]
+        case Negation():
+            return UNARY
+        case Constant(text=text) if text[0] == "-":
+            return UNARY
+        case Call():
+            return CALL
+        case Fun():
+            return COMPARISON + 6
+        case _:
+            return PRIMARY
+
+
+def _needs_parentheses(parent: Syntax, child: Syntax) -> bool:
+    """Whether `child` stands in parentheses below `parent`, to count them."""
+    match parent:
+        case Binary(operator=operator, right=right):
+            level = LEVELS[operator]
+            return _level(child) < level + (child is right or level == COMPARISON)
+        case Negation():
+            return _level(child) < UNARY
+        case Pipe(value=value):
+            return _level(child) < (PIPE if child is value else COMPARISON)
+        case Call(function=function):
+            return child is function and _level(child) < CALL
+        case _:
+            return False
+
+
+def _own_width(syntax: Syntax) -> int:
+    """The width of a node without its children."""
+    match syntax:
+        case Name(text=text) | Constant(text=text):
+            return len(text)
+        case Option():
+            return len(_option(syntax))
+        case Call(arguments=arguments) | Tuple(items=arguments):
+            return 2 * len(arguments)
+        case Pipe():
+            return len(" |> ")
+        case If():
+            return len("if  then  else ")
+        case Binary(operator=operator):
+            return len(operator) + 2
+        case _:
+            return 1
+
+
+def _option(option: Option) -> str:
+    choice = option.choice if isinstance(option.choice, str) else show(option.choice)
+    return f"{option.name}[{choice}]"
+
+
+def _head(parameters: Sequence[Parameter], separator: str = ", ") -> str:
+    """The parameters; in parentheses where there are several, or one with a type."""
+    texts = [
+        parameter.name if parameter.type is None else f"{parameter.name} : {show(parameter.type)}"
+        for parameter in parameters
+    ]
+    if len(parameters) == 1 and parameters[0].type is None:
+        return texts[0]
+    return f"({separator.join(texts)})"

@@ -1,0 +1,98 @@
+"""Inputs on the command line: `a.npy`, `random:7`, `arange`, `ones`, `zeros`, or a literal."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from riselang.dialects.rise.types import SCALAR_NAMES, ArrayType, RiseType, ScalarType
+from riselang.errors import UserError
+from riselang.interpreter.scalars import numpy_dtype
+from riselang.nat import Nat, NatError
+from riselang.runtime.arrays import Array
+
+GENERATED = ("random", "arange", "ones", "zeros")
+
+
+def parse_sizes(texts: Sequence[str]) -> dict[str, int]:
+    """`N=4` as a size."""
+    sizes: dict[str, int] = {}
+    for text in texts:
+        name, equals, number = text.partition("=")
+        if not (equals and name.isidentifier() and number.isdecimal()):
+            raise UserError(f"--size {text}: expected a name and a number, such as N=4")
+        sizes[name] = int(number)
+    return sizes
+
+
+def is_generated(text: str) -> bool:
+    return text.partition(":")[0] in GENERATED
+
+
+def given_array(text: str, type: RiseType, name: str) -> Array:
+    """An input that brings its own shape: a file or a literal."""
+    if text.endswith(".npy"):
+        try:
+            return np.load(text, allow_pickle=False)
+        except (OSError, ValueError, EOFError) as error:
+            raise UserError(f"input {name}: {text} cannot be read: {error}") from None
+    try:
+        return np.asarray(ast.literal_eval(text), dtype=numpy_dtype(_element(type, name)))
+    except (ValueError, SyntaxError, TypeError, OverflowError, MemoryError, RecursionError):
+        raise UserError(
+            f"input {name}: {text!r} is no .npy file, no literal, and none of "
+            f"{', '.join(GENERATED)}"
+        ) from None
+
+
+def generated_array(text: str, type: RiseType, sizes: Mapping[str, int], name: str) -> Array:
+    """An input of the shape that the program asks for."""
+    return generate(text, _shape(type, sizes, name), _element(type, name), name)
+
+
+def generate(text: str, shape: Sequence[int], element: ScalarType, name: str) -> Array:
+    kind, _, seed = text.partition(":")
+    dtype = numpy_dtype(element)
+    if kind == "random":
+        if seed and not seed.isdecimal():
+            raise UserError(f"input {name}: expected random:SEED with a number, found {text!r}")
+        return _random(np.random.default_rng(int(seed or 0)), shape, dtype)
+    if kind == "arange":
+        return np.arange(int(np.prod(shape))).reshape(shape).astype(dtype)
+    return np.ones(shape, dtype) if kind == "ones" else np.zeros(shape, dtype)
+
+
+def _random(generator: np.random.Generator, shape: Sequence[int], dtype: Any) -> Array:
+    if dtype.kind == "i":
+        return generator.integers(-8, 8, shape).astype(dtype)
+    if dtype.kind == "b":
+        return generator.integers(0, 2, shape).astype(dtype)
+    return generator.random(shape).astype(dtype)
+
+
+def _element(type: RiseType, name: str) -> ScalarType:
+    while isinstance(type, ArrayType):
+        type = type.element
+    if type not in SCALAR_NAMES:
+        raise UserError(f"input {name}: {type} is no array of scalars")
+    assert isinstance(type, ScalarType)
+    return type
+
+
+def _shape(type: RiseType, sizes: Mapping[str, int], name: str) -> list[int]:
+    shape: list[int] = []
+    known = {key: Nat.const(value) for key, value in sizes.items()}
+    while isinstance(type, ArrayType):
+        length = type.length.substitute(known)
+        try:
+            shape.append(length.constant)
+        except NatError:
+            raise UserError(
+                f"input {name}: the size {length} is not known; give --size "
+                f"{min(length.variables)}=..."
+            ) from None
+        type = type.element
+    return shape

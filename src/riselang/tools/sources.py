@@ -1,0 +1,139 @@
+"""Files on the command line, MLIR, notation or Python, read into something to run or show."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from riselang.errors import RiseError, UserError
+
+if TYPE_CHECKING:
+    from riselang.api.compile import Compilation
+    from riselang.api.kernel import Kernel
+
+
+class Source(Protocol):
+    """A file that was read and checked."""
+
+    def text(self, stage: str, function: str | None, sizes: Mapping[str, int]) -> str:
+        """The file at a stage of compilation."""
+        ...
+
+    def compilation(self, function: str | None, sizes: Mapping[str, int]) -> Compilation: ...
+
+
+@dataclass(frozen=True)
+class ModuleSource:
+    """An MLIR module."""
+
+    module: Compilation
+
+    def text(self, stage: str, function: str | None, sizes: Mapping[str, int]) -> str:
+        return self.module.text(stage)
+
+    def compilation(self, function: str | None, sizes: Mapping[str, int]) -> Compilation:
+        return self.module
+
+
+@dataclass(frozen=True)
+class KernelSource:
+    """Programs in notation or Python, by name."""
+
+    file: str
+    kernels: Mapping[str, Kernel]
+
+    def kernel(self, function: str | None) -> Kernel:
+        if function is None and len(self.kernels) == 1:
+            return next(iter(self.kernels.values()))
+        if function is None or function not in self.kernels:
+            known = ", ".join(self.kernels) or "none"
+            asked = f"no program {function}" if function else "several programs; give --function"
+            raise UserError(f"{self.file} has {asked}; it has: {known}")
+        return self.kernels[function]
+
+    def text(self, stage: str, function: str | None, sizes: Mapping[str, int]) -> str:
+        if stage == "notation" and not sizes and function is None:
+            return "\n\n".join(self._notation(name) for name in self.kernels) + "\n"
+        kernel = self.kernel(function)
+        if stage == "notation" and not sizes:
+            return self._notation(kernel.__name__) + "\n"
+        return kernel.lower(**sizes).as_text(stage).rstrip("\n") + "\n"
+
+    def _notation(self, name: str) -> str:
+        from riselang.api.jit import Jitted
+        from riselang.api.kernel import TermKernel
+
+        kernel = self.kernels[name]
+        assert isinstance(kernel, Jitted | TermKernel)
+        term = kernel.trace() if isinstance(kernel, Jitted) else kernel.term
+        text = repr(term)
+        return text if len(self.kernels) == 1 else f"def {name} =\n{text}"
+
+    def compilation(self, function: str | None, sizes: Mapping[str, int]) -> Compilation:
+        return self.kernel(function).lower(**sizes).compilation
+
+
+def read_bytes(path: str) -> bytes:
+    try:
+        return sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def read_source(path: str, loops: str, float: str | None, backend: str = "compile") -> Source:
+    """Read a file by its ending: `.rise` is notation, `.py` is Python, anything else is MLIR."""
+    from riselang import config
+
+    permission = config.float_permission(float)
+    if path.endswith(".py"):
+        return _read_python(path, permission, backend)
+    if path.endswith(".rise"):
+        return _read_notation(path, permission, backend)
+    return _read_module(path, loops, permission)
+
+
+def _read_module(path: str, loops: str, permission: str) -> Source:
+    from riselang.api.compile import Compilation
+    from riselang.dialects.module import decode, parse_module, verify_module
+
+    name = "<stdin>" if path == "-" else path
+    module = parse_module(decode(read_bytes(path), name), name)
+    verify_module(module)
+    return ModuleSource(Compilation(module, loops, permission))
+
+
+def _read_notation(path: str, permission: str, backend: str) -> Source:
+    from riselang.api.kernel import TermKernel
+    from riselang.dialects.module import decode
+    from riselang.notation.program import parse_program
+
+    program = parse_program(decode(read_bytes(path), path), path)
+    kernels = {
+        definition.name: TermKernel(definition.name, definition.term, backend, permission)
+        for definition in program
+    }
+    return KernelSource(path, kernels)
+
+
+def _read_python(path: str, permission: str, backend: str) -> Source:
+    from riselang.api.jit import Jitted, jit
+
+    read_bytes(path)
+    try:
+        names = runpy.run_path(path, run_name="riselang_file")
+    except RiseError:
+        raise
+    except SyntaxError as error:
+        raise UserError(f"{path}:{error.lineno or 1}:{error.offset or 1}: {error.msg}") from None
+    except Exception as error:
+        raise UserError(f"{path} cannot be run: {type(error).__name__}: {error}") from error
+    kernels = {
+        name: jit(value.function, backend=backend, float=permission)
+        for name, value in names.items()
+        if isinstance(value, Jitted)
+    }
+    return KernelSource(path, kernels)
