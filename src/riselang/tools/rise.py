@@ -25,7 +25,13 @@ STAGES = ("notation", "rise", "imperative", "affine", "llvm", "asm")
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The command `rise`."""
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options, rest = parser.parse_known_args(arguments)
+    # argparse takes positionals only in one run, but inputs may stand behind options too.
+    if rest and (options.action is not _run or any(text.startswith("--") for text in rest)):
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    if rest:
+        options.inputs = [*options.inputs, *rest]
     run_tool(lambda: options.action(options))
 
 

@@ -57,21 +57,21 @@ class KernelSource:
 
     def text(self, stage: str, function: str | None, sizes: Mapping[str, int]) -> str:
         if stage == "notation" and not sizes and function is None:
-            return "\n\n".join(self._notation(name) for name in self.kernels) + "\n"
+            texts = [(name, self._notation(kernel)) for name, kernel in self.kernels.items()]
+            if len(texts) == 1:
+                return texts[0][1] + "\n"
+            return "\n\n".join(f"def {name} =\n{text}" for name, text in texts) + "\n"
         kernel = self.kernel(function)
         if stage == "notation" and not sizes:
-            return self._notation(kernel.__name__) + "\n"
+            return self._notation(kernel) + "\n"
         return kernel.lower(**sizes).as_text(stage).rstrip("\n") + "\n"
 
-    def _notation(self, name: str) -> str:
+    def _notation(self, kernel: Kernel) -> str:
         from riselang.api.jit import Jitted
         from riselang.api.kernel import TermKernel
 
-        kernel = self.kernels[name]
         assert isinstance(kernel, Jitted | TermKernel)
-        term = kernel.trace() if isinstance(kernel, Jitted) else kernel.term
-        text = repr(term)
-        return text if len(self.kernels) == 1 else f"def {name} =\n{text}"
+        return repr(kernel.trace() if isinstance(kernel, Jitted) else kernel.term)
 
     def compilation(self, function: str | None, sizes: Mapping[str, int]) -> Compilation:
         return self.kernel(function).lower(**sizes).compilation
