@@ -196,7 +196,7 @@ class Nat:
 
     def substitute(self, replacements: Mapping[str, NatLike]) -> Nat:
         """Replaces variables, all at the same time."""
-        if self.variables.isdisjoint(replacements):
+        if not any(name in replacements for name in self.variables):
             return self
         return self.map_atoms(lambda atom: _substitute_atom(atom, replacements))
 

@@ -24,7 +24,6 @@ from riselang.dialects.rise.types import (
     uncurry,
 )
 from riselang.errors import SourceLocation, UserError
-from riselang.nat import Nat
 from riselang.notation.operators import ScalarFunction, operand_problem
 from riselang.notation.source import Source
 from riselang.notation.syntax import Span
@@ -112,21 +111,20 @@ class Context:
     def pattern(
         self, spec: PatternSpec, parameters: dict[str, Argument], to: str | None, span: Span
     ) -> build.Node:
-        self.check_sizes(spec, parameters, span)
+        self.check_arguments(spec, parameters, span)
         type = spec.instantiate(parameters)
         location = self.location(span)
         use = build.PatternUse(type, spec, parameters, to, scope=self.scope, location=location)
         self._patterns.append(use)
         return use
 
-    def check_sizes(self, spec: PatternSpec, parameters: Mapping[str, Argument], at: Span) -> None:
-        sizes = {
-            name: self.inference.resolve_size(value)
-            for name, value in parameters.items()
-            if isinstance(value, Nat)
-        }
-        if (problem := spec.check(sizes)) is not None:
-            raise self.error(f"{spec.name}: {problem}", at)
+    def check_arguments(
+        self, spec: PatternSpec, parameters: Mapping[str, Argument], span: Span
+    ) -> None:
+        """The pattern's own check of its sizes and types, as far as they are known."""
+        known = {name: self.inference.resolve_argument(value) for name, value in parameters.items()}
+        if (problem := spec.check(known)) is not None:
+            raise self.error(f"{spec.name}: {problem}", span)
 
     def pair(self, first: build.Node, second: build.Node, span: Span) -> build.Node:
         tuple_ = self.pattern(TUPLE, {"s": first.type, "t": second.type}, None, span)
@@ -201,7 +199,9 @@ class Context:
         """What could only be checked when all types are known."""
         for constant in self._constants:
             if isinstance(self.resolve(constant.type), TypeVariable):
-                self.inference.unify(constant.type, i32 if isinstance(constant.number, int) else f32)
+                self.inference.unify(
+                    constant.type, i32 if isinstance(constant.number, int) else f32
+                )
         for variable in self._variables:
             self._check_determined(variable, variable.name)
         for use in self._patterns:
@@ -223,9 +223,7 @@ class Context:
         hint = f"write it, as in {name} : N.f32"
         if isinstance(node, build.PatternUse):
             hint = "write the types of the parameters around it"
-        raise Undetermined(
-            f"the type of '{name}' is not determined{known}; {hint}", node.location
-        )
+        raise Undetermined(f"the type of '{name}' is not determined{known}; {hint}", node.location)
 
 
 def show_type(type: RiseType) -> str:

@@ -11,7 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from riselang.dialects.rise.schemes import LET, LOOP_DIALECTS, PATTERNS, PatternSpec
+from riselang.dialects.rise.schemes import (
+    KEYWORD_PARAMETERS,
+    LET,
+    LOOP_DIALECTS,
+    PATTERNS,
+    PatternSpec,
+)
+from riselang.dialects.rise.schemes import Argument as PatternArgument
 from riselang.dialects.rise.types import (
     FunType,
     RiseType,
@@ -21,7 +28,6 @@ from riselang.dialects.rise.types import (
     uncurry,
 )
 from riselang.errors import LimitationError
-from riselang.nat import Nat
 from riselang.notation.context import Context, Undetermined, show_type
 from riselang.notation.names import Binder, Bindings
 from riselang.notation.operators import COMPARISONS, FUNCTIONS, INFIX, ScalarFunction, comparison
@@ -352,7 +358,7 @@ class Elaborator(Context):
     ) -> build.Node:
         """A pattern applied to some arguments; data first, so that functions see their types."""
         spec = choice.spec
-        sizes, arguments = self.sizes(spec, arguments, span)
+        given, arguments = self.explicit(spec, arguments, span)
         if spec is LET and len(arguments) >= 2:
             return self.let_application(arguments, span)
         if len(arguments) > spec.arity:
@@ -361,7 +367,7 @@ class Elaborator(Context):
                 f"{len(arguments)} are given",
                 span,
             )
-        parameters = self.inference.instantiate(spec, sizes)
+        parameters = self.inference.instantiate(spec, given)
         node = self.pattern(spec, parameters, choice.to, span)
         inputs, result = uncurry(node.type)
         rest = inputs[len(arguments) :]
@@ -369,7 +375,7 @@ class Elaborator(Context):
         if expected is not None:
             self.unify(expected, type, spec.name, span)
         nodes = self.arguments(spec, inputs, arguments, span)
-        self.check_sizes(spec, parameters, span)
+        self.check_arguments(spec, parameters, span)
         return self.apply(node, nodes, self.resolve(type), span)
 
     def arguments(
@@ -388,23 +394,33 @@ class Elaborator(Context):
                     nodes[position] = self.check(argument, inputs[position], what, at)
         return [nodes[position] for position in range(len(arguments))]
 
-    def sizes(
+    def explicit(
         self, spec: PatternSpec, arguments: list[Argument], span: Span
-    ) -> tuple[dict[str, Nat], list[Argument]]:
-        """The explicit sizes, and the arguments after them."""
+    ) -> tuple[dict[str, PatternArgument], list[Argument]]:
+        """The sizes and keywords that a pattern takes first, and the arguments after them."""
         count = len(spec.explicit)
         if len(arguments) < count:
             raise self.error(
-                f"{spec.name} needs its size(s) first: {spec.name}({', '.join(spec.explicit)})",
+                f"{spec.name} needs {', '.join(spec.explicit)} first: "
+                f"{spec.name}({', '.join(spec.explicit)})",
                 span,
             )
-        sizes: dict[str, Nat] = {}
+        given: dict[str, PatternArgument] = {}
         for name, argument in zip(spec.explicit, arguments, strict=False):
-            what = f"{spec.name}, size {name}"
+            what = f"{spec.name}, {name}"
             if not isinstance(argument, Closure):
-                raise self.error(f"{what}: this is no size", span)
-            sizes[name] = size_of(argument.syntax, self.bindings, self.source, what)
-        return sizes, arguments[count:]
+                raise self.error(f"{what}: expected a size, but found a value", span)
+            if name in KEYWORD_PARAMETERS:
+                given[name] = self.keyword(name, argument.syntax, what)
+            else:
+                given[name] = size_of(argument.syntax, self.bindings, self.source, what)
+        return given, arguments[count:]
+
+    def keyword(self, name: str, syntax: Syntax, what: str) -> str:
+        known = KEYWORD_PARAMETERS[name]
+        if isinstance(syntax, Name) and syntax.text in known:
+            return syntax.text
+        raise self.error(f"{what}: expected {' or '.join(known)}", syntax.span)
 
     def let_application(self, arguments: list[Argument], span: Span) -> build.Node:
         """`let(value, function)`, where the function may give a function."""
@@ -423,7 +439,9 @@ class Elaborator(Context):
     def let_function(self, argument: Argument, value: build.Node) -> build.Node:
         if isinstance(argument, Closure):
             head, rest = self.head(argument)
-            if isinstance(head, PatternChoice) and not isinstance(self.resolve(value.type), FunType):
+            if isinstance(head, PatternChoice) and not isinstance(
+                self.resolve(value.type), FunType
+            ):
                 missing = head.arity - len(rest)
                 if missing == 1:
                     expected = fun(value.type, self.inference.fresh_type())

@@ -19,7 +19,7 @@ COMPARISONS: Mapping[str, str] = {
     "<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne",
 }  # fmt: skip
 PREDICATES: Mapping[str, tuple[str, ...]] = {"cmpf": CMPF_PREDICATES, "cmpi": CMPI_PREDICATES}
-KEYWORDS = frozenset("def let if then else fun true false inf nan".split())
+KEYWORDS = frozenset(["def", "let", "if", "then", "else", "fun", "true", "false", "inf", "nan"])
 
 
 @dataclass(frozen=True)

@@ -21,11 +21,9 @@ from riselang.dialects.rise.types import (
     i32,
     is_float,
     nat_variables,
-    show,
     type_variables,
     uncurry,
 )
-from riselang.nat import Nat
 from riselang.notation import syntax
 from riselang.notation.layout import layout
 from riselang.notation.operators import COMPARISONS, FUNCTIONS, INFIX, KEYWORDS, RAW_NAMES
@@ -301,9 +299,7 @@ def _positions(input: RiseType, unknown: frozenset[str]) -> frozenset[int]:
     """The parameters of a function argument whose types are not known from elsewhere."""
     parameters, _ = uncurry(input)
     return frozenset(
-        position
-        for position, parameter in enumerate(parameters)
-        if _variables(parameter) & unknown
+        position for position, parameter in enumerate(parameters) if _variables(parameter) & unknown
     )
 
 

@@ -211,11 +211,10 @@ class _Builder:
         return result
 
     def idx_type(self, keyword: Token, size: _Sized) -> _Typed:
-        return _typed(_span(keyword), lambda: _type_maker("idx")(size.size))
+        return _typed(_span(keyword), lambda: types.idx(size.size))
 
     def vec_type(self, keyword: Token, size: _Sized, element: _Typed) -> _Typed:
-        maker = lambda: _type_maker("vector")(size.size, element.type)  # noqa: E731
-        return _typed(_span(keyword), maker, element)
+        return _typed(_span(keyword), lambda: types.vector(size.size, element.type), element)
 
     # Sizes
 
@@ -292,10 +291,3 @@ def _in_notation(message: str, parts: tuple[_Typed, ...]) -> str:
 def _pair(first: _Typed, second: _Typed) -> _Typed:
     span = (first.span[0], second.span[1])
     return _typed(span, lambda: types.pair(first.type, second.type), first, second)
-
-
-def _type_maker(name: str) -> Callable[..., RiseType]:
-    maker = getattr(types, name, None)
-    if maker is None:
-        raise VerifyException(f"there are no types {name} in this version")
-    return maker

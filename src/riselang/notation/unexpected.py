@@ -44,7 +44,7 @@ def explain(error: UnexpectedInput, source: Source) -> UserError:
     return source.error("expected more, but found the end", source.end)
 
 
-def _unexpected_token(error: UnexpectedToken, source: Source) -> UserError:  # noqa: F821
+def _unexpected_token(error: UnexpectedToken, source: Source) -> UserError:
     expected = in_words(frozenset(error.accepts or error.expected))
     token = error.token
     if token.type == "$END":

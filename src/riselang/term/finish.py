@@ -46,9 +46,27 @@ def finish(root: build.Node, inference: Inference | None = None) -> Term:
         left, right = undecided[0]
         raise UserError(f"cannot decide whether the lengths {left} and {right} are equal; "
                         "give a size explicitly", root.location)  # fmt: skip
-    # Every node adds at most one level, and a let one more.
-    with stack_for(2 * len(nodes)):
-        return _Finisher(solver, build.shared_nodes(root)).term(root, 0)
+    shared = build.shared_nodes(root)
+    # Every node of a path adds at most one level, and each let one more.
+    with stack_for(_height(root) + sum(len(found) for found in shared.values())):
+        return _Finisher(solver, shared).term(root, 0)
+
+
+def _height(root: build.Node) -> int:
+    """The nodes on the longest path down from `root`; a function counts once a parameter."""
+    heights: dict[build.Node, int] = {}
+    stack = [root]
+    while stack:
+        node = stack[-1]
+        missing = [child for child in node.children if child not in heights]
+        if missing:
+            stack.extend(missing)
+            continue
+        stack.pop()
+        own = len(node.parameters) if isinstance(node, build.Function) else 1
+        own = max(own, len(node.arguments)) if isinstance(node, build.Application) else own
+        heights[node] = own + max((heights[child] for child in node.children), default=0)
+    return heights[root]
 
 
 def _reachable(root: build.Node) -> list[build.Node]:

@@ -92,7 +92,7 @@ class Inference:
         return argument if isinstance(argument, str) else self.resolve(argument)
 
     def resolve_size(self, size: Nat) -> Nat:
-        while not size.is_constant and not self._sizes.keys().isdisjoint(size.variables):
+        while any(name in self._sizes for name in size.variables):
             size = size.substitute(self._sizes)
         return size
 

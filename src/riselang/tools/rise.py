@@ -94,7 +94,7 @@ def _check(options: argparse.Namespace) -> None:
 
 def _format(options: argparse.Namespace) -> None:
     from riselang.dialects.module import decode
-    from riselang.notation.program import format_program
+    from riselang.notation.formatting import format_program
     from riselang.tools.sources import read_bytes
 
     if not options.file.endswith(".rise"):

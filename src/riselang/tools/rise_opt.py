@@ -7,10 +7,13 @@ error.
 
 from __future__ import annotations
 
+import argparse
 import re
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import IO
 
 from xdsl.dialects.builtin import ModuleOp
@@ -20,14 +23,28 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 
 from riselang import __version__
 from riselang.dialects.module import decode, module_text, parse_module, verify_module
-from riselang.errors import UserError
+from riselang.dialects.rise.schemes import PATTERNS
+from riselang.errors import InternalError, LimitationError, RiseError, UserError
+from riselang.tools.diagnostics import check_diagnostics
 from riselang.tools.exits import USAGE, run_tool
+
+SEPARATOR = "// -----"
 
 
 class RiseOptMain(xDSLOptMain):
-    """xDSL's driver with located errors, and with MLIR's spelling of pipelines too."""
+    """xDSL's driver with located errors, and with MLIR's spelling of pipelines and diagnostics."""
 
     version_format = f"rise-opt {__version__}, on xdsl {{xdsl_version}}"
+
+    def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
+        super().register_all_arguments(arg_parser)
+        for flag, summary in (
+            ("--list-passes", "print the passes and leave"),
+            ("--list-patterns", "print the patterns with their types and leave"),
+            ("--print-ir-after-all", "print the IR after each pass to standard error"),
+            ("--timing", "print how long each pass took to standard error"),
+        ):
+            arg_parser.add_argument(flag, action="store_true", help=summary)
 
     def register_all_frontends(self) -> None:
         def parse_mlir(stream: IO[bytes]) -> ModuleOp:
@@ -35,14 +52,6 @@ class RiseOptMain(xDSLOptMain):
             return parse_module(text, self.get_input_name(), self.ctx)
 
         self.available_frontends["mlir"] = parse_mlir
-
-    def get_input_stream(self) -> tuple[IO[bytes], str]:
-        if self.args.input_file in (None, "-"):
-            return sys.stdin.buffer, "mlir"
-        try:
-            return open(self.args.input_file, "rb"), "mlir"
-        except OSError as error:
-            raise UserError(f"{self.args.input_file} cannot be read: {error.strerror}") from None
 
     def setup_pipeline(self) -> None:
         try:
@@ -54,15 +63,63 @@ class RiseOptMain(xDSLOptMain):
             raise SystemExit(USAGE) from None
         self._started = time.perf_counter()
 
+    def run(self) -> None:
+        if self.args.list_passes:
+            print("\n".join(sorted(self.available_passes)))
+        elif self.args.list_patterns:
+            print("\n".join(f"{spec!r}  -- {spec.summary}" for spec in PATTERNS.values()))
+        else:
+            self._process(decode(self._read(), self.get_input_name()))
+
+    def _read(self) -> bytes:
+        if self.args.input_file in (None, "-"):
+            return sys.stdin.buffer.read()
+        try:
+            return Path(self.args.input_file).read_bytes()
+        except OSError as error:
+            raise UserError(f"{self.args.input_file} cannot be read: {error.strerror}") from None
+
+    def _process(self, text: str) -> None:
+        """Each part of the input on its own; lines keep their numbers."""
+        parts = text.split(SEPARATOR) if self.args.split_input_file else [text]
+        line = 0
+        results: list[str] = []
+        for part in parts:
+            results.append(self._process_part("\n" * line + part))
+            line += part.count("\n")
+        output = f"{SEPARATOR}\n".join(results)
+        if self.args.output_file is None:
+            sys.stdout.write(output)
+        else:
+            Path(self.args.output_file).write_text(output)
+
+    def _process_part(self, text: str) -> str:
+        found: RiseError | None = None
+        result = ""
+        try:
+            module = parse_module(text, self.get_input_name(), self.ctx)
+            self.apply_passes(module)
+            result = self.output_resulting_program(module)
+        except (UserError, LimitationError) as error:
+            found = error
+        except Exception as error:
+            raise _reproducible(text, self.args.passes, error) from error
+        if self.args.verify_diagnostics:
+            check_diagnostics(text, self.get_input_name(), found)
+        elif found is not None:
+            raise found
+        return result
+
     def _between_passes(
         self, previous: ModulePass | None, module: ModuleOp, following: ModulePass | None
     ) -> None:
-        if previous is not None and self.args.time_passes:
+        if previous is not None and (self.args.time_passes or self.args.timing):
             elapsed = time.perf_counter() - self._started
             print(f"{previous.name}: {elapsed * 1e3:.3f} ms", file=sys.stderr)
         if not self.args.disable_verify:
             verify_module(module)
-        if previous is not None and self.args.print_between_passes:
+        prints = self.args.print_between_passes or self.args.print_ir_after_all
+        if previous is not None and prints:
             print(f"// IR after {previous.name}\n{module_text(module)}", file=sys.stderr)
         self._started = time.perf_counter()
 
@@ -70,6 +127,15 @@ class RiseOptMain(xDSLOptMain):
         if not self.args.disable_verify:
             verify_module(prog)
         super().apply_passes(prog)
+
+
+def _reproducible(text: str, passes: str, error: Exception) -> InternalError:
+    """An internal error, with a file that makes it happen again."""
+    with tempfile.NamedTemporaryFile("w", prefix="rise-opt-", suffix=".mlir", delete=False) as file:
+        file.write(f"// rise-opt -p '{passes}'\n{text}")
+    return InternalError(
+        f"{type(error).__name__}: {error}", None, f"a reproducer is in {file.name}"
+    )
 
 
 def without_anchor(pipeline: str) -> str:

@@ -239,3 +239,55 @@ def test_bytes_that_are_no_text(tool: Tool) -> None:
     result = tool(rise_opt.main, str(tool.file))
     assert result.code == 1
     assert f"{tool.file}:2:5: error: byte 0xff is not UTF-8 text" in result.errors
+
+
+BAD = PROGRAM.replace("#rise.nat<3>", "#rise.nat<4>")
+EXPECTING = BAD.replace(
+    "    %y = rise.apply",
+    "    // expected-error@+1 {{expected argument 2 of type}}\n    %y = rise.apply",
+)
+
+
+def test_expected_errors_are_checked(tool: Tool) -> None:
+    for text, code, message in [
+        (EXPECTING, 0, ""),
+        (EXPECTING.replace("argument 2", "argument 7"), 1, "expected argument 2"),
+        (EXPECTING.replace("@+1", "@+2"), 1, "expected argument 2"),
+        (EXPECTING.replace("#rise.nat<4>", "#rise.nat<3>"), 1, "was not produced"),
+        (f"{EXPECTING}// -----\n{PROGRAM}// -----\n{EXPECTING}", 0, ""),
+    ]:
+        tool.file.write_text(text)
+        result = tool(rise_opt.main, str(tool.file), "--verify-diagnostics", "--split-input-file")
+        assert result.code == code, result.errors
+        assert message in result.errors
+
+
+def test_parts_of_a_file_keep_their_line_numbers(tool: Tool) -> None:
+    tool.file.write_text(f"{PROGRAM}// -----\n{BAD}")
+    result = tool(rise_opt.main, str(tool.file), "--split-input-file")
+    assert f"{tool.file}:32:21: error:" in result.errors
+
+
+def test_listings(tool: Tool) -> None:
+    assert "resolve-rise-access" in tool(rise_opt.main, "--list-passes").output
+    listed = tool(rise_opt.main, "--list-patterns").output
+    assert "split : (m * n).t -> n.m.t  -- cuts an array into chunks of length m" in listed
+
+
+def test_an_internal_error_leaves_a_reproducer(tool: Tool, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise AssertionError("broken on purpose")
+
+    monkeypatch.setattr(rise_opt.RiseOptMain, "apply_passes", fail)
+    result = tool(rise_opt.main, str(tool.file))
+    assert result.code == 70
+    reproducer = Path(result.errors.rsplit("a reproducer is in ", 1)[1].strip())
+    assert PROGRAM in reproducer.read_text()
+    reproducer.unlink()
+
+
+def test_timing_goes_to_standard_error(tool: Tool) -> None:
+    passes = "convert-rise-to-imperative,resolve-rise-access"
+    result = tool(rise_opt.main, str(tool.file), "-p", passes, "--timing", "--print-ir-after-all")
+    assert "resolve-rise-access: " in result.errors
+    assert "// IR after convert-rise-to-imperative" in result.errors
