@@ -18,10 +18,10 @@ from riselang.term.scalars import OVERLOADS, SCALAR_OPS
 
 TRANSLATOR = _Translator(Emitter(InsertPoint.at_end(Block())), "scf")
 NOT_LOWERED_YET = {
-    "scan", "reverse", "padConst", "padWrap", "padReflect", "take", "drop", "concat", "at",
-    "sliceAt", "updateAt", "gather", "reorder", "scatter", "scatterWith", "generate", "iterate",
-    "while", "sort", "clampIdx", "checkIdx", "fromIdx", "mapSeqUnroll", "reduceSeqUnroll",
-    "scanSeq", "iterateSeq", "reducePar", "toMem", "asVector", "asScalar", "vectorFromScalar",
+    "padConst", "concat", "at",
+    "sliceAt", "updateAt", "gather", "reorder", "scatter", "scatterWith", "generate",
+    "while", "sort", "clampIdx", "checkIdx", "fromIdx",
+    "reducePar", "asVector", "asScalar", "vectorFromScalar",
     "circularBuffer", "rotateValues", "mapBlock", "mapThread", "mapWarp", "mapLane",
 }  # fmt: skip
 """The interpreter runs these; the compiler refuses them by name."""

@@ -249,10 +249,16 @@ class _Resolver:
             case codegen.SlideOp():
                 start = _nat(path[0]) * op.step.data
                 return op.source, (start + _nat(path[1]), *path[2:])
-            case codegen.PadOp():
-                last = _array(op.source).length - 1
-                inside = _nat(path[0]) - op.left.data
-                return op.source, (nat_max(nat_min(inside, last), Nat.const(0)), *path[1:])
+            case codegen.ReverseOp() | codegen.ReverseAccOp():
+                return op.source, (_array(op.source).length - 1 - _nat(path[0]), *path[1:])
+            case codegen.TakeOp():
+                return op.source, path
+            case codegen.DropOp():
+                dropped = _array(op.source).length - _array(op.result).length
+                return op.source, (_nat(path[0]) + dropped, *path[1:])
+            case codegen.ShiftedPadOp():
+                length = _array(op.source).length
+                return op.source, (_padded_index(op, _nat(path[0]), length), *path[1:])
             case _:
                 raise InternalError(f"{op.name} is no step of an access path")
 
@@ -439,6 +445,18 @@ def _inner_length(value: SSAValue) -> Nat:
 def _nat(part: Nat | Side) -> Nat:
     assert isinstance(part, Nat)
     return part
+
+
+def _padded_index(op: codegen.ShiftedPadOp, index: Nat, length: Nat) -> Nat:
+    """Where in an array of `length` elements a padded array has its element `index`."""
+    if isinstance(op, codegen.PadWrapOp):
+        # The left pad is at most the length, so adding the length once makes it positive.
+        return (index - op.left.data + length) % nat_max(length, Nat.const(1))
+    inside, last = index - op.left.data, length - 1
+    if isinstance(op, codegen.PadReflectOp):
+        distance = nat_max(inside, -inside)
+        return nat_min(distance, last * 2 - distance)
+    return nat_max(nat_min(inside, last), Nat.const(0))
 
 
 def _joined(path: Path, length: Nat) -> Nat:

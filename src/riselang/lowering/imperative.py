@@ -80,6 +80,8 @@ class Delayed:
 Value: TypeAlias = "SSAValue | Closure | Partial"
 Lazy: TypeAlias = "SSAValue | Closure | Partial | Delayed"
 Environment: TypeAlias = "tuple[Value, ...]"
+Step: TypeAlias = "Callable[[SSAValue, SSAValue], tuple[Value, list[Lazy]]]"
+"""From an index and the value so far to a function and its arguments, which give the next value."""
 
 
 def store_program(
@@ -116,9 +118,16 @@ class _Translator:
         self.read_rules: dict[str, Callable[[Pattern, Sequence[Lazy]], Value]] = {
             "map": self.read_map,
             "mapSeq": self.read_materialised,
+            "mapSeqUnroll": self.read_materialised,
             "mapPar": self.read_materialised,
             "reduce": self.read_reduce,
             "reduceSeq": self.read_reduce,
+            "reduceSeqUnroll": self.read_reduce,
+            "scan": self.read_scan,
+            "scanSeq": self.read_scan,
+            "iterate": self.read_iterate,
+            "iterateSeq": self.read_iterate,
+            "toMem": self.read_to_memory,
             "zip": self.read_zip,
             "tuple": self.read_tuple,
             "fst": self.read_view(codegen.FstOp),
@@ -127,14 +136,23 @@ class _Translator:
             "split": self.read_view(codegen.SplitOp),
             "join": self.read_view(codegen.JoinOp),
             "transpose": self.read_view(codegen.TransposeOp),
+            "reverse": self.read_view(codegen.ReverseOp),
+            "take": self.read_view(codegen.TakeOp),
+            "drop": self.read_view(codegen.DropOp),
             "slide": self.read_slide,
-            "pad": self.read_pad,
+            "pad": self.read_pad(codegen.PadOp),
+            "padWrap": self.read_pad(codegen.PadWrapOp),
+            "padReflect": self.read_pad(codegen.PadReflectOp),
             "let": self.read_let,
         }
         self.store_rules: dict[str, Callable[[Pattern, Sequence[Lazy], SSAValue], None]] = {
             "map": self.store_map,
             "mapSeq": self.store_map,
+            "mapSeqUnroll": self.store_map,
             "mapPar": self.store_map,
+            "scan": self.store_scan,
+            "scanSeq": self.store_scan,
+            "reverse": self.store_through(codegen.ReverseAccOp),
             "zip": self.store_zip,
             "tuple": self.store_tuple,
             "unzip": self.store_through(codegen.UnzipAccOp),
@@ -329,46 +347,97 @@ class _Translator:
     # Reductions
 
     def read_reduce(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        function = self.force(arguments[0])
+        source = self.read_data(arguments[2])
+
+        def step(index: SSAValue, accumulator: SSAValue) -> tuple[Value, list[Lazy]]:
+            return function, [self.add(codegen.IdxOp(source, index)), accumulator]
+
+        return self.fold(pattern, size(pattern, "n"), arguments[1], step)
+
+    def read_iterate(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        function = self.force(arguments[0])
+
+        def step(index: SSAValue, value: SSAValue) -> tuple[Value, list[Lazy]]:
+            return function, [value]
+
+        return self.fold(pattern, size(pattern, "k"), arguments[1], step)
+
+    def fold(self, pattern: Pattern, length: Nat, init: Lazy, step: Step) -> SSAValue:
+        """A value that a loop carries: in registers, or in memory where there are arrays in it."""
         type = pattern.argument("t")
         assert isinstance(type, RiseType)
-        if contains_array(type):
-            return self.reduce_in_memory(pattern, arguments, type)
+        carry = self.carry_in_memory if contains_array(type) else self.carry_in_registers
+        return carry(type, constant(length), pattern.to or self.loops, init, step)
+
+    def carry_in_registers(
+        self, type: RiseType, length: int, dialect: str, init: Lazy, step: Step
+    ) -> SSAValue:
+        def body(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            function, arguments = step(index, self.wrap(type, list(carried)))
+            result = self.apply(function, arguments)
+            assert isinstance(result, SSAValue)
+            return self.unwrap(result)
+
+        inits = self.unwrap(self.read_data(init))
+        results = self.emitter.loop(length, dialect, LoopKind.SEQUENTIAL, inits, body)
+        return self.wrap(type, list(results))
+
+    def carry_in_memory(
+        self, type: RiseType, length: int, dialect: str, init: Lazy, step: Step
+    ) -> SSAValue:
+        """Two buffers take turns: one is read while the other is written."""
+        current, following = self.buffers(type), self.buffers(type)
+        self.store(init, self.add(codegen.CastOp(current, type)))
+
+        def body(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            half = len(carried) // 2
+            value = self.add(codegen.CastOp(carried[:half], type))
+            target = self.add(codegen.CastOp(carried[half:], type))
+            function, arguments = step(index, value)
+            self.store_applied(function, arguments, target)
+            return (*carried[half:], *carried[:half])
+
+        results = self.emitter.loop(
+            length, dialect, LoopKind.SEQUENTIAL, [*current, *following], body
+        )
+        return self.add(codegen.CastOp(results[: len(current)], type))
+
+    def read_scan(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        return self.materialised(
+            result_type(pattern), lambda target: self.store_scan(pattern, arguments, target)
+        )
+
+    def store_scan(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
+        """A fold that stores each accumulator before it is passed on."""
         function = self.force(arguments[0])
-        inits = self.unwrap(self.read_data(arguments[1]))
         source = self.read_data(arguments[2])
+        type = pattern.argument("t")
+        assert isinstance(type, RiseType)
+        inits = self.unwrap(self.read_data(arguments[1])) if not contains_array(type) else None
+        if inits is None:
+            raise LimitationError(
+                f"{pattern.spec.name} with arrays as accumulators cannot be compiled yet; "
+                'the interpreter runs it (backend="interpret")',
+                pattern.location,
+            )
 
         def body(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
             element = self.add(codegen.IdxOp(source, index))
             result = self.apply(function, [element, self.wrap(type, list(carried))])
             assert isinstance(result, SSAValue)
-            return self.unwrap(result)
+            scalars = self.unwrap(result)
+            kept = self.wrap(type, list(scalars))
+            self.copy(kept, self.add(codegen.IdxOp(target, index)))
+            return scalars
 
-        length, dialect = size(pattern, "n"), pattern.to or self.loops
-        results = self.emitter.loop(constant(length), dialect, LoopKind.SEQUENTIAL, inits, body)
-        return self.wrap(type, list(results))
+        length, dialect = constant(size(pattern, "n")), pattern.to or self.loops
+        self.emitter.loop(length, dialect, LoopKind.SEQUENTIAL, inits, body)
 
-    def reduce_in_memory(
-        self, pattern: Pattern, arguments: Sequence[Lazy], type: RiseType
-    ) -> SSAValue:
-        """An accumulator with arrays in it lives in two buffers that take turns."""
-        function = self.force(arguments[0])
-        source = self.read_data(arguments[2])
-        current, following = self.buffers(type), self.buffers(type)
-        self.store(arguments[1], self.add(codegen.CastOp(current, type)))
-
-        def body(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            half = len(carried) // 2
-            accumulator = self.add(codegen.CastOp(carried[:half], type))
-            target = self.add(codegen.CastOp(carried[half:], type))
-            element = self.add(codegen.IdxOp(source, index))
-            self.store_applied(function, [element, accumulator], target)
-            return (*carried[half:], *carried[:half])
-
-        length, dialect = size(pattern, "n"), pattern.to or self.loops
-        results = self.emitter.loop(
-            constant(length), dialect, LoopKind.SEQUENTIAL, [*current, *following], body
+    def read_to_memory(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        return self.materialised(
+            result_type(pattern), lambda target: self.store(arguments[0], target)
         )
-        return self.add(codegen.CastOp(results[: len(current)], type))
 
     def unwrap(self, value: SSAValue) -> list[SSAValue]:
         """The plain scalars of a value without arrays."""
@@ -407,10 +476,15 @@ class _Translator:
         step = NatAttr(size(pattern, "sp"))
         return self.add(codegen.SlideOp(source, result_type(pattern), step))
 
-    def read_pad(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
-        source = self.read_data(arguments[0])
-        left = NatAttr(size(pattern, "l"))
-        return self.add(codegen.PadOp(source, result_type(pattern), left))
+    def read_pad(
+        self, step: type[codegen.ShiftedPadOp]
+    ) -> Callable[[Pattern, Sequence[Lazy]], Value]:
+        def rule(pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+            source = self.read_data(arguments[0])
+            left = NatAttr(size(pattern, "l"))
+            return self.add(step(source, result_type(pattern), left))
+
+        return rule
 
     def store_through(
         self, step: type[codegen.ViewOp]

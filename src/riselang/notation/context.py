@@ -9,6 +9,9 @@ from contextlib import contextmanager
 from riselang.dialects.rise.attributes import Number
 from riselang.dialects.rise.schemes import FST, SND, TUPLE, Argument, PatternSpec
 from riselang.dialects.rise.types import (
+    ArrayType,
+    FunType,
+    IdxType,
     RiseType,
     ScalarType,
     TupleType,
@@ -187,10 +190,14 @@ class Context:
 
     def _check_scalar(self, function: ScalarFunction, type: RiseType, span: Span) -> None:
         if not isinstance(type, ScalarType | TypeVariable):
+            hints = {
+                ArrayType: "; use map to apply it to every element",
+                FunType: "; apply that to its arguments",
+                IdxType: "; fromIdx gives the number",
+            }
+            hint = hints.get(type.__class__, "")
             raise self.error(
-                f"'{function.name}' works on scalars, but this is {show_type(type)}; "
-                "use map to apply it to every element",
-                span,
+                f"'{function.name}' works on scalars, but this is {show_type(type)}{hint}", span
             )
 
     # At the end

@@ -9,7 +9,7 @@ from riselang.notation.source import DIVISION_NOTE, Source
 from riselang.notation.syntax import Span
 
 if TYPE_CHECKING:
-    from lark.exceptions import UnexpectedInput
+    from lark.exceptions import UnexpectedInput, UnexpectedToken
 
 # What starts an expression, and what a type; any of a group names the whole group.
 EXPRESSION = frozenset({"NUMBER", "SPECIAL", "TRUTH", "FUN", "IF", "LET"})
@@ -22,7 +22,8 @@ WORDS = {
     "NAME": "a name", "LENGTH": "a length", "EXTREME": "min or max", "DEF": "'def'",
     "LPAR": "'('", "RPAR": "')'", "LSQB": "'['", "RSQB": "']'", "COMMA": "','", "DOT": "'.'",
     "COLON": "':'", "SEMICOLON": "';'", "EQUAL": "'='", "_THEN": "'then'", "_ELSE": "'else'",
-    "_TIMES_TYPE": "'x'", "_PIPE": "'|>'", "_ARROW": "'->'", "_DOUBLE_ARROW": "'=>'", "$END": "the end", "LET": "'let'",
+    "_TIMES_TYPE": "'x'", "_PIPE": "'|>'", "_ARROW": "'->'", "_DOUBLE_ARROW": "'=>'",
+    "$END": "the end", "LET": "'let'",
 }  # fmt: skip
 MAXIMUM_SHOWN = 20
 
@@ -36,11 +37,8 @@ def explain(error: UnexpectedInput, source: Source) -> UserError:
     if isinstance(error, UnexpectedCharacters):
         position = error.pos_in_stream or 0
         span = (position, position + 1)
-        expected = in_words(frozenset(error.allowed or ()))
-        return source.error(
-            f"expected {expected}, but found {_shown(source.text[position])}",
-            span, *_notes(source, span),
-        )  # fmt: skip
+        message = f"unexpected character {_shown(source.text[position])}"
+        return source.error(message, span, *_notes(source, span))
     return source.error("expected more, but found the end", source.end)
 
 
@@ -79,7 +77,8 @@ def in_words(terminals: frozenset[str]) -> str:
         terminals -= {"NAME", "LPAR", "LENGTH", "EXTREME", "MINUS"}
     if terminals & OPERATOR:
         words.append("an operator")
-        terminals -= OPERATOR
+        # What continues an operand is not worth its place here.
+        terminals -= OPERATOR | {"LPAR", "LSQB", "_PIPE"}
     words += sorted({WORDS.get(name, "") for name in terminals} - {""})
     if not words:
         return "something else"

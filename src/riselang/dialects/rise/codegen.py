@@ -28,12 +28,17 @@ from xdsl.utils.exceptions import VerifyException
 from riselang.dialects.rise.functional import check_buffers, returned_value
 from riselang.dialects.rise.matching import match_scheme
 from riselang.dialects.rise.schemes import (
+    DROP,
     FST,
     JOIN,
     PAD,
+    PAD_REFLECT,
+    PAD_WRAP,
+    REVERSE,
     SLIDE,
     SND,
     SPLIT,
+    TAKE,
     TRANSPOSE,
     UNZIP,
     PatternSpec,
@@ -246,9 +251,33 @@ class SlideOp(ViewOp):
 
 
 @irdl_op_definition
-class PadOp(ViewOp):
-    name = "rise.codegen.pad"
-    SPEC: ClassVar = PAD
+class ReverseOp(ViewOp):
+    name = "rise.codegen.reverse"
+    SPEC: ClassVar = REVERSE
+
+
+@irdl_op_definition
+class ReverseAccOp(ViewOp):
+    name = "rise.codegen.reverseAcc"
+    SPEC: ClassVar = REVERSE
+    IS_STORE: ClassVar = True
+
+
+@irdl_op_definition
+class TakeOp(ViewOp):
+    name = "rise.codegen.take"
+    SPEC: ClassVar = TAKE
+
+
+@irdl_op_definition
+class DropOp(ViewOp):
+    name = "rise.codegen.drop"
+    SPEC: ClassVar = DROP
+
+
+class ShiftedPadOp(ViewOp):
+    """Base of the pads that need to know how much stands on the left."""
+
     left = prop_def(NatAttr)
     assembly_format = "$source `left` $left attr-dict `:` type($source) `->` type($result)"
 
@@ -258,6 +287,24 @@ class PadOp(ViewOp):
 
     def known_sizes(self) -> dict[str, Nat]:
         return {"l": self.left.data}
+
+
+@irdl_op_definition
+class PadOp(ShiftedPadOp):
+    name = "rise.codegen.pad"
+    SPEC: ClassVar = PAD
+
+
+@irdl_op_definition
+class PadWrapOp(ShiftedPadOp):
+    name = "rise.codegen.padWrap"
+    SPEC: ClassVar = PAD_WRAP
+
+
+@irdl_op_definition
+class PadReflectOp(ShiftedPadOp):
+    name = "rise.codegen.padReflect"
+    SPEC: ClassVar = PAD_REFLECT
 
 
 class ZipAccOp(IRDLOperation):
@@ -338,7 +385,8 @@ class AssignOp(IRDLOperation):
 
 CODEGEN_OPS = (
     CastOp, IdxOp, ZipOp, TupleOp, FstOp, SndOp, UnzipOp, UnzipAccOp, SplitOp, SplitAccOp, JoinOp,
-    JoinAccOp, TransposeOp, TransposeAccOp, SlideOp, PadOp, ZipFirstAccOp, ZipSecondAccOp,
+    JoinAccOp, TransposeOp, TransposeAccOp, SlideOp, PadOp, PadWrapOp, PadReflectOp,
+    ReverseOp, ReverseAccOp, TakeOp, DropOp, ZipFirstAccOp, ZipSecondAccOp,
     MapReadOp, AssignOp,
 )  # fmt: skip
 

@@ -1,0 +1,27 @@
+"""One step of a bitonic merge: elements half the length apart are compared and put in order."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import riselang as rl
+
+
+def opposite(x):
+    return rl.zip(x | rl.take("N"), x | rl.drop("N"))
+
+
+@rl.jit(sizes="symbolic")
+def bitonic_merge(x: rl.Array["2 * N", rl.i32]):
+    """Of a bitonic sequence, nothing in the first half exceeds anything in the second."""
+    return rl.concat(x | opposite | rl.map(rl.min), x | opposite | rl.map(rl.max))
+
+
+def inputs():
+    keys = np.random.default_rng(21).integers(0, 100, 16).astype(np.int32)
+    return (np.concatenate([np.sort(keys[:8]), np.sort(keys[8:])[::-1]]),)
+
+
+def expected(x):
+    first, second = np.split(x, 2)
+    return np.concatenate([np.minimum(first, second), np.maximum(first, second)])

@@ -1,0 +1,24 @@
+"""How often each key occurs, on top of earlier counts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import riselang as rl
+
+
+@rl.jit(sizes="symbolic")
+def histogram(counts: rl.Array["B", rl.i32], keys: rl.Array["N", rl.i32]):
+    """Keys out of range count at the nearest end."""
+    bins = keys | rl.map(rl.clamp_idx("B"))
+    return rl.scatter_with(rl.add, bins, counts, keys | rl.map(lambda key: 1))
+
+
+def inputs():
+    random = np.random.default_rng(13)
+    return np.zeros(5, np.int32), random.integers(-1, 7, 20).astype(np.int32)
+
+
+def expected(counts, keys):
+    bins = np.clip(keys, 0, len(counts) - 1)
+    return counts + np.bincount(bins, minlength=len(counts)).astype(np.int32)

@@ -1,0 +1,55 @@
+"""One step of k-means: each centre moves to the mean of the points that are nearest to it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import riselang as rl
+
+
+def distance(p, q):
+    return rl.zip(p, q) | rl.map(lambda a, b: (a - b) * (a - b)) | rl.reduce(rl.add, 0.0)
+
+
+def closer(d, i, best, at):
+    return rl.min(d, best), rl.where(d < best, i, at)
+
+
+def nearest(centres, point):
+    distances = centres | rl.map(lambda centre: distance(point, centre))
+    numbers = rl.generate(lambda i: rl.cast(rl.from_idx(i), rl.i32))
+    smallest = rl.zip(distances, numbers) | rl.reduce(closer, (np.inf, 0))
+    return rl.clamp_idx("K", smallest.snd)
+
+
+def add_vectors(p, q):
+    return rl.zip(p, q) | rl.map(rl.add)
+
+
+def mean(centre, sum, count):
+    return rl.zip(centre, sum) | rl.map(lambda c, s: rl.where(count > 0.0, s / count, c))
+
+
+@rl.jit(sizes="symbolic")
+def kmeans_step(centres: rl.Array["K", "D", rl.f32], points: rl.Array["N", "D", rl.f32]):
+    """A centre without points stays where it is."""
+    nearests = points | rl.map(lambda point: nearest(centres, point))
+    no_sums = centres | rl.map2d(lambda c: 0.0)
+    no_counts = centres | rl.map(lambda centre: 0.0)
+    sums = points | rl.scatter_with(add_vectors, nearests, no_sums)
+    counts = points | rl.map(lambda point: 1.0) | rl.scatter_with(rl.add, nearests, no_counts)
+    return rl.zip(centres, rl.zip(sums, counts)) | rl.map(mean)
+
+
+def inputs():
+    random = np.random.default_rng(16)
+    return random.random((4, 2), np.float32), random.random((15, 2), np.float32)
+
+
+def expected(centres, points):
+    distances = ((points[:, None, :] - centres[None, :, :]) ** 2).sum(axis=2)
+    nearests = distances.argmin(axis=1)
+    means = centres.copy()
+    for k in np.unique(nearests):
+        means[k] = points[nearests == k].mean(axis=0)
+    return means

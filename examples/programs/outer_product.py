@@ -1,0 +1,21 @@
+"""All products of an element of x and an element of y."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import riselang as rl
+
+
+@rl.jit
+def outer_product(x: rl.Array["N", rl.f32], y: rl.Array["M", rl.f32]):
+    return x | rl.map(lambda a: y | rl.map(lambda b: a * b))
+
+
+def inputs():
+    random = np.random.default_rng(7)
+    return random.random(4, np.float32), random.random(6, np.float32)
+
+
+def expected(x, y):
+    return np.outer(x, y)

@@ -1,0 +1,20 @@
+"""The sums of all prefixes: element i is x[0] + ... + x[i]."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import riselang as rl
+
+
+@rl.jit
+def prefix_sum(x: rl.Array["N", rl.i32]):
+    return x | rl.scan(rl.add, 0)
+
+
+def inputs():
+    return (np.random.default_rng(14).integers(-9, 10, 12).astype(np.int32),)
+
+
+def expected(x):
+    return np.cumsum(x, dtype=x.dtype)

@@ -1,0 +1,25 @@
+"""The exponentials of the elements as shares of their sum."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import riselang as rl
+
+
+@rl.jit
+def softmax(x: rl.Array["N", rl.f32]):
+    """The largest is subtracted first, so that nothing overflows."""
+    largest = x | rl.reduce(rl.max, -np.inf)
+    powers = x | rl.map(lambda e: rl.math.exp(e - largest))
+    total = powers | rl.reduce(rl.add, 0.0)
+    return powers | rl.map(lambda p: p / total)
+
+
+def inputs():
+    return (np.random.default_rng(18).standard_normal(9, np.float32),)
+
+
+def expected(x):
+    powers = np.exp(x - x.max())
+    return powers / powers.sum()

@@ -1,0 +1,32 @@
+"""A sparse matrix times a vector: each row holds K values and their columns (ELLPACK)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import riselang as rl
+
+
+@rl.jit(sizes="symbolic")
+def sparse_matvec(
+    values: rl.Array["N", "K", rl.f32],
+    columns: rl.Array["N", "K", rl.i32],
+    x: rl.Array["M", rl.f32],
+):
+    """A short row is filled with zeros."""
+
+    def product(row, places):
+        chosen = x | rl.gather(places | rl.map(rl.clamp_idx("M")))
+        return rl.zip(row, chosen) | rl.map(rl.mult) | rl.reduce(rl.add, 0.0)
+
+    return rl.zip(values, columns) | rl.map(product)
+
+
+def inputs():
+    random = np.random.default_rng(20)
+    columns = random.integers(0, 9, (5, 3)).astype(np.int32)
+    return random.random((5, 3), np.float32), columns, random.random(9, np.float32)
+
+
+def expected(values, columns, x):
+    return (values * x[columns]).sum(axis=1)

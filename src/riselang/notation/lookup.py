@@ -1,0 +1,141 @@
+"""What is applied in an application: names are followed to what they stand for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from riselang.dialects.rise.schemes import LOOP_DIALECTS, PATTERNS, PatternSpec
+from riselang.dialects.rise.types import show, uncurry
+from riselang.errors import LimitationError
+from riselang.notation.context import Context
+from riselang.notation.names import Binder, Bindings
+from riselang.notation.operators import FUNCTIONS, ScalarFunction
+from riselang.notation.source import Source
+from riselang.notation.syntax import Call, Definition, Fun, Name, Option, Pipe, Syntax
+from riselang.term import build
+
+
+class Frame:
+    """The values of the binders of one copy of a function; `parent` is that of the text around."""
+
+    __slots__ = ("parent", "values")
+
+    def __init__(self, parent: Frame | None = None):
+        self.parent = parent
+        self.values: dict[Binder, build.Node | Closure] = {}
+
+    def value(self, binder: Binder) -> build.Node | Closure:
+        frame: Frame | None = self
+        while frame is not None:
+            if binder in frame.values:
+                return frame.values[binder]
+            frame = frame.parent
+        raise KeyError(binder)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Closure:
+    """An expression that is not elaborated yet, and the frame of its names."""
+
+    syntax: Syntax
+    frame: Frame
+    inlined: bool = False
+    """Whether it was found by name."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PatternChoice:
+    """A pattern, and the loop dialect that is asked for."""
+
+    spec: PatternSpec
+    to: str | None = None
+
+    @property
+    def arity(self) -> int:
+        return len(self.spec.explicit) + self.spec.arity
+
+
+Argument = Closure | build.Node
+Head = Closure | build.Node | PatternChoice | ScalarFunction
+INLINING_LIMIT = 100_000
+
+
+class Lookup(Context):
+    """The names of one definition."""
+
+    def __init__(self, source: Source, bindings: Bindings):
+        super().__init__(source)
+        self.bindings = bindings
+        self.top = Frame()
+        self.inlined = 0
+
+    def head(self, closure: Closure) -> tuple[Head, list[Argument]]:
+        """What is applied, seen through names, and all its arguments."""
+        reversed_arguments: list[Argument] = []
+        syntax, frame, inlined = closure.syntax, closure.frame, closure.inlined
+        while True:
+            match syntax:
+                case Call():
+                    reversed_arguments += [Closure(a, frame) for a in syntax.arguments[::-1]]
+                    syntax = syntax.function
+                case Pipe():
+                    reversed_arguments.append(Closure(syntax.value, frame))
+                    syntax = syntax.function
+                case Name():
+                    value = self.named(syntax, frame)
+                    if not isinstance(value, Closure):
+                        return value, reversed_arguments[::-1]
+                    syntax, frame, inlined = value.syntax, value.frame, True
+                case Option():
+                    return self.option(syntax), reversed_arguments[::-1]
+                case _:
+                    return Closure(syntax, frame, inlined), reversed_arguments[::-1]
+
+    def named(self, name: Name, frame: Frame) -> Head:
+        binder = self.bindings.get(name)
+        if binder is None:
+            if name.text in PATTERNS:
+                return PatternChoice(PATTERNS[name.text])
+            return FUNCTIONS[name.text]
+        if isinstance(binder, Definition):
+            value: Head = Closure(binder.value, self.top)
+        else:
+            value = frame.value(binder)
+        if isinstance(value, Closure):
+            self.inlined += 1
+            if self.inlined > INLINING_LIMIT:
+                raise LimitationError(
+                    f"named functions are inlined more than {INLINING_LIMIT} times",
+                    self.location(name.span),
+                )
+        return value
+
+    def option(self, option: Option) -> PatternChoice | ScalarFunction:
+        name, choice = option.name, option.choice
+        shown = choice if isinstance(choice, str) else show(choice)
+        if name in FUNCTIONS:
+            function = FUNCTIONS[name].with_choice(choice)
+            if function is None:
+                wanted = FUNCTIONS[name].needs
+                hint = f"expected {wanted} in brackets" if wanted else "it takes no brackets"
+                raise self.error(f"'{name}[{shown}]': {hint}", option.span)
+            return function
+        spec = PATTERNS[name]
+        if not spec.has_target or choice not in LOOP_DIALECTS:
+            loops = f"'{spec.name}' takes " + " or ".join(LOOP_DIALECTS)
+            hint = loops if spec.has_target else f"'{spec.name}' takes no brackets"
+            raise self.error(f"'{name}[{shown}]': {hint}", option.span)
+        return PatternChoice(spec, str(choice))
+
+    def is_function(self, closure: Closure) -> bool:
+        """Whether an expression is seen to be a function without finding its type."""
+        head, arguments = self.head(closure)
+        match head:
+            case Closure(syntax=Fun(parameters=parameters)):
+                return len(arguments) < len(parameters)
+            case PatternChoice() | ScalarFunction():
+                return len(arguments) < head.arity
+            case build.Node():
+                return len(arguments) < len(uncurry(self.resolve(head.type))[0])
+            case _:
+                return False
