@@ -26,6 +26,15 @@ def add_vectors(p, q):
     return rl.zip(p, q) | rl.map(rl.add)
 
 
+def sums(centres, points, nearests):
+    return points | rl.scatter_with(add_vectors, nearests, centres | rl.map2d(lambda c: 0.0))
+
+
+def counts(centres, points, nearests):
+    zeros = centres | rl.map(lambda centre: 0.0)
+    return points | rl.map(lambda point: 1.0) | rl.scatter_with(rl.add, nearests, zeros)
+
+
 def mean(centre, sum, count):
     return rl.zip(centre, sum) | rl.map(lambda c, s: rl.where(count > 0.0, s / count, c))
 
@@ -34,11 +43,8 @@ def mean(centre, sum, count):
 def kmeans_step(centres: rl.Array["K", "D", rl.f32], points: rl.Array["N", "D", rl.f32]):
     """A centre without points stays where it is."""
     nearests = points | rl.map(lambda point: nearest(centres, point))
-    no_sums = centres | rl.map2d(lambda c: 0.0)
-    no_counts = centres | rl.map(lambda centre: 0.0)
-    sums = points | rl.scatter_with(add_vectors, nearests, no_sums)
-    counts = points | rl.map(lambda point: 1.0) | rl.scatter_with(rl.add, nearests, no_counts)
-    return rl.zip(centres, rl.zip(sums, counts)) | rl.map(mean)
+    sums_and_counts = rl.zip(sums(centres, points, nearests), counts(centres, points, nearests))
+    return rl.zip(centres, sums_and_counts) | rl.map(mean)
 
 
 def inputs():

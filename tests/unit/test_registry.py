@@ -18,9 +18,9 @@ from riselang.term.scalars import OVERLOADS, SCALAR_OPS
 
 TRANSLATOR = _Translator(Emitter(InsertPoint.at_end(Block())), "scf")
 NOT_LOWERED_YET = {
-    "padConst", "concat", "at",
-    "sliceAt", "updateAt", "gather", "reorder", "scatter", "scatterWith", "generate",
-    "while", "sort", "clampIdx", "checkIdx", "fromIdx",
+
+    "sliceAt", "updateAt", "scatter", "scatterWith",
+    "while", "sort", "checkIdx",
     "reducePar", "asVector", "asScalar", "vectorFromScalar",
     "circularBuffer", "rotateValues", "mapBlock", "mapThread", "mapWarp", "mapLane",
 }  # fmt: skip

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 
 from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, StringAttr, UnitAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
 from riselang import config, pipelines
 from riselang.dialects.module import make_context, module_text, verify_module
-from riselang.dialects.rise.functional import OutOp
-from riselang.dialects.rise.types import ScalarType
+from riselang.dialects.rise.functional import InOp, OutOp
+from riselang.dialects.rise.types import RiseType, ScalarType, index_bounds
 from riselang.errors import LimitationError, UserError
 from riselang.lowering.contract_rise_floats import FLOAT_PERMISSION, ContractRiseFloatsPass
 from riselang.lowering.convert_math_to_calls import ConvertMathToCallsPass
@@ -136,8 +137,8 @@ class Compilation:
                     "can be called"
                 )
             signature = [
-                Parameter(p.name, p.type, p.shape, position in written)
-                for position, p in enumerate(parameters)
+                replace(parameter, is_written=position in written)
+                for position, parameter in enumerate(parameters)
             ]
             found[name] = Executable(code, name, signature)
         return found
@@ -145,10 +146,27 @@ class Compilation:
 
 def _parameters(function: FuncOp) -> list[Parameter]:
     block = function.body.blocks[0]
+    bounds = _index_bounds(function)
     return [
-        _parameter(argument.name_hint or f"arg{position}", argument.type)
+        replace(
+            _parameter(argument.name_hint or f"arg{position}", argument.type),
+            bound=bounds.get(argument),
+        )
         for position, argument in enumerate(block.args)
     ]
+
+
+def _index_bounds(function: FuncOp) -> dict[SSAValue, int]:
+    """What the indices in each buffer must be below; of several bounds the smallest."""
+    found: dict[SSAValue, int] = {}
+    for op in function.walk():
+        if isinstance(op, InOp):
+            type = op.result.type
+            assert isinstance(type, RiseType)
+            for buffer, bound in zip(op.buffers, index_bounds(type), strict=True):
+                if bound is not None and bound.is_constant:
+                    found[buffer] = min(bound.constant, found.get(buffer, bound.constant))
+    return found
 
 
 def _parameter(name: str, type: Attribute) -> Parameter:

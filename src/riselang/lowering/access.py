@@ -7,12 +7,12 @@ arrays is resolved once, right behind its definition, so nothing is loaded or co
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import TypeAlias
 
 from xdsl.builder import Builder
-from xdsl.dialects import affine, arith, memref
+from xdsl.dialects import affine, arith, memref, scf
 from xdsl.dialects.builtin import (
     AffineMapAttr,
     AffineSetAttr,
@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     MemRefType,
 )
-from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.ir.affine import (
     AffineConstraintExpr,
     AffineConstraintKind,
@@ -34,7 +34,9 @@ from riselang.dialects.rise import codegen
 from riselang.dialects.rise.functional import EmbedOp, ReturnOp
 from riselang.dialects.rise.types import (
     ArrayType,
+    IdxType,
     RiseType,
+    ScalarType,
     TupleType,
     components,
     contains_array,
@@ -49,7 +51,16 @@ from riselang.lowering.indices import (
     is_small,
     replace_atom,
 )
-from riselang.nat import Facts, Min, Nat, nat_max, nat_min, simplify
+from riselang.nat import (
+    Facts,
+    Min,
+    Nat,
+    is_less,
+    is_nonnegative,
+    nat_max,
+    nat_min,
+    simplify,
+)
 
 
 class Side(Enum):
@@ -61,6 +72,9 @@ MAXIMUM_DEPTH = 12
 """Indices nested deeper than this are computed step by step, so that code stays linear."""
 
 Path: TypeAlias = "tuple[Nat | Side, ...]"
+Anchor: TypeAlias = "SSAValue | Block"
+"""The value or the branch for which a path is followed; copies are shared within one."""
+Branch: TypeAlias = "Callable[[Block, Builder], SSAValue]"
 
 
 def resolve_accesses(function: Operation) -> None:
@@ -94,7 +108,7 @@ def _erase_rise_ops(function: Operation) -> None:
 class _Resolver:
     def __init__(self) -> None:
         self.natives: dict[tuple[SSAValue, Path], SSAValue] = {}
-        self.copies: dict[tuple[SSAValue, SSAValue, Nat], SSAValue] = {}
+        self.copies: dict[tuple[Anchor, SSAValue, Nat], SSAValue] = {}
         self.expressions: dict[SSAValue, Nat] = {}
         self.variables: dict[str, SSAValue] = {}
         self.bounds: dict[str, int] = {}
@@ -105,7 +119,7 @@ class _Resolver:
     def process(self, ops: Sequence[Operation]) -> None:
         """Resolve what these ops store or hand to other dialects; views wait to be read."""
         for op in ops:
-            if isinstance(op, codegen.MapReadOp):
+            if isinstance(op, codegen.MapReadOp | codegen.GenerateOp):
                 continue
             if isinstance(op, codegen.AssignOp):
                 value = self.native(op.value, ())
@@ -172,7 +186,7 @@ class _Resolver:
 
     # Paths
 
-    def follow(self, value: SSAValue, path: Path, anchor: SSAValue, builder: Builder) -> SSAValue:
+    def follow(self, value: SSAValue, path: Path, anchor: Anchor, builder: Builder) -> SSAValue:
         """Walk from `value` to the buffer that holds the scalar at `path`, and load it."""
         while True:
             if not contains_array(_data(value)) and value is not anchor:
@@ -185,9 +199,94 @@ class _Resolver:
                 index = path[0]
                 assert isinstance(index, Nat)
                 value, path = self.computed(op, index, anchor, builder), path[1:]
+            elif isinstance(op, codegen.GenerateOp):
+                value, path = self.generated(op, _nat(path[0]), anchor, builder), path[1:]
+            elif isinstance(op, codegen.GatherOp):
+                place = self.follow(op.indices, path[:1], anchor, builder)
+                index = self.variable(place, _array(op.source).length.constant)
+                value, path = op.source, (index, *path[1:])
+            elif isinstance(op, codegen.ConcatOp):
+                return self.concatenated(op, path, builder)
+            elif isinstance(op, codegen.PadConstOp):
+                return self.padded(op, path, builder)
             else:
                 value, path = self.step(op, path)
                 path = self.shortened(_data(value), path, builder)
+
+    def concatenated(self, op: codegen.ConcatOp, path: Path, builder: Builder) -> SSAValue:
+        index, length = _nat(path[0]), _array(op.first).length
+        return self.choice(
+            length - 1 - index,
+            _leaf(_data(op.result), path),
+            lambda block, inner: self.follow(op.first, path, block, inner),
+            lambda block, inner: self.follow(op.second, (index - length, *path[1:]), block, inner),
+            builder,
+        )
+
+    def padded(self, op: codegen.PadConstOp, path: Path, builder: Builder) -> SSAValue:
+        index = _nat(path[0]) - op.left.data
+        leaf = _leaf(_data(op.result), path)
+
+        def outside(block: Block, inner: Builder) -> SSAValue:
+            return self.follow(op.value, path[1:], block, inner)
+
+        def inside(block: Block, inner: Builder) -> SSAValue:
+            return self.choice(
+                _array(op.source).length - 1 - index,
+                leaf,
+                lambda block, inner: self.follow(op.source, (index, *path[1:]), block, inner),
+                outside,
+                inner,
+            )
+
+        return self.choice(index, leaf, inside, outside, builder)
+
+    def choice(
+        self, gap: Nat, type: Attribute, chosen: Branch, other: Branch, builder: Builder
+    ) -> SSAValue:
+        """One of two scalars, by whether `gap` is not negative; decided here where it can be."""
+        gap = simplify(gap, self.facts(gap))
+        if is_nonnegative(gap, self.facts(gap)):
+            return chosen(Block(), builder)
+        if is_less(gap, Nat.const(0), self.facts(gap)):
+            return other(Block(), builder)
+        regions: list[Region] = []
+        is_affine = self.is_affine([gap]) and first_choice(gap) is None
+        for branch in (chosen, other):
+            block = Block()
+            value = branch(block, Builder(InsertPoint.at_end(block)))
+            block.add_op(affine.YieldOp.get(value) if is_affine else scf.YieldOp(value))
+            regions.append(Region(block))
+        if is_affine:
+            return self.affine_if(gap, type, regions, builder)
+        (distance, zero) = self.arithmetic([gap, Nat.const(0)], builder)
+        condition = builder.insert(arith.CmpiOp(distance, zero, "sge")).results[0]
+        return builder.insert(scf.IfOp(condition, [type], regions[0], regions[1])).results[0]
+
+    def affine_if(
+        self, gap: Nat, type: Attribute, regions: list[Region], builder: Builder
+    ) -> SSAValue:
+        map, operands = self.affine_map([gap])
+        constraint = AffineConstraintExpr(
+            AffineConstraintKind.ge, map.data.results[0], AffineExpr.constant(0)
+        )
+        condition = AffineSetAttr(AffineSet(map.data.num_dims, 0, (constraint,)))
+        op = affine.IfOp.build(
+            operands=[operands],
+            result_types=[[type]],
+            properties={"condition": condition},
+            regions=regions,
+        )
+        return builder.insert(op).results[0]
+
+    def generated(
+        self, op: codegen.GenerateOp, index: Nat, anchor: Anchor, builder: Builder
+    ) -> SSAValue:
+        """The element of an array that is computed from its indices."""
+        (place,) = self.arithmetic([simplify(index, self.facts(index))], builder)
+        argument = op.body.block.args[0]
+        wrapped = builder.insert(codegen.CastOp([place], argument.type)).results[0]
+        return self.copied(op.body.block, wrapped, builder)
 
     def shortened(self, type: RiseType, path: Path, builder: Builder) -> Path:
         """The path with each index that has grown deep computed here, once, and named."""
@@ -274,7 +373,7 @@ class _Resolver:
         return self.expressions[op.index]
 
     def computed(
-        self, op: codegen.MapReadOp, index: Nat, anchor: SSAValue, builder: Builder
+        self, op: codegen.MapReadOp, index: Nat, anchor: Anchor, builder: Builder
     ) -> SSAValue:
         """The element of a map that is only read: its function body, copied to this place."""
         index = simplify(index, self.facts(index))
@@ -284,18 +383,21 @@ class _Resolver:
         place = builder.insert(codegen.CastOp([], IndexType())).results[0]
         self.expressions[place] = index
         element = builder.insert(codegen.IdxOp(op.source, place)).results[0]
-        mapping: dict[SSAValue, SSAValue] = {op.body.block.args[0]: element}
+        self.copies[key] = self.copied(op.body.block, element, builder)
+        return self.copies[key]
+
+    def copied(self, body: Block, argument: SSAValue, builder: Builder) -> SSAValue:
+        """What a region computes for its argument, copied to this place."""
+        mapping: dict[SSAValue, SSAValue] = {body.args[0]: argument}
         copies: list[Operation] = []
-        for inner in op.body.block.ops:
+        for inner in body.ops:
             if isinstance(inner, ReturnOp):
-                result = mapping.get(inner.values[0], inner.values[0])
                 self.process(copies)
-                self.copies[key] = result
-                return result
+                return mapping.get(inner.values[0], inner.values[0])
             copy = builder.insert(inner.clone(mapping))
             mapping.update(zip(inner.results, copy.results, strict=True))
             copies.append(copy)
-        raise InternalError("a mapread without return passed the verifier")
+        raise InternalError("a region without return passed the verifier")
 
     # Memory
 
@@ -379,19 +481,8 @@ class _Resolver:
             block.add_op(affine.YieldOp.get(value))
             regions.append(Region(block))
         gap = second - first if isinstance(choice, Min) else first - second
-        map, operands = self.affine_map([gap])
-        constraint = AffineConstraintExpr(
-            AffineConstraintKind.ge, map.data.results[0], AffineExpr.constant(0)
-        )
-        condition = AffineSetAttr(AffineSet(map.data.num_dims, 0, (constraint,)))
         assert isinstance(buffer.type, MemRefType)
-        op = affine.IfOp.build(
-            operands=[operands],
-            result_types=[[buffer.type.element_type]],
-            properties={"condition": condition},
-            regions=regions,
-        )
-        return builder.insert(op).results[0]
+        return self.affine_if(gap, buffer.type.element_type, regions, builder)
 
     def arithmetic(self, indices: Sequence[Nat], builder: Builder) -> list[SSAValue]:
         emitter = IndexEmitter(lambda op: builder.insert(op).results[0], self.variables)
@@ -445,6 +536,22 @@ def _inner_length(value: SSAValue) -> Nat:
 def _nat(part: Nat | Side) -> Nat:
     assert isinstance(part, Nat)
     return part
+
+
+def _leaf(type: RiseType, path: Path) -> Attribute:
+    """The plain type of the scalar at the end of a path."""
+    for part in path:
+        if isinstance(part, Side):
+            type = components(type)[part.value]
+        else:
+            assert isinstance(type, ArrayType)
+            type = type.element
+    return IndexType() if isinstance(type, IdxType) else _scalar(type).element
+
+
+def _scalar(type: RiseType) -> ScalarType:
+    assert isinstance(type, ScalarType)
+    return type
 
 
 def _padded_index(op: codegen.ShiftedPadOp, index: Nat, length: Nat) -> Nat:

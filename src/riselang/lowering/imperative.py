@@ -11,28 +11,34 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import UnitAttr
+from xdsl.dialects.builtin import IndexType, UnitAttr
 from xdsl.dialects.memref import AllocaOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from riselang.dialects.rise import codegen
+from riselang.dialects.rise.attributes import literal
 from riselang.dialects.rise.functional import EmbedOp, ReturnOp
 from riselang.dialects.rise.schemes import Role
 from riselang.dialects.rise.types import (
     ArrayType,
+    IdxType,
     NatAttr,
     RiseType,
     ScalarType,
     TupleType,
+    array,
     components,
     contains_array,
+    idx,
     leaves,
     uncurry,
 )
+from riselang.dialects.rise.types import index as index_type
 from riselang.errors import LimitationError
 from riselang.lowering.loops import Emitter, LoopKind
 from riselang.nat import Nat
+from riselang.term.conversion import conversion_op
 from riselang.term.embedding import embed_tree, scalar_leaves
 from riselang.term.nodes import (
     Apply,
@@ -128,6 +134,14 @@ class _Translator:
             "iterate": self.read_iterate,
             "iterateSeq": self.read_iterate,
             "toMem": self.read_to_memory,
+            "concat": self.read_concat,
+            "padConst": self.read_pad_const,
+            "gather": self.read_gather,
+            "reorder": self.read_reorder,
+            "generate": self.read_generate,
+            "at": self.read_at,
+            "fromIdx": self.read_from_idx,
+            "clampIdx": self.read_clamp_idx,
             "zip": self.read_zip,
             "tuple": self.read_tuple,
             "fst": self.read_view(codegen.FstOp),
@@ -150,6 +164,8 @@ class _Translator:
             "mapSeq": self.store_map,
             "mapSeqUnroll": self.store_map,
             "mapPar": self.store_map,
+            "generate": self.store_generate,
+            "concat": self.store_concat,
             "scan": self.store_scan,
             "scanSeq": self.store_scan,
             "reverse": self.store_through(codegen.ReverseAccOp),
@@ -266,7 +282,7 @@ class _Translator:
     def copy(self, value: SSAValue, target: SSAValue) -> None:
         """Store a value that is only read, element by element."""
         type = data_type(value)
-        if isinstance(type, ScalarType):
+        if isinstance(type, ScalarType | IdxType):
             self.emitter.add(codegen.AssignOp(value, target))
         elif isinstance(type, TupleType):
             for step in (codegen.FstOp, codegen.SndOp):
@@ -442,14 +458,15 @@ class _Translator:
     def unwrap(self, value: SSAValue) -> list[SSAValue]:
         """The plain scalars of a value without arrays."""
         type = data_type(value)
-        if isinstance(type, ScalarType):
-            return [self.add(codegen.CastOp([value], type.element))]
+        if isinstance(type, ScalarType | IdxType):
+            plain = IndexType() if isinstance(type, IdxType) else type.element
+            return [self.add(codegen.CastOp([value], plain))]
         first = self.unwrap(self.component(codegen.FstOp, value))
         return first + self.unwrap(self.component(codegen.SndOp, value))
 
     def wrap(self, type: RiseType, scalars: list[SSAValue]) -> SSAValue:
         """The value of `type` made of the next plain scalars, which it takes from the list."""
-        if isinstance(type, ScalarType):
+        if isinstance(type, ScalarType | IdxType):
             return self.add(codegen.CastOp([scalars.pop(0)], type))
         first_type, second_type = components(type)
         first = self.wrap(first_type, scalars)
@@ -485,6 +502,80 @@ class _Translator:
             return self.add(step(source, result_type(pattern), left))
 
         return rule
+
+    def read_concat(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        first = self.read_data(arguments[0])
+        second = self.read_data(arguments[1])
+        return self.add(codegen.ConcatOp(first, second, result_type(pattern)))
+
+    def store_concat(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
+        (first, second), _ = uncurry(pattern.type)
+        self.store(arguments[0], self.add(codegen.TakeOp(target, first)))
+        self.store(arguments[1], self.add(codegen.DropOp(target, second)))
+
+    def read_pad_const(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        value = self.read_data(arguments[0])
+        source = self.read_data(arguments[1])
+        left = NatAttr(size(pattern, "l"))
+        return self.add(codegen.PadConstOp(value, source, result_type(pattern), left))
+
+    # Indices
+
+    def read_gather(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        indices = self.read_data(arguments[0])
+        source = self.read_data(arguments[1])
+        return self.add(codegen.GatherOp(indices, source, result_type(pattern)))
+
+    def read_reorder(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        length = size(pattern, "n")
+        source = self.read_data(arguments[1])
+        indices = self.generate(self.force(arguments[0]), array(length, idx(length)))
+        return self.add(codegen.GatherOp(indices, source, result_type(pattern)))
+
+    def read_generate(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        return self.generate(self.force(arguments[0]), result_type(pattern))
+
+    def generate(self, function: Value, type: RiseType) -> SSAValue:
+        assert isinstance(type, ArrayType)
+        block = Block(arg_types=[idx(type.length)])
+        with self.emitter.inside(block):
+            result = self.apply(function, [block.args[0]])
+            assert isinstance(result, SSAValue)
+            self.emitter.add(ReturnOp([result]))
+        return self.add(codegen.GenerateOp(Region(block), type))
+
+    def store_generate(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
+        function, length = self.force(arguments[0]), size(pattern, "n")
+
+        def body(index: SSAValue) -> None:
+            place = self.add(codegen.IdxOp(target, index))
+            self.store_applied(function, [self.add(codegen.CastOp([index], idx(length)))], place)
+
+        self.each(length, pattern.to or self.loops, body)
+
+    def read_at(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        index = self.add(codegen.CastOp([self.read_data(arguments[0])], IndexType()))
+        return self.add(codegen.IdxOp(self.read_data(arguments[1]), index))
+
+    def read_from_idx(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        plain = self.add(codegen.CastOp([self.read_data(arguments[0])], IndexType()))
+        return self.add(codegen.CastOp([plain], index_type))
+
+    def read_clamp_idx(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        """`min(max(x, 0), n - 1)` on the integer as an index."""
+        source = pattern.argument("t")
+        assert isinstance(source, ScalarType)
+        number: Term = Bound(0, source)
+        for op, type in conversion_op(source, index_type):
+            number = Scalar(op, [number], type)
+        last = Literal(literal(constant(size(pattern, "n")) - 1, index_type))
+        zero = Literal(literal(0, index_type))
+        number = Scalar("arith.maxsi", [number, zero], index_type)
+        number = Scalar("arith.minsi", [number, last], index_type)
+        clamped = self.read(number, (self.force(arguments[0]),))
+        assert isinstance(clamped, SSAValue)
+        plain = self.add(codegen.CastOp([clamped], IndexType()))
+        return self.add(codegen.CastOp([plain], result_type(pattern)))
 
     def store_through(
         self, step: type[codegen.ViewOp]

@@ -59,6 +59,15 @@ def check_layout(array: Array, name: str, *, written: bool) -> None:
         raise UserError(f"argument {name}: results are written to it, but it is read-only")
 
 
+def check_indices(array: Array, bound: int, name: str) -> None:
+    """Indices from outside are not known to be in range, so they are checked at the call."""
+    wrong = array[(array < 0) | (array >= bound)]
+    if wrong.size:
+        raise UserError(
+            f"argument {name}: expected indices in [0, {bound}), but found {wrong.flat[0]}"
+        )
+
+
 def check_overlap(arrays: Sequence[Array], names: Sequence[str], written: Sequence[bool]) -> None:
     """A buffer that is written must not share memory with any other."""
     for position, array in enumerate(arrays):

@@ -19,6 +19,7 @@ from riselang.runtime.arrays import (
     Array,
     as_array,
     check_dtype,
+    check_indices,
     check_layout,
     check_overlap,
     check_shape,
@@ -33,6 +34,8 @@ class Parameter:
     type: ScalarType
     shape: tuple[int, ...] | None
     is_written: bool = False
+    bound: int | None = None
+    """For an array of indices: what all of them must be below."""
 
 
 @cache
@@ -122,6 +125,8 @@ def _checked(argument: Any, parameter: Parameter) -> Array:
     else:
         check_shape(array, parameter.shape, parameter.name)
     check_layout(array, parameter.name, written=parameter.is_written)
+    if parameter.bound is not None:
+        check_indices(array, parameter.bound, parameter.name)
     return array
 
 

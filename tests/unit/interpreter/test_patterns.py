@@ -40,6 +40,33 @@ CASES: dict[str, tuple[Callable[[Any, Any, Any], Any], Any]] = {
     "padWrap of everything": (lambda x, y, m: x | rl.pad_wrap(6, 6), np.tile(X, 3)),
     "padReflect": (lambda x, y, m: x | rl.pad_reflect(2, 3), reflect(X, 2, 3)),
     "padReflect as far as it goes": (lambda x, y, m: x | rl.pad_reflect(5, 5), reflect(X, 5, 5)),
+    "concat of computed arrays, read": (
+        lambda x, y, m: rl.concat(x | rl.map(lambda v: v * 2), y | rl.map(lambda v: v + 1))
+        | rl.slide(2, 1) | rl.map(lambda w: w | rl.reduce(rl.add, 0)),
+        np.convolve(np.concatenate([X * 2, Y + 1]), [1, 1], "valid"),
+    ),
+    "padConst of rows": (
+        lambda x, y, m: m | rl.pad_const(1, 1, x | rl.take(4)) | rl.map(rl.pad_const(1, 0, 9)),
+        np.pad(np.vstack([X[:4], M, X[:4]]), ((0, 0), (1, 0)), constant_values=9),
+    ),
+    "padConst under a stencil": (
+        lambda x, y, m: x | rl.map(lambda v: v * v) | rl.pad_const(1, 1, 0) | rl.slide(3, 1)
+        | rl.map(lambda w: w | rl.reduce(rl.add, 0)),
+        np.convolve(X * X, [1, 1, 1], "same"),
+    ),
+    "generate that is read": (
+        lambda x, y, m: rl.zip(x, rl.generate(lambda i: rl.at(i, y)) | rl.reverse)
+        | rl.map(rl.sub),
+        X - Y[::-1],
+    ),
+    "gather of a computed array": (
+        lambda x, y, m: rl.gather(idx(y, 6) | rl.reverse, x | rl.map(lambda v: v * 3)),
+        (X * 3)[np.minimum(Y, 5)][::-1],
+    ),
+    "padReflect of padWrap": (
+        lambda x, y, m: x | rl.pad_wrap(1, 1) | rl.pad_reflect(2, 2) | rl.drop(1) | rl.take(9),
+        np.pad(np.pad(X, 1, mode="wrap"), 2, mode="reflect")[1:10],
+    ),
     "take": (lambda x, y, m: x | rl.take(2), X[:2]),
     "take nothing": (lambda x, y, m: x | rl.take(0), X[:0]),
     "drop": (lambda x, y, m: x | rl.drop(2), X[2:]),
@@ -136,7 +163,8 @@ COMPILED = [
     name for name in CASES
     if name.split(" ")[0].rstrip(":") in {
         "scan", "reverse", "padWrap", "padReflect", "take", "drop", "iterate", "mapSeqUnroll",
-        "reduceSeqUnroll", "scanSeq", "iterateSeq", "toMem",
+        "reduceSeqUnroll", "scanSeq", "iterateSeq", "toMem", "concat", "padConst", "gather",
+        "reorder", "generate", "at", "clampIdx",
     }
 ]  # fmt: skip
 

@@ -28,10 +28,13 @@ from xdsl.utils.exceptions import VerifyException
 from riselang.dialects.rise.functional import check_buffers, returned_value
 from riselang.dialects.rise.matching import match_scheme
 from riselang.dialects.rise.schemes import (
+    CONCAT,
     DROP,
     FST,
+    GATHER,
     JOIN,
     PAD,
+    PAD_CONST,
     PAD_REFLECT,
     PAD_WRAP,
     REVERSE,
@@ -46,6 +49,7 @@ from riselang.dialects.rise.schemes import (
 from riselang.dialects.rise.types import (
     ArrayType,
     DataType,
+    IdxType,
     NatAttr,
     RiseType,
     ScalarType,
@@ -53,6 +57,7 @@ from riselang.dialects.rise.types import (
     array,
     components,
     element_of,
+    idx,
     pair,
 )
 from riselang.nat import Nat
@@ -83,9 +88,10 @@ class CastOp(IRDLOperation):
 
 
 def _is_unwrapping(one: Attribute, other: Attribute) -> bool:
-    if isinstance(one, ScalarType):
-        return one.element == other
-    return isinstance(other, ScalarType) and other.element == one
+    wrapped, plain = (one, other) if isinstance(one, RiseType) else (other, one)
+    if isinstance(wrapped, IdxType):
+        return isinstance(plain, IndexType)
+    return isinstance(wrapped, ScalarType) and wrapped.element == plain
 
 
 @irdl_op_definition
@@ -141,6 +147,93 @@ class TupleOp(IRDLOperation):
 
     def verify_(self) -> None:
         _check_result(self, pair(_data(self.first), _data(self.second)))
+
+
+@irdl_op_definition
+class ConcatOp(IRDLOperation):
+    """Two arrays read as one."""
+
+    name = "rise.codegen.concat"
+    first = operand_def(ArrayType)
+    second = operand_def(ArrayType)
+    result = result_def(ArrayType)
+    traits = traits_def(Pure())
+    assembly_format = PAIR_FORMAT
+
+    def __init__(self, first: SSAValue, second: SSAValue, type: RiseType):
+        super().__init__(operands=[first, second], result_types=[type])
+
+    def verify_(self) -> None:
+        types = [_data(self.first), _data(self.second), _data(self.result)]
+        if match_scheme(CONCAT.type, types) is None:
+            raise VerifyException(f"{types[0]} and {types[1]} do not make up {types[2]}")
+
+
+@irdl_op_definition
+class PadConstOp(IRDLOperation):
+    """An array with a value before and after it."""
+
+    name = "rise.codegen.padConst"
+    value = operand_def(DataType)
+    source = operand_def(ArrayType)
+    result = result_def(ArrayType)
+    left = prop_def(NatAttr)
+    traits = traits_def(Pure())
+    assembly_format = (
+        "$value `,` $source `left` $left attr-dict "
+        "`:` type($value) `,` type($source) `->` type($result)"
+    )
+
+    def __init__(self, value: SSAValue, source: SSAValue, type: RiseType, left: NatAttr):
+        super().__init__(operands=[value, source], result_types=[type], properties={"left": left})
+
+    def verify_(self) -> None:
+        types = [_data(self.value), _data(self.source), _data(self.result)]
+        if match_scheme(PAD_CONST.type, types, {"l": self.left.data}) is None:
+            raise VerifyException(f"{types[1]} padded with {types[0]} is not {types[2]}")
+
+
+@irdl_op_definition
+class GatherOp(IRDLOperation):
+    """The elements of an array at the indices that another array holds."""
+
+    name = "rise.codegen.gather"
+    indices = operand_def(ArrayType)
+    source = operand_def(ArrayType)
+    result = result_def(ArrayType)
+    traits = traits_def(Pure())
+    assembly_format = (
+        "$indices `,` $source attr-dict `:` type($indices) `,` type($source) `->` type($result)"
+    )
+
+    def __init__(self, indices: SSAValue, source: SSAValue, type: RiseType):
+        super().__init__(operands=[indices, source], result_types=[type])
+
+    def verify_(self) -> None:
+        types = [_data(self.indices), _data(self.source), _data(self.result)]
+        if match_scheme(GATHER.type, types) is None:
+            raise VerifyException(f"{types[0]} does not pick {types[2]} out of {types[1]}")
+
+
+@irdl_op_definition
+class GenerateOp(IRDLOperation):
+    """An array whose elements are computed from their index where they are read."""
+
+    name = "rise.codegen.generate"
+    body = region_def("single_block")
+    result = result_def(ArrayType)
+    assembly_format = "attr-dict `->` type($result) $body"
+
+    def __init__(self, body: Region, type: RiseType):
+        super().__init__(regions=[body], result_types=[type])
+
+    def verify_(self) -> None:
+        type = _data(self.result)
+        assert isinstance(type, ArrayType)
+        if [argument.type for argument in self.body.block.args] != [idx(type.length)]:
+            raise VerifyException(f"its region must take an index below {type.length}")
+        value = returned_value(self.body, "the generate")
+        _check_result(self, array(type.length, _data(value)))
 
 
 class ViewOp(IRDLOperation):
@@ -369,14 +462,17 @@ class AssignOp(IRDLOperation):
     """Stores a scalar at the end of an acceptor path."""
 
     name = "rise.codegen.assign"
-    value = operand_def(ScalarType)
-    target = operand_def(ScalarType)
+    value = operand_def(DataType)
+    target = operand_def(DataType)
     assembly_format = "$value `,` $target attr-dict `:` type($value) `,` type($target)"
 
     def __init__(self, value: SSAValue, target: SSAValue):
         super().__init__(operands=[value, target])
 
     def verify_(self) -> None:
+        for operand in (self.value, self.target):
+            if not isinstance(operand.type, ScalarType | IdxType):
+                raise VerifyException(f"stores one scalar, but {operand.type} is none")
         if self.value.type != self.target.type:
             raise VerifyException(
                 f"stores a value of type {self.value.type} where {self.target.type} goes"
@@ -384,10 +480,10 @@ class AssignOp(IRDLOperation):
 
 
 CODEGEN_OPS = (
-    CastOp, IdxOp, ZipOp, TupleOp, FstOp, SndOp, UnzipOp, UnzipAccOp, SplitOp, SplitAccOp, JoinOp,
-    JoinAccOp, TransposeOp, TransposeAccOp, SlideOp, PadOp, PadWrapOp, PadReflectOp,
-    ReverseOp, ReverseAccOp, TakeOp, DropOp, ZipFirstAccOp, ZipSecondAccOp,
-    MapReadOp, AssignOp,
+    CastOp, IdxOp, ZipOp, TupleOp, ConcatOp, PadConstOp, GatherOp, GenerateOp, FstOp, SndOp,
+    UnzipOp, UnzipAccOp, SplitOp, SplitAccOp, JoinOp, JoinAccOp, TransposeOp, TransposeAccOp,
+    SlideOp, PadOp, PadWrapOp, PadReflectOp, ReverseOp, ReverseAccOp, TakeOp, DropOp,
+    ZipFirstAccOp, ZipSecondAccOp, MapReadOp, AssignOp,
 )  # fmt: skip
 
 

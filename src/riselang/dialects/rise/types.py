@@ -273,6 +273,19 @@ def leaves(type: RiseType) -> Iterator[tuple[tuple[Nat, ...], ScalarType]]:
         raise TypeError(f"{type} has no scalar leaves")
 
 
+def index_bounds(type: RiseType) -> Iterator[Nat | None]:
+    """For each scalar leaf, in the order of `leaves`, what it must be below if it is an index."""
+    if isinstance(type, IdxType):
+        yield type.bound
+    elif isinstance(type, ArrayType | VectorType):
+        yield from index_bounds(type.element)
+    elif isinstance(type, TupleType):
+        for part in components(type):
+            yield from index_bounds(part)
+    else:
+        yield None
+
+
 def substitute(type: RiseType, nats: Mapping[str, Nat], types: Mapping[str, RiseType]) -> RiseType:
     """`type` with naturals and type variables replaced by name."""
     match type:

@@ -1,0 +1,68 @@
+"""Deep and long programs: read, printed and run, in time that grows with their length."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from riselang.interpreter.evaluate import run
+from riselang.notation.formatting import format_program
+from riselang.notation.printer import show_term
+from riselang.notation.program import parse_term
+
+
+def nested(count: int) -> str:
+    before = "".join(f"(fun(x{i}, " for i in range(count))
+    return f"fun(z : f32, {before}z{'))(z)' * count})"
+
+
+def pipeline(count: int) -> str:
+    return "fun(x : 2.f32, x" + " |> map(fun(a, a + 1.0))" * count + ")"
+
+
+def lets(count: int) -> str:
+    steps = "".join(f"let y{i + 1} = y{i} + x; " for i in range(count))
+    return f"fun(x : f32, let y0 = x; {steps}y{count})"
+
+
+def sums(count: int) -> str:
+    return "fun(x : f32, x" + " + x" * count + ")"
+
+
+DEEP = [(nested(1000), 1), (lets(1000), 1001), (sums(1000), 1001)]
+
+
+@pytest.mark.parametrize(("text", "expected"), DEEP, ids=["lambdas", "lets", "sums"])
+def test_deep_programs_are_read_printed_and_run(text: str, expected: int) -> None:
+    term = parse_term(text)
+    assert parse_term(show_term(term)) == term
+    assert run(term, [np.float32(1)]) == expected
+    assert format_program(format_program(text)) == format_program(text)
+
+
+def test_a_long_pipeline_is_read_printed_and_run() -> None:
+    term = parse_term(pipeline(1500))
+    assert parse_term(show_term(term)) == term
+    assert run(term, [[np.float32(0), np.float32(1)]]) == [1500, 1501]
+
+
+def test_ten_thousand_stages_are_read() -> None:
+    text = "fun(x : 2.2.f32, x" + " |> transpose" * 10_000 + ")"
+    assert parse_term(text).depth == 10_002
+
+
+def seconds(text: str) -> float:
+    best = float("inf")
+    for _ in range(3):
+        start = time.process_time()
+        show_term(parse_term(text))
+        best = min(best, time.process_time() - start)
+    return best
+
+
+@pytest.mark.parametrize("make", [pipeline, sums, lets], ids=["pipeline", "sums", "lets"])
+def test_twice_the_program_takes_about_twice_the_time(make: object) -> None:
+    assert callable(make)
+    assert seconds(make(400)) < 2.3 * seconds(make(200)) + 0.05

@@ -1,0 +1,152 @@
+"""What is wrong with a text, and where: message, line, and the columns under the caret."""
+
+from __future__ import annotations
+
+import pytest
+
+from riselang.errors import LimitationError, UserError
+from riselang.notation.program import parse_program, parse_term
+
+# Each text marks what the caret must stand under with guillemets.
+ERRORS = {
+    # The text is not in the language
+    "fun(x : f32, «x»": "expected ')', but found the end",
+    "1 + «)»": "expected an expression, but found ')'",
+    "1 «1»": "expected an operator or the end, but found '1'",
+    "fun «x»": "expected '(', but found 'x'",
+    "fun((x, y) «y»)": "expected ',' or '=>', but found 'y'",
+    "fun(x : 4 «*» f32, x)": "expected '.', but found '*'",
+    "fun(x : «*», x)": "expected a type, but found '*'",
+    "def «let» = 1": "expected a name, but found 'let'",
+    "let x «1»; x": "expected '=', but found '1'",
+    "if 1 < 2 then «3»": "expected 'else', but found the end",
+    "1 «@» 2": "unexpected character '@'",
+    "«»": "expected an expression or 'def', but found the end",
+    "1 + «/*» 2": "this comment does not end; expected '*/'",
+    "«neg»()": "expected an argument between the parentheses",
+    # Numbers
+    "1 + «1e999»": "the number 1e999 is too large; write inf for infinity",
+    "«1_i7»": "'i7' is no scalar type; expected f16, bf16, f32, f64, i1, i8, i16, i32, i64, index",
+    "«300_i8»": "300 cannot be a literal of type i8: it does not fit into 8 bits",
+    "«4000000000000»": (
+        "4000000000000 cannot be a literal of type i32: it does not fit into 32 bits"
+    ),
+    "fun(x : «1234567890123456789».f32, x)": "this size has 19 digits; at most 18 are possible",
+    # Names
+    "fun(xs : 4.f32, xs |> «mapp»(neg))": "unknown name 'mapp'; did you mean 'map'?",
+    "fun(value : f32, «valeu» + 1.0)": "unknown name 'valeu'; did you mean 'value'?",
+    "«qqq»": "unknown name 'qqq'",
+    "fun((x, «x»), x)": "the parameter 'x' stands twice",
+    "def a = 1\ndef «a» = 2": "'a' is defined twice",
+    "«mapSeq»[gpu](neg)": "'mapSeq[gpu]': 'mapSeq' takes affine or scf",
+    "«zip»[affine]": "'zip[affine]': 'zip' takes no brackets",
+    "«cast»(1.0)": "'cast' needs a scalar type in brackets: cast[...]",
+    "«cmpf»[lt](1.0, 2.0)": "'cmpf[lt]': expected a predicate in brackets",
+    # How many arguments
+    "fun(x : 4.f32, x |> «map»(neg, 1, 2))": "map takes 2 argument(s), but 4 are given",
+    "fun(x : 4.f32, x |> «split»(2, 2))": (
+        "split takes 1 argument(s) after the size(s) m, but 2 are given"
+    ),
+    "«add»(1, 2, 3)": "'add' takes 2 operand(s), but 3 are given",
+    "«split»": "split needs m first: split(m)",
+    "fun(x : f32, «x»(3))": "'x' has the type f32 and is no function to apply",
+    "fun((f : f32 -> f32, x : f32), «f»(x, x))": "'f' takes 1 argument(s), but 2 are given",
+    "fun(x : 4.f32, x |> map(«fun»((a, b), a)))": (
+        "map, argument 1: the function gets 1 argument(s) of type f32, but takes 2"
+    ),
+    # Types
+    "fun((x : 4.f32, y : 5.f32), zip(x, «y»))": (
+        "zip, argument 2: expected 4._, but found 5.f32; the lengths 4 and 5 differ"
+    ),
+    "fun((x : N.f32, y : M.f32), zip(x, «y»))": (
+        "zip, argument 2: expected N._, but found M.f32; the lengths N and M differ"
+    ),
+    "fun(x : f32, map(neg, «x»))": "map, argument 2: expected _._, but found f32",
+    "fun(x : 4.f32, «x + 1»)": (
+        "'add' works on scalars, but this is 4.f32; use map to apply it to every element"
+    ),
+    "fun(x : f32, «x + 1_i32»)": "operands of 'add': expected f32, but found i32",
+    "fun(x : 4.f32, x |> map(fun(«a» : f64, a)))": (
+        "parameter 'a': expected f64, but found f32"
+    ),
+    "fun(x : «4.(f32 -> f32»), x)": (
+        "an array element must be a data type, but f32 -> f32 is a function type"
+    ),
+    "fun(x : 4.f32, x |> map(fun(a, «fun»(b, b))))": None,
+    "fun(x : 4.f32, tuple(x, «neg»))": None,
+    "fun(«x», x)": "the type of 'x' is not determined; write it, as in x : N.f32",
+    "fun(f, «f»(1.0))": (
+        "the type of 'f' is not known here; write it where it is a parameter, as in "
+        "fun(f : f32 -> f32, ...)"
+    ),
+    "fun(x : i32, «x / 2»)": "'div' is not defined on i32",
+    "«addf»(1, 2)": "'addf' is not defined on i32: it takes floats",
+    "«extf»[f16](1.0)": "'extf' is not defined on f32: the types do not allow it; write cast",
+    # Sizes
+    "fun(x : 4.f32, x |> «split»(0))": "split: m must be at least 1, but is 0",
+    "fun(x : 5.f32, «x» |> split(3))": (
+        "split, argument 1: expected (_ * 3)._, but found 5.f32; the lengths _ * 3 and 5 differ"
+    ),
+    "fun(x : 4.f32, x |> split(«1.5»))": (
+        "split, m: this is no size: expected numbers, names of sizes and "
+        "+ - * floordiv mod min max"
+    ),
+    "fun((x : 4.f32, n : i32), x |> split(«n»))": "split, m: this is no size: 'n' is a value here",
+    "fun(x : 4.f32, x |> toMem(«disk»))": (
+        "toMem, space: expected heap or stack or register or shared"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("marked", ERRORS)
+def test_errors_say_what_and_where(marked: str) -> None:
+    text = marked.replace("«", "").replace("»", "")
+    with pytest.raises(UserError) as raised:
+        parse_program(text, "file.rise")
+    error = raised.value
+    expected = ERRORS[marked]
+    assert expected is None or error.message == expected
+    assert error.location is not None
+    before = marked[: marked.index("«")]
+    line = before.count("\n") + 1
+    column = len(before) - before.rfind("\n")
+    assert (error.location.line, error.location.column) == (line, column), str(error)
+    width = marked.index("»") - marked.index("«") - 1
+    assert width in (0, error.location.length)
+
+
+def test_an_error_shows_its_line() -> None:
+    with pytest.raises(UserError) as raised:
+        parse_program("def a = 1\n\ndef b =\n  a + c * 2\n", "file.rise")
+    assert str(raised.value) == (
+        "file.rise:4:7: error: unknown name 'c'\n  " + "  a + c * 2\n  " + "      ^"
+    )
+
+
+def test_a_comment_that_looks_like_a_division_is_explained() -> None:
+    with pytest.raises(UserError) as raised:
+        parse_program("fun(x : 4.f32,\n  x // the input\n  |> map(neg))")
+    assert raised.value.notes == (
+        "after an operand '//' is the division of integers; put the comment on a line of its own, "
+        "or write /* ... */",
+    )
+
+
+LIMITS = {
+    "fun(x : f32, " + "-" * 40_000 + "x)": "nests deeper than the limit of 30000 levels",
+    "fun(x : " + "2." * 200 + "f32, x)": "nests deeper than the limit of 100 levels",
+    "def w = fun(f, f(f)) def main = w(w)": "named functions are inlined more than 100000 times",
+}
+
+
+@pytest.mark.parametrize("text", LIMITS, ids=["expression", "type", "inlining"])
+def test_limits_have_names(text: str) -> None:
+    with pytest.raises(LimitationError) as raised:
+        parse_program(text)
+    assert LIMITS[text] in raised.value.message
+    assert raised.value.location is not None
+
+
+def test_one_expression_is_asked_for() -> None:
+    with pytest.raises(UserError, match="expected one expression"):
+        parse_term("def a = 1\ndef b = 2")
