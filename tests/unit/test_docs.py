@@ -8,9 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from xdsl.ir import Block
+from xdsl.rewriter import InsertPoint
 
 from riselang.dialects.rise.schemes import PATTERNS
 from riselang.dialects.rise.types import show
+from riselang.lowering.imperative import _Translator
+from riselang.lowering.loops import Emitter
 
 ROOT = Path(__file__).parents[2]
 PAGES = ["README.md", *(str(path.relative_to(ROOT)) for path in (ROOT / "docs").glob("*.md"))]
@@ -30,10 +34,12 @@ def test_python_in_the_docs_runs(page: str, tmp_path: Path) -> None:
 
 
 def pattern_table() -> str:
-    rows = ["| pattern | type | meaning |", "|---|---|---|"]
+    compiled = _Translator(Emitter(InsertPoint.at_end(Block())), "scf").read_rules
+    rows = ["| pattern | type | meaning | compiles |", "|---|---|---|---|"]
     for spec in PATTERNS.values():
         sizes = f"({', '.join(spec.explicit)})" if spec.explicit else ""
-        rows.append(f"| `{spec.name}{sizes}` | `{show(spec.type)}` | {spec.summary} |")
+        mark = "yes" if spec.name in compiled else ""
+        rows.append(f"| `{spec.name}{sizes}` | `{show(spec.type)}` | {spec.summary} | {mark} |")
     return "\n".join(rows)
 
 

@@ -19,7 +19,7 @@ from riselang.term.scalars import OVERLOADS, SCALAR_OPS
 TRANSLATOR = _Translator(Emitter(InsertPoint.at_end(Block())), "scf")
 NOT_LOWERED_YET = {
 
-    "sliceAt", "updateAt", "scatter", "scatterWith",
+
     "while", "sort", "checkIdx",
     "reducePar", "asVector", "asScalar", "vectorFromScalar",
     "circularBuffer", "rotateValues", "mapBlock", "mapThread", "mapWarp", "mapLane",

@@ -350,6 +350,10 @@ class _Resolver:
                 return op.source, (start + _nat(path[1]), *path[2:])
             case codegen.ReverseOp() | codegen.ReverseAccOp():
                 return op.source, (_array(op.source).length - 1 - _nat(path[0]), *path[1:])
+            case codegen.SliceAtOp():
+                starts = _array(op.source).length - _array(op.result).length + 1
+                start = self.known_index(op.index, starts.constant)
+                return op.source, (start + _nat(path[0]), *path[1:])
             case codegen.TakeOp():
                 return op.source, path
             case codegen.DropOp():
@@ -363,14 +367,17 @@ class _Resolver:
 
     def index(self, op: codegen.IdxOp) -> Nat:
         """The index as an expression; by its type it is below the length of the array."""
-        known = self.expressions.get(op.index)
+        return self.known_index(op.index, _array(op.array).length.constant)
+
+    def known_index(self, value: SSAValue, bound: int) -> Nat:
+        known = self.expressions.get(value)
         if known is not None:
             return known
-        owner = op.index.owner
+        owner = value.owner
         if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
             return Nat.const(owner.value.value.data)
-        self.expressions[op.index] = self.variable(op.index, _array(op.array).length.constant)
-        return self.expressions[op.index]
+        self.expressions[value] = self.variable(value, bound)
+        return self.expressions[value]
 
     def computed(
         self, op: codegen.MapReadOp, index: Nat, anchor: Anchor, builder: Builder

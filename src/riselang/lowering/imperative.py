@@ -140,6 +140,10 @@ class _Translator:
             "reorder": self.read_reorder,
             "generate": self.read_generate,
             "at": self.read_at,
+            "sliceAt": self.read_slice_at,
+            "updateAt": self.read_update_at,
+            "scatter": self.read_scatter,
+            "scatterWith": self.read_scatter_with,
             "fromIdx": self.read_from_idx,
             "clampIdx": self.read_clamp_idx,
             "zip": self.read_zip,
@@ -556,6 +560,63 @@ class _Translator:
     def read_at(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         index = self.add(codegen.CastOp([self.read_data(arguments[0])], IndexType()))
         return self.add(codegen.IdxOp(self.read_data(arguments[1]), index))
+
+    def read_slice_at(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        index = self.add(codegen.CastOp([self.read_data(arguments[0])], IndexType()))
+        source = self.read_data(arguments[1])
+        return self.add(codegen.SliceAtOp(source, index, result_type(pattern)))
+
+    def read_update_at(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        """The array in memory of its own, with a part of it written over."""
+        part = uncurry(pattern.type)[0][1]
+        new = self.read_data(arguments[1])
+
+        def fill(target: SSAValue) -> None:
+            self.store(arguments[2], target)
+            index = self.add(codegen.CastOp([self.read_data(arguments[0])], IndexType()))
+            self.copy(new, self.add(codegen.SliceAtOp(target, index, part)))
+
+        return self.materialised(result_type(pattern), fill)
+
+    def read_scatter(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        return self.scattered(pattern, arguments, lambda new, place: self.copy(new, place))
+
+    def read_scatter_with(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        function = self.force(arguments[0])
+        element = pattern.argument("t")
+        assert isinstance(element, RiseType)
+
+        def combine(new: SSAValue, place: SSAValue) -> None:
+            # The old value is read as a whole before it is written over.
+            combined = self.materialised(
+                element, lambda target: self.store_applied(function, [new, place], target)
+            )
+            self.copy(combined, place)
+
+        return self.scattered(pattern, arguments[1:], combine)
+
+    def scattered(
+        self,
+        pattern: Pattern,
+        arguments: Sequence[Lazy],
+        write: Callable[[SSAValue, SSAValue], None],
+    ) -> SSAValue:
+        """The start in memory of its own, then one write after the other, in order."""
+        indices = self.read_data(arguments[0])
+        values = self.read_data(arguments[2])
+
+        def fill(target: SSAValue) -> None:
+            self.store(arguments[1], target)
+
+            def body(index: SSAValue) -> None:
+                chosen = self.add(codegen.IdxOp(indices, index))
+                place = self.add(codegen.CastOp([chosen], IndexType()))
+                new = self.add(codegen.IdxOp(values, index))
+                write(new, self.add(codegen.IdxOp(target, place)))
+
+            self.each(size(pattern, "m"), self.loops, body)
+
+        return self.materialised(result_type(pattern), fill)
 
     def read_from_idx(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         plain = self.add(codegen.CastOp([self.read_data(arguments[0])], IndexType()))

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from riselang.dialects.rise.attributes import Number
-from riselang.dialects.rise.schemes import LET, PATTERNS, PatternSpec
+from riselang.dialects.rise.schemes import LET, PATTERNS, TUPLE, PatternSpec
 from riselang.dialects.rise.types import (
     SCALAR_NAMES,
     FunType,
@@ -127,6 +127,8 @@ class _Printer:
         spec = head.spec
         if spec is LET and len(arguments) >= 2:
             return self.let(arguments)
+        if spec is TUPLE and len(arguments) == 2:
+            return self.tuple(arguments)
         open_parameters = _undetermined(spec, len(arguments))
         texts: list[Syntax] = []
         for input, argument in zip(uncurry(spec.type)[0], arguments, strict=False):
@@ -135,6 +137,16 @@ class _Printer:
         if len(texts) == spec.arity and _is_piped(spec):
             return syntax.Pipe(texts[-1], _call(function, texts[:-1]))
         return _call(function, texts)
+
+    def tuple(self, arguments: list[Term]) -> Syntax:
+        """`(a, b, c)`: tuples nest to the right."""
+        items: list[Syntax] = []
+        while True:
+            first, second = arguments
+            items.append(self.syntax(first))
+            head, arguments = spine(second)
+            if not isinstance(head, Pattern) or head.spec is not TUPLE or len(arguments) != 2:
+                return syntax.Tuple((*items, self.syntax(second)))
 
     def let(self, arguments: list[Term]) -> Syntax:
         value, body, *rest = arguments

@@ -95,6 +95,19 @@ CASES: dict[str, tuple[Callable[[Any, Any, Any], Any], Any]] = {
         lambda x, y, m: rl.scatter_with(rl.sub, idx(x, 6), y, x),
         [2, 1 - (1 - 7), 1, 3 - 8, 4 - 2, 9 - (5 - 8)],
     ),
+    "scatterWith of rows": (
+        lambda x, y, m: rl.scatter_with(
+            lambda new, old: rl.zip(new, old | rl.reverse) | rl.map(rl.add),
+            m | rl.join | rl.take(3) | rl.map(rl.clamp_idx(2)),
+            m | rl.take(2),
+            m,
+        ),
+        [M[0] + M[0][::-1], M[2] + (M[1] + M[1][::-1])[::-1]],
+    ),
+    "updateAt with what it replaces": (
+        lambda x, y, m: rl.update_at(rl.clamp_idx(4, 2), x | rl.take(3) | rl.reverse, x),
+        [3, 1, 4, 1, 3, 9],
+    ),
     "generate": (
         lambda x, y, m: rl.zip(
             rl.generate(lambda i: rl.cast(rl.from_idx(i), rl.i64) * 2), x
@@ -164,7 +177,7 @@ COMPILED = [
     if name.split(" ")[0].rstrip(":") in {
         "scan", "reverse", "padWrap", "padReflect", "take", "drop", "iterate", "mapSeqUnroll",
         "reduceSeqUnroll", "scanSeq", "iterateSeq", "toMem", "concat", "padConst", "gather",
-        "reorder", "generate", "at", "clampIdx",
+        "reorder", "generate", "at", "clampIdx", "sliceAt", "updateAt", "scatter", "scatterWith",
     }
 ]  # fmt: skip
 

@@ -62,13 +62,13 @@ STABLE = [
     """,
     """
     fun((x : 4.f32),
-      x |> map(let y = 1.0;
+      x |> map(
+        let y = 1.0;
         fun(a, a + y)))
     """,
     """
     fun((x : N.f32),
-      x
-      |> reduce(
+      x |> reduce(
         fun((a, total),
           a * 2.0 + total * 3.0 + a * 4.0 + total * 5.0),
         0.0))

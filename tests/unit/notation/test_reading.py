@@ -28,9 +28,7 @@ def matmul(A: rl.Array["N", "K", rl.f32], B: rl.Array["K", "M", rl.f32]):
         lambda arow: (
             B
             | rl.transpose
-            | rl.map(
-                lambda bcol: rl.zip(arow, bcol) | rl.map(rl.mult) | rl.reduce(rl.add, 0.0)
-            )
+            | rl.map(lambda bcol: rl.zip(arow, bcol) | rl.map(rl.mult) | rl.reduce(rl.add, 0.0))
         )
     )
 

@@ -216,6 +216,28 @@ class GatherOp(IRDLOperation):
 
 
 @irdl_op_definition
+class SliceAtOp(IRDLOperation):
+    """A part of an array from an index on, to read or to write."""
+
+    name = "rise.codegen.sliceAt"
+    source = operand_def(ArrayType)
+    index = operand_def(IndexType)
+    result = result_def(ArrayType)
+    traits = traits_def(Pure())
+    assembly_format = "$source `,` $index attr-dict `:` type($source) `->` type($result)"
+
+    def __init__(self, source: SSAValue, index: SSAValue, type: RiseType):
+        super().__init__(operands=[source, index], result_types=[type])
+
+    def verify_(self) -> None:
+        whole, part = _data(self.source), _data(self.result)
+        assert isinstance(whole, ArrayType)
+        assert isinstance(part, ArrayType)
+        if whole.element != part.element:
+            raise VerifyException(f"{part} is no part of {whole}")
+
+
+@irdl_op_definition
 class GenerateOp(IRDLOperation):
     """An array whose elements are computed from their index where they are read."""
 
@@ -480,10 +502,10 @@ class AssignOp(IRDLOperation):
 
 
 CODEGEN_OPS = (
-    CastOp, IdxOp, ZipOp, TupleOp, ConcatOp, PadConstOp, GatherOp, GenerateOp, FstOp, SndOp,
-    UnzipOp, UnzipAccOp, SplitOp, SplitAccOp, JoinOp, JoinAccOp, TransposeOp, TransposeAccOp,
-    SlideOp, PadOp, PadWrapOp, PadReflectOp, ReverseOp, ReverseAccOp, TakeOp, DropOp,
-    ZipFirstAccOp, ZipSecondAccOp, MapReadOp, AssignOp,
+    CastOp, IdxOp, ZipOp, TupleOp, ConcatOp, PadConstOp, GatherOp, SliceAtOp, GenerateOp, FstOp,
+    SndOp, UnzipOp, UnzipAccOp, SplitOp, SplitAccOp, JoinOp, JoinAccOp, TransposeOp,
+    TransposeAccOp, SlideOp, PadOp, PadWrapOp, PadReflectOp, ReverseOp, ReverseAccOp, TakeOp,
+    DropOp, ZipFirstAccOp, ZipSecondAccOp, MapReadOp, AssignOp,
 )  # fmt: skip
 
 
