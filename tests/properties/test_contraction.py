@@ -12,7 +12,7 @@ from riselang.term.fusion import inline_element_functions
 from riselang.term.to_dialect import program_module
 from support.checking import inputs_of, interpreted
 from support.fuzzing import fuzz
-from support.programs import Program, programs
+from support.programs import Program, compiled_programs, programs
 from support.shrinking import holds
 from support.values import same
 
@@ -31,7 +31,7 @@ def test_inlining_element_functions_changes_no_bit(program: Program, seed: int) 
 
 
 @fuzz(20)
-@given(programs(), SEEDS)
+@given(compiled_programs(), SEEDS)
 def test_contracted_programs_keep_their_bits_when_compiled(program: Program, seed: int) -> None:
     def agrees(program: Program) -> None:
         contracted = Program(contract(program.term), program.results)

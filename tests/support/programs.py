@@ -12,23 +12,41 @@ from functools import cache
 
 from hypothesis import strategies as st
 
+from riselang.dialects.rise.attributes import literal
 from riselang.dialects.rise.schemes import PATTERNS, Argument
 from riselang.dialects.rise.types import (
     ArrayType,
     FunType,
+    IdxType,
     RiseType,
     ScalarType,
     TupleType,
     array,
     components,
+    contains_array,
     element_of,
     fun,
+    i1,
+    i32,
+    idx,
+    index,
+    is_float,
     pair,
     result_types,
     uncurry,
 )
 from riselang.nat import Nat
-from riselang.term.nodes import Apply, Bound, Free, Lambda, Pattern, Scalar, Term, apply_all
+from riselang.term.nodes import (
+    Apply,
+    Bound,
+    Free,
+    Lambda,
+    Literal,
+    Pattern,
+    Scalar,
+    Term,
+    apply_all,
+)
 from support.choices import Choices
 from support.random_scalars import RandomScalars
 from support.random_types import MAXIMUM_RANK, RandomTypes, is_matrix, length_of, rank, volume
@@ -87,19 +105,27 @@ def programs() -> st.SearchStrategy[Program]:
     return st.integers(0, 1 << 40).map(seeded_program)
 
 
+def compiled_programs() -> st.SearchStrategy[Program]:
+    """Programs without what only the interpreter runs."""
+    return st.integers(0, 1 << 40).map(lambda seed: seeded_program(seed, compiled=True))
+
+
 def batches(count: int) -> st.SearchStrategy[list[Program]]:
-    """Several programs from one seed."""
+    """Several programs to compile, from one seed."""
     return st.integers(0, 1 << 36).map(
-        lambda seed: [seeded_program(seed * count + position) for position in range(count)]
+        lambda seed: [
+            seeded_program(seed * count + position, compiled=True) for position in range(count)
+        ]
     )
 
 
-def seeded_program(seed: int) -> Program:
-    return random_program(Choices(seed))
+def seeded_program(seed: int, *, compiled: bool = False) -> Program:
+    return random_program(Choices(seed), compiled=compiled)
 
 
-def random_program(choices: Choices) -> Program:
-    generator = _Generator(choices)
+def random_program(choices: Choices, *, compiled: bool = False) -> Program:
+    """A program, of `compiled` patterns only or of all of them."""
+    generator = _Generator(choices, compiled)
     count = choices.weighted([(6, 1), (2, 2), (1, 3)])
     types = [generator.types.data(ROOM // count) for _ in range(count)]
     body = generator.body(types)
@@ -130,14 +156,15 @@ def close(term: Term) -> Term:
 
 
 @cache
-def _use(name: str, *arguments: RiseType | int, to: str | None = None) -> Pattern:
+def _use(name: str, *arguments: RiseType | int | str, to: str | None = None) -> Pattern:
     parts: list[Argument] = [Nat.const(x) if isinstance(x, int) else x for x in arguments]
     return Pattern(PATTERNS[name], parts, to)
 
 
 class _Generator:
-    def __init__(self, choices: Choices):
+    def __init__(self, choices: Choices, compiled: bool):
         self.choices = choices
+        self.compiled = compiled
         self.types = RandomTypes(choices)
         self.scalars = RandomScalars(choices, self.types)
         self.inputs: list[Free] = []
@@ -168,7 +195,7 @@ class _Generator:
     def term(self, type: RiseType, place: Place) -> Term:
         if isinstance(type, FunType):
             return self.function(type, place)
-        if place.depth <= 0 or self.budget <= 0:
+        if place.depth <= 0 or self.budget <= 0 or type == idx(0):
             return self.leaf(type, place)
         options: list[tuple[int, Producer]] = [(3, self.leaf), *self.special(type, place)]
         options += [
@@ -177,9 +204,13 @@ class _Generator:
             (1, self.projection),
             (1, self.applied_variable),
             (1, self.let_of_function),
+            (1, self.at),
+            (1, self.to_memory),
         ]
         if volume(type) <= place.room:
-            options.append((2, self.reduction))
+            options += [(2, self.reduction), (1, self.iteration)]
+            if not self.compiled:
+                options.append((1, self.while_loop))
         chosen = self.choices.weighted(options)
         if chosen != self.leaf:
             self.budget -= 1
@@ -189,6 +220,8 @@ class _Generator:
         """The producers that only some types have."""
         if isinstance(type, ScalarType):
             return [(8, self.operation)]
+        if isinstance(type, IdxType):
+            return [(8, self.clamped)]
         if isinstance(type, TupleType):
             first, second = components(type)
             options: list[tuple[int, Producer]] = [(4, self.tuple)]
@@ -197,10 +230,13 @@ class _Generator:
                 options.append((4, self.unzip))
             return options
         options = [(8, self.map), (3, self.pad), (2, self.join), (1, self.unzipped)]
+        options += [(6, self.rearranged), (3, self.indexed), (3, self.generate), (3, self.scan)]
         if isinstance(element_of(type), TupleType):
             options.append((4, self.zip))
         if is_matrix(type):
             options += [(3, self.transpose), (3, self.slide), (2, self.split)]
+            if not self.compiled:
+                options.append((2, self.windows))
         return options
 
     def variable(self, type: RiseType, hint: str) -> Free:
@@ -216,6 +252,8 @@ class _Generator:
             near = [term for term in reachable[:4] if isinstance(term.type, ScalarType)]
             if near:
                 return self.scalars.converted(self.choices.of(near), type)
+        if isinstance(type, IdxType):
+            return self.index_leaf(type, found, reachable)
         if isinstance(type, ScalarType) and (not found or self.choices.one_in(4)):
             if len(found) < 4 and self.choices.one_in(4):
                 return self.input(type)
@@ -224,12 +262,23 @@ class _Generator:
             return self.input(type)
         return self.choices.of(found)
 
+    def index_leaf(self, type: IdxType, found: list[Term], reachable: list[Term]) -> Term:
+        """A variable, an integer that is near, or a new input."""
+        if type == idx(0) or (found and not self.choices.one_in(3)):
+            return self.choices.of(found)
+        near = [t for t in reachable[:6] if isinstance(t.type, ScalarType) and not is_float(t.type)]
+        if near and not self.choices.one_in(4):
+            return self.clamp(self.choices.of(near), type)
+        if self.choices.one_in(2):
+            return self.input(type)
+        return self.clamp(self.scalars.literal(self.integer()), type)
+
     def input(self, type: RiseType) -> Term:
         self.inputs.append(self.variable(type, "in"))
         return self.inputs[-1]
 
     def reachable(self, place: Place) -> list[Term]:
-        """The variables, inner ones first, and the components of those that are pairs."""
+        """The variables, inner ones first, their components, and their indices as numbers."""
         found: list[Term] = []
         stack: list[Term] = [*self.inputs, *place.scope]
         while stack:
@@ -238,6 +287,8 @@ class _Generator:
             if isinstance(term.type, TupleType):
                 parts = components(term.type)
                 stack += [Apply(_use(name, *parts), term) for name in ("snd", "fst")]
+            if isinstance(term.type, IdxType):
+                stack.append(Apply(_use("fromIdx", term.type.bound.constant), term))
         return found
 
     def source(
@@ -290,7 +341,7 @@ class _Generator:
             (1, lambda: fun(self.types.data(room), self.types.data(room), type)),
             (1, lambda: fun(fun(self.types.scalar(), self.types.scalar()), type)),
         ])  # fmt: skip
-        wanted = make()
+        wanted = make() if type != idx(0) else self.types.data(room)
         return self.variable(wanted, "f" if isinstance(wanted, FunType) else "x")
 
     def applied_variable(self, type: RiseType, place: Place) -> Term:
@@ -316,11 +367,53 @@ class _Generator:
             lambda: array(self.types.length(room), self.types.data(min(room, 12), 2)),
         )
         length, element = length_of(source), element_of(source)
-        name = self.choices.of(("reduce", "reduceSeq"))
+        name = self.choices.of(("reduce", "reduceSeq", "reduceSeqUnroll"))
         reduce = _use(name, length, element, type, to=self.target())
         step = self.term(fun(element, type, type), place.repeated(length))
         init = self.term(type, place.deeper)
         return apply_all(reduce, [step, init, self.term(source, place.deeper)])
+
+    def iteration(self, type: RiseType, place: Place) -> Term:
+        times = self.choices.below(4)
+        iterate = _use(self.choices.of(("iterate", "iterateSeq")), times, type, to=self.target())
+        step = self.term(fun(type, type), place.repeated(times))
+        return apply_all(iterate, [step, self.term(type, place.deeper)])
+
+    def while_loop(self, type: RiseType, place: Place) -> Term:
+        """A while over a counter and a value, so that it ends."""
+        state = pair(index, type)
+        inner = place.repeated(3)
+        x, y = self.variable(state, "x"), self.variable(state, "y")
+        limit = Literal(literal(self.choices.below(4), index))
+        counted = Scalar("arith.cmpi", [Apply(_use("fst", index, type), x), limit], i1, "slt")
+        condition = Scalar("arith.andi", [counted, self.term(i1, inner.inside(x))], i1)
+        one = Literal(literal(1, index))
+        count = Scalar("arith.addi", [Apply(_use("fst", index, type), y), one], index)
+        step = apply_all(_use("tuple", index, type), [count, self.term(type, inner.inside(y))])
+        start = [self.clamped_number(place), self.term(type, place.deeper)]
+        result = apply_all(_use("while", state, to=self.target()), [
+            Lambda(x.name, state, condition),
+            Lambda(y.name, state, step),
+            apply_all(_use("tuple", index, type), start),
+        ])  # fmt: skip
+        return Apply(_use("snd", index, type), result)
+
+    def clamped_number(self, place: Place) -> Term:
+        return Apply(_use("fromIdx", 4), self.term(idx(4), place.deeper))
+
+    def at(self, type: RiseType, place: Place) -> Term:
+        source = self.source(
+            place,
+            lambda t: isinstance(t, ArrayType) and length_of(t) > 0 and element_of(t) == type,
+            lambda: array(max(1, self.types.length(place.room // max(volume(type), 1))), type),
+        )
+        n = length_of(source)
+        arguments = [self.term(t, place.deeper) for t in (idx(n), source)]
+        return apply_all(_use("at", n, type), arguments)
+
+    def to_memory(self, type: RiseType, place: Place) -> Term:
+        space = self.choices.of(("heap", "stack", "register"))
+        return Apply(_use("toMem", space, type), self.term(type, place.deeper))
 
     def target(self) -> str | None:
         return self.choices.weighted([(8, None), (1, "affine"), (1, "scf")])
@@ -377,6 +470,11 @@ class _Generator:
                 found.append(lambda place: _use(name, *parts))
         if isinstance(source, FunType) or isinstance(target, FunType):
             return found
+        if isinstance(source, IdxType) and target == index:
+            found.append(lambda place: _use("fromIdx", source.bound.constant))
+        if isinstance(source, ScalarType) and isinstance(target, IdxType) and target != idx(0):
+            if not is_float(source):
+                found.append(lambda place: _use("clampIdx", target.bound.constant, source))
         if isinstance(source, ArrayType) and isinstance(target, ArrayType):
             if source.length == target.length:
                 a, b, n = element_of(source), element_of(target), length_of(source)
@@ -394,6 +492,11 @@ class _Generator:
 
     def matching_views(self, source: ArrayType, target: ArrayType) -> list[Callable[[Place], Term]]:
         found: list[Callable[[Place], Term]] = []
+        total, length, element = length_of(source), length_of(target), element_of(source)
+        found.append(lambda place: _use("reverse", total, element))
+        if total > length:
+            found.append(lambda place: _use("take", length, total - length, element))
+            found.append(lambda place: _use("drop", total - length, length, element))
         if is_matrix(source):
             inner = element_of(source)
             n, m, t = length_of(source), length_of(inner), element_of(inner)
@@ -421,6 +524,11 @@ class _Generator:
         """The body with some of its scalars combined with `x`."""
         if isinstance(body.type, ScalarType):
             return self.scalars.binary(body.type, [body, self.digest(x, body.type)])
+        if isinstance(body.type, IdxType):
+            if body.type == idx(0):
+                return body
+            number = Apply(_use("fromIdx", body.type.bound.constant), body)
+            return self.clamp(self.mixed(number, x), body.type)
         y = self.variable(body.type, "y")
         if isinstance(body.type, ArrayType):
             n, e = length_of(body.type), self.variable(element_of(body.type), "e")
@@ -440,6 +548,8 @@ class _Generator:
         if isinstance(x.type, TupleType):
             name = self.choices.of(("fst", "snd"))
             return self.digest(Apply(_use(name, *components(x.type)), x), type)
+        if isinstance(x.type, IdxType):
+            return self.digest(Apply(_use("fromIdx", x.type.bound.constant), x), type)
         e, a = self.variable(element_of(x.type), "e"), self.variable(type, "a")
         step = self.scalars.binary(type, [self.digest(e, type), a])
         function = Lambda(e.name, e.type, Lambda(a.name, type, step))
@@ -464,7 +574,9 @@ class _Generator:
     # Arrays
 
     def map_pattern(self, n: int, source: RiseType, target: RiseType) -> Pattern:
-        name = self.choices.weighted([(5, "map"), (2, "mapSeq"), (2, "mapPar")])
+        name = self.choices.weighted(
+            [(10, "map"), (4, "mapSeq"), (4, "mapPar"), (2, "mapSeqUnroll")]
+        )
         return _use(name, n, source, target, to=self.target())
 
     def map(self, type: RiseType, place: Place) -> Term:
@@ -542,6 +654,101 @@ class _Generator:
         right = self.choices.below(min(length - left, 4))
         n = length - left - right
         return Apply(_use("pad", n, left, right, t), self.term(array(n, t), place.deeper))
+
+    def rearranged(self, type: RiseType, place: Place) -> Term:
+        """A view that takes elements away, adds some, or turns them round."""
+        length, t = length_of(type), element_of(type)
+        more = self.choices.below(4)
+        left = self.choices.below(min(length, 4) + 1)
+        right = self.choices.below(min(length - left, 4) + 1)
+        n = length - left - right
+        options: list[tuple[Pattern, list[RiseType]]] = [
+            (_use("reverse", length, t), [type]),
+            (_use("take", length, more, t), [array(length + more, t)]),
+            (_use("drop", more, length, t), [array(length + more, t)]),
+            (_use("concat", left, length - left, t), [array(left, t), array(length - left, t)]),
+            (_use("padConst", n, left, right, t), [t, array(n, t)]),
+        ]
+        if max(left, right) <= n:
+            options.append((_use("padWrap", n, left, right, t), [array(n, t)]))
+        if max(left, right) < n:
+            options.append((_use("padReflect", n, left, right, t), [array(n, t)]))
+        pattern, sources = self.choices.of(options)
+        return apply_all(pattern, [self.term(source, place.deeper) for source in sources])
+
+    def windows(self, type: RiseType, place: Place) -> Term:
+        """Windows of a mapped array."""
+        n, inner = length_of(type), element_of(type)
+        size, t = length_of(inner), element_of(inner)
+        if size == 0:
+            return self.leaf(type, place)
+        length = n + size - 1
+        pattern, s = _use("rotateValues", size, n, t), t
+        if self.choices.one_in(2):
+            s = self.element(t, place.repeated(length))
+            pattern = _use("circularBuffer", size + self.choices.below(3), size, n, s, t)
+        function = self.term(fun(s, t), place.repeated(length))
+        return apply_all(pattern, [function, self.term(array(length, s), place.deeper)])
+
+    def scan(self, type: RiseType, place: Place) -> Term:
+        n, t = length_of(type), element_of(type)
+        if self.compiled and contains_array(t):
+            return self.map(type, place)
+        source = self.source(
+            place,
+            lambda s: isinstance(s, ArrayType) and length_of(s) == n,
+            lambda: array(n, self.element(t, place.repeated(n))),
+        )
+        element = element_of(source)
+        scan = _use(self.choices.of(("scan", "scanSeq")), n, element, t, to=self.target())
+        step = self.term(fun(element, t, t), place.repeated(n))
+        arguments = [self.term(wanted, place.deeper) for wanted in (t, source)]
+        return apply_all(scan, [step, *arguments])
+
+    # Indices
+
+    def integer(self) -> ScalarType:
+        found = [type for type in self.types.palette if not is_float(type)]
+        return self.choices.of([*found, index, i32])
+
+    def clamp(self, number: Term, type: IdxType) -> Term:
+        assert type != idx(0)
+        return Apply(_use("clampIdx", type.bound.constant, number.type), number)
+
+    def clamped(self, type: RiseType, place: Place) -> Term:
+        assert isinstance(type, IdxType)
+        return self.clamp(self.term(self.integer(), place.deeper), type)
+
+    def generate(self, type: RiseType, place: Place) -> Term:
+        n, t = length_of(type), element_of(type)
+        function = self.term(fun(idx(n), t), place.repeated(n))
+        return Apply(_use("generate", n, t, to=self.target()), function)
+
+    def indexed(self, type: RiseType, place: Place) -> Term:
+        """Elements that are read or written at indices known only when the program runs."""
+        length, t = length_of(type), element_of(type)
+        if length == 0:
+            return self.leaf(type, place)
+        room = max(1, place.room // max(volume(t), 1))
+        other = self.types.length(room)
+        rest, part = self.choices.below(4), self.choices.below(length + 1)
+        indices, values = array(other, idx(length)), array(other, t)
+        n = max(1, other)
+        options: list[tuple[Pattern, list[RiseType]]] = [
+            (_use("gather", n, length, t), [array(length, idx(n)), array(n, t)]),
+            (_use("reorder", length, t), [fun(idx(length), idx(length)), type]),
+            (_use("sliceAt", length, rest, t), [idx(rest + 1), array(rest + length, t)]),
+            (_use("updateAt", part, length - part, t),
+             [idx(length - part + 1), array(part, t), type]),
+            (_use("scatter", length, other, t), [indices, type, values]),
+            (_use("scatterWith", length, other, t), [fun(t, t, t), indices, type, values]),
+        ]  # fmt: skip
+        pattern, sources = self.choices.of(options)
+        arguments: list[Term] = []
+        for source in sources:
+            inner = place.repeated(n) if isinstance(source, FunType) else place.deeper
+            arguments.append(self.term(source, inner))
+        return apply_all(pattern, arguments)
 
 
 def _occurs(name: str, term: Term) -> bool:

@@ -13,6 +13,7 @@ from riselang.dialects.rise.types import (
     array,
     components,
     element_of,
+    idx,
     leaves,
     pair,
 )
@@ -73,6 +74,8 @@ class RandomTypes:
         return make(room, depth)
 
     def _scalar(self, room: int, depth: int) -> RiseType:
+        if self.choices.one_in(12):
+            return idx(self.choices.of((1, 2, 3, 5, 8)))
         return self.scalar()
 
     def _array(self, room: int, depth: int) -> RiseType:

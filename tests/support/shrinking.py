@@ -15,10 +15,13 @@ from collections.abc import Callable, Iterator
 from riselang.dialects.rise.attributes import literal
 from riselang.dialects.rise.schemes import PATTERNS
 from riselang.dialects.rise.types import FunType, ScalarType
-from riselang.term.nodes import Apply, Bound, Free, Lambda, Literal, Pattern, Scalar, Term
+from riselang.term.nodes import Apply, Bound, Free, Lambda, Literal, Pattern, Scalar, Term, spine
 from support.programs import Program, close
 
-SIMPLER = {"mapSeq": "map", "mapPar": "map", "reduceSeq": "reduce"}
+SIMPLER = {
+    "mapSeq": "map", "mapPar": "map", "mapSeqUnroll": "map", "reduceSeq": "reduce",
+    "reduceSeqUnroll": "reduce", "scanSeq": "scan", "iterateSeq": "iterate",
+}  # fmt: skip
 _serial = itertools.count()
 
 Property = Callable[[Program], None]
@@ -72,7 +75,7 @@ def smallest(program: Program, fails: Callable[[Program], bool], seconds: float)
 
 
 def _smaller(term: Term) -> Iterator[Term]:
-    parts = list(_subterms(term))
+    parts = list(_changeable(term))
     values = sorted((t for t in parts if not isinstance(t.type, FunType)), key=_size)
     yield from (part for part in values if part is not term)
     for part in reversed(values):
@@ -115,6 +118,16 @@ def _subterms(term: Term) -> Iterator[Term]:
     yield term
     for child in term.children:
         yield from _subterms(child)
+
+
+def _changeable(term: Term) -> Iterator[Term]:
+    """The subterms, without those of a while, which has to end."""
+    yield term
+    head, _ = spine(term)
+    if isinstance(head, Pattern) and head.spec.name == "while":
+        return
+    for child in term.children:
+        yield from _changeable(child)
 
 
 def _rebuilt(term: Term, change: Callable[[Term], Term]) -> Term:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from riselang.dialects.rise.types import SCALAR_NAMES, RiseType, leaves
+from riselang.dialects.rise.types import SCALAR_NAMES, RiseType, index_bounds, leaves
 from support.numpy_scalars import DTYPES, Array
 
 SPECIAL_FLOATS = (
@@ -16,11 +16,14 @@ SPECIAL_FLOATS = (
 
 
 def random_values(type: RiseType, source: np.random.Generator) -> list[Array]:
-    """An array for each scalar leaf of `type`."""
+    """An array for each scalar leaf of `type`; what is an index is in range."""
     values: list[Array] = []
-    for lengths, leaf in leaves(type):
+    for (lengths, leaf), bound in zip(leaves(type), index_bounds(type), strict=True):
         shape = tuple(length.constant for length in lengths)
-        values.append(random_array(SCALAR_NAMES[leaf], shape, source))
+        if bound is None:
+            values.append(random_array(SCALAR_NAMES[leaf], shape, source))
+        else:
+            values.append(np.asarray(source.integers(0, bound.constant, shape)))
     return values
 
 

@@ -99,7 +99,7 @@ class Compilation:
         """The module as native MLIR gets it, with C entry points."""
         module = self._stages[2].clone()
         for function in module.walk():
-            if isinstance(function, FuncOp) and not function.is_declaration:
+            if isinstance(function, FuncOp) and _is_public(function):
                 function.attributes["llvm.emit_c_interface"] = UnitAttr()
         return module_text(module, generic=True)
 
@@ -129,7 +129,7 @@ class Compilation:
         code = llvm.load(self.llvm_ir)
         found: dict[str, Executable] = {}
         for name, parameters, written, function in self._signatures:
-            if function.sym_visibility is not None and function.sym_visibility.data == "private":
+            if not _is_public(function):
                 continue
             if function.function_type.outputs.data:
                 raise LimitationError(
@@ -142,6 +142,11 @@ class Compilation:
             ]
             found[name] = Executable(code, name, signature)
         return found
+
+
+def _is_public(function: FuncOp) -> bool:
+    visibility = function.sym_visibility
+    return not function.is_declaration and (visibility is None or visibility.data != "private")
 
 
 def _parameters(function: FuncOp) -> list[Parameter]:

@@ -77,9 +77,12 @@ Anchor: TypeAlias = "SSAValue | Block"
 Branch: TypeAlias = "Callable[[Block, Builder], SSAValue]"
 
 
-def resolve_accesses(function: Operation) -> None:
-    """Replace every access path in `function` by loads and stores."""
-    resolver = _Resolver()
+def resolve_accesses(function: Operation, helpers: total.Helpers) -> None:
+    """Replace every access path in `function` by loads and stores.
+
+    Functions that the new code calls are added to `helpers`.
+    """
+    resolver = _Resolver(helpers)
     for region in function.regions:
         for block in region.blocks:
             resolver.process(list(block.ops))
@@ -106,7 +109,8 @@ def _erase_rise_ops(function: Operation) -> None:
 
 
 class _Resolver:
-    def __init__(self) -> None:
+    def __init__(self, helpers: total.Helpers) -> None:
+        self.helpers = helpers
         self.natives: dict[tuple[SSAValue, Path], SSAValue] = {}
         self.copies: dict[tuple[Anchor, SSAValue, Nat], SSAValue] = {}
         self.expressions: dict[SSAValue, Nat] = {}
@@ -177,8 +181,9 @@ class _Resolver:
                 return mapping[inner.values[0]]
             if total.is_partial(inner):
                 operands = [mapping[operand] for operand in inner.operands]
-                result = total.emit_total(inner, operands, lambda op: builder.insert(op).results[0])
-                mapping[inner.results[0]] = result
+                mapping[inner.results[0]] = total.emit_total(
+                    inner, operands, lambda op: builder.insert(op).results[0], self.helpers
+                )
                 continue
             clone = builder.insert(inner.clone(mapping))
             mapping.update(zip(inner.results, clone.results, strict=True))

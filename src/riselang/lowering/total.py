@@ -10,13 +10,25 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import cast
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, IntegerType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.builder import Builder
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    FloatAttr,
+    FunctionType,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
 
 from riselang.term.embedding import scalar_operation
 
 Add = Callable[[Operation], SSAValue]
+Helpers = dict[str, func.FuncOp]
+"""Functions that the emitted code calls, by name."""
 
 DIVISIONS = {
     "arith.divsi", "arith.divui", "arith.remsi", "arith.remui",
@@ -30,14 +42,39 @@ def is_partial(op: Operation) -> bool:
     return op.name in DIVISIONS or op.name in SHIFTS or op.name in FLOAT_TO_INTEGER
 
 
-def emit_total(op: Operation, operands: Sequence[SSAValue], add: Add) -> SSAValue:
+def emit_total(op: Operation, operands: Sequence[SSAValue], add: Add, helpers: Helpers) -> SSAValue:
     """Emit the total form of the partial op `op` on `operands`."""
-    maker = _Maker(add, op.results[0].type)
+    type = op.results[0].type
+    if op.name in DIVISIONS and not _is_safe_divisor(operands[1]):
+        # Out of line (native.llvm_text keeps it so): no processor divides vectors, and LLVM's
+        # vectoriser takes exponential time for the selects of a chain of divisions.
+        name = f"rise_{op.name.removeprefix('arith.')}_{type}"
+        if name not in helpers:
+            helpers[name] = _division_function(name, op.name, type)
+        return add(func.CallOp(name, list(operands), [type]))
+    maker = _Maker(add, type)
     if op.name in DIVISIONS:
-        return maker.division(op.name, operands[0], operands[1])
+        return maker.op(op.name, *operands)
     if op.name in SHIFTS:
         return maker.shift(op.name, operands[0], operands[1])
     return maker.to_integer(op.name, operands[0])
+
+
+def _is_safe_divisor(divisor: SSAValue) -> bool:
+    """A constant other than 0, where nothing is defined, and -1, where the smallest overflows."""
+    owner = divisor.owner
+    if not isinstance(owner, arith.ConstantOp) or not isinstance(owner.value, IntegerAttr):
+        return False
+    return owner.value.value.data not in (0, -1)
+
+
+def _division_function(name: str, op: str, type: Attribute) -> func.FuncOp:
+    block = Block(arg_types=[type, type])
+    builder = Builder(InsertPoint.at_end(block))
+    maker = _Maker(lambda op: builder.insert(op).results[0], type)
+    block.add_op(func.ReturnOp(maker.division(op, block.args[0], block.args[1])))
+    types = FunctionType.from_lists([type, type], [type])
+    return func.FuncOp(name, types, Region(block), visibility=StringAttr("private"))
 
 
 def _width(type: Attribute) -> int:

@@ -33,6 +33,12 @@ from riselang.notation.syntax import Span
 from riselang.term import build
 from riselang.term.inference import Inference, TypeMismatch
 
+NOT_SCALAR_HINTS: Mapping[type[RiseType], str] = {
+    ArrayType: "; use map to apply it to every element",
+    FunType: "; apply that to its arguments",
+    IdxType: "; fromIdx gives the number",
+}
+
 
 class Undetermined(UserError):
     """A type that the text does not determine: fine for a helper, which is typed where used."""
@@ -190,12 +196,7 @@ class Context:
 
     def _check_scalar(self, function: ScalarFunction, type: RiseType, span: Span) -> None:
         if not isinstance(type, ScalarType | TypeVariable):
-            hints = {
-                ArrayType: "; use map to apply it to every element",
-                FunType: "; apply that to its arguments",
-                IdxType: "; fromIdx gives the number",
-            }
-            hint = hints.get(type.__class__, "")
+            hint = NOT_SCALAR_HINTS.get(type.__class__, "")
             raise self.error(
                 f"'{function.name}' works on scalars, but this is {show_type(type)}{hint}", span
             )

@@ -28,6 +28,7 @@ from riselang.notation.lookup import Argument, Closure, Frame, Head, Lookup, Pat
 from riselang.notation.operators import COMPARISONS, FUNCTIONS, INFIX, ScalarFunction, comparison
 from riselang.notation.sizes import size_of
 from riselang.notation.syntax import (
+    Ascription,
     Binary,
     Call,
     Constant,
@@ -72,6 +73,8 @@ class Elaborator(Lookup):
                 return self.operands(FUNCTIONS["neg"], [syntax.operand], frame, syntax.span)
             case Tuple():
                 return self.tuple(syntax, frame)
+            case Ascription(value=value, type=type):
+                return self.check(Closure(value, frame), type, "type annotation", value.span)
             case _:
                 raise TypeError(f"{syntax} is no expression")
 
@@ -173,19 +176,22 @@ class Elaborator(Lookup):
         if not arguments:
             return function
         type, nodes = self.resolve(function.type), list[build.Node]()
-        name = f"'{function.name}'" if isinstance(function, build.Variable) else "this function"
+        name = _name(function)
         for position, argument in enumerate(arguments):
             if isinstance(type, TypeVariable):
-                raise Undetermined(
-                    f"the type of {name} is not known here; write it where it is a parameter, as "
-                    "in fun(f : f32 -> f32, ...)",
-                    self.location(span),
-                )
+                raise self._unknown_function(function, span)
             if not isinstance(type, FunType):
                 raise self.error(self._too_many(name, function, len(arguments)), span)
             nodes.append(self.check(argument, type.input, f"{name}, argument {position + 1}", span))
             type = self.resolve(type.output)
         return self.apply(function, nodes, type, span)
+
+    def _unknown_function(self, function: build.Node, span: Span) -> Undetermined:
+        return Undetermined(
+            f"the type of {_name(function)} is not known here; write it where it is a parameter, "
+            "as in fun(f : f32 -> f32, ...)",
+            self.location(span),
+        )
 
     def _too_many(self, name: str, function: build.Node, count: int) -> str:
         type = self.resolve(function.type)
@@ -394,6 +400,8 @@ class Elaborator(Lookup):
                     return self.expected_expansion(head, arguments, expected, what, span)
                 node = self.application(head, arguments, expected if missing else None, span)
             case build.Node():
+                if isinstance(self.resolve(head.type), TypeVariable):
+                    raise self._unknown_function(head, span)
                 missing = len(uncurry(self.resolve(head.type))[0]) - len(arguments)
                 if missing > len(inputs):
                     return self.expected_expansion(head, arguments, expected, what, span)
@@ -474,3 +482,7 @@ class Elaborator(Lookup):
 
 def _after_sizes(spec: PatternSpec) -> str:
     return f" after the size(s) {', '.join(spec.explicit)}" if spec.explicit else ""
+
+
+def _name(function: build.Node) -> str:
+    return f"'{function.name}'" if isinstance(function, build.Variable) else "this function"

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from riselang.dialects.rise.types import show
 from riselang.notation.syntax import (
+    Ascription,
     Binary,
     Call,
     Constant,
@@ -126,6 +127,10 @@ class _Layout:
                 self.write(operand, indent, UNARY)
             case Tuple(items=items):
                 self.arguments(items, indent)
+            case Ascription(value=value, type=type):
+                self.put("(")
+                self.write(value, indent + 1, EXPRESSION)
+                self.put(f" : {show(type)})")
             case _:
                 raise TypeError(f"{syntax} is no expression")
 
@@ -219,9 +224,11 @@ class _Layout:
         self.put("if ")
         self.write(syntax.condition, indent + 2, PIPE)
         for word, part in (("then", syntax.chosen), ("else", syntax.other)):
-            self.put(f" {word} ") if flat else self.newline(indent)
-            if not flat:
-                self.put(f"{word} ")
+            if flat:
+                self.put(" ")
+            else:
+                self.newline(indent)
+            self.put(f"{word} ")
             self.write(part, indent + 2, EXPRESSION if word == "else" else PIPE)
 
     def binary(self, syntax: Binary, indent: int) -> None:
@@ -253,14 +260,12 @@ def _level(syntax: Syntax) -> int:
             return PIPE
         case Binary(operator=operator):
             return LEVELS[operator]
-        case Negation():
+        case Negation() | Fun():  # a function that is applied stands in parentheses
             return UNARY
         case Constant(text=text) if text[0] == "-":
             return UNARY
         case Call():
             return CALL
-        case Fun():
-            return COMPARISON + 6
         case _:
             return PRIMARY
 
@@ -292,6 +297,8 @@ def _own_width(syntax: Syntax) -> int:
             return 2 * len(arguments)
         case Pipe():
             return len(" |> ")
+        case Ascription(type=type):
+            return len("( : )") + len(show(type))
         case If():
             return len("if  then  else ")
         case Binary(operator=operator):

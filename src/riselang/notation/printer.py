@@ -63,8 +63,11 @@ class _Printer:
 
     def top(self, term: Term) -> Syntax:
         if not isinstance(term, Lambda):
-            return self.syntax(term)
-        return self.function(term, annotated=_every_parameter(term))
+            return self.ascribed(term) if isinstance(term.type, FunType) else self.syntax(term)
+        return self.function(term, annotated=frozenset(range(term.depth)))
+
+    def ascribed(self, term: Term) -> Syntax:
+        return syntax.Ascription(self.argument(term), term.type)
 
     def syntax(self, term: Term) -> Syntax:
         match term:
@@ -109,7 +112,8 @@ class _Printer:
     def argument(self, term: Term, annotated: frozenset[int] = frozenset()) -> Syntax:
         """A term where a known type is expected, so that an operator may stand for its lambda."""
         if not isinstance(term, Lambda):
-            return self.syntax(term)
+            known = not annotated or isinstance(term, Bound)
+            return self.syntax(term) if known else self.ascribed(term)
         if not annotated and (name := _operator_name(term)) is not None:
             return syntax.Name(name)
         return self.function(term, annotated)
@@ -219,10 +223,6 @@ def _is_reserved(name: str) -> bool:
     return name in KEYWORDS or name in PATTERNS or name in FUNCTIONS
 
 
-def _every_parameter(term: Term) -> frozenset[int]:
-    return frozenset(range(term.depth))
-
-
 def _literal(number: Number, type: ScalarType) -> str:
     if type == i1:
         return "true" if number else "false"
@@ -322,6 +322,8 @@ Term.show = show_term
 # Reading back infers the types of a term by unification, which finds the most general typing of
 # what is written; the term's own typing is an instance of that. So a type needs to be written only
 # where nothing else tells it: at the outermost parameters, and where a pattern takes a function but
-# no data from which the function's parameters follow (`generate`). Unification never makes an
+# no data from which the function's parameters follow (`generate`), and there either the parameters
+# of a lambda or the whole function have their types: `generate((fromIdx : idx[4] -> index))`; so
+# does a whole term that is a function but no lambda. Unification never makes an
 # unknown a function, so parameters that are functions carry their types, too. A literal without
 # suffix is f32 or i32 unless its place says otherwise, and in a well-typed term it does not.

@@ -188,6 +188,9 @@ class _Builder:
     def group(self, inner: Any) -> Any:
         return inner
 
+    def ascription(self, value: syntax.Syntax, type: _Typed) -> syntax.Syntax:
+        return _checked(syntax.Ascription(value, type.type, span=value.span))
+
     def tuple(self, *items: syntax.Syntax) -> syntax.Syntax:
         return _checked(syntax.Tuple(items, span=joined(items[0], items[-1])))
 

@@ -137,6 +137,17 @@ class Tuple(Syntax):
 
 
 @dataclass(eq=False, slots=True)
+class Ascription(Syntax):
+    """`(value : type)`."""
+
+    value: Syntax
+    type: RiseType
+
+    def __post_init__(self) -> None:
+        self._above(self.value)
+
+
+@dataclass(eq=False, slots=True)
 class Definition(Syntax):
     """`def name = value`; `span` is that of the name, `start` the place of `def`."""
 
@@ -185,6 +196,8 @@ def children(syntax: Syntax) -> Sequence[Syntax]:
             return left, right
         case Negation(operand=operand):
             return (operand,)
+        case Ascription(value=value):
+            return (value,)
         case Tuple(items=items):
             return items
         case _:

@@ -8,7 +8,7 @@ more than once in the scope where it was made becomes a `let`.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from riselang.dialects.rise.attributes import LiteralAttr, Number
@@ -117,12 +117,12 @@ class Foreign(Node):
         return tuple(self.operands)
 
 
-def is_view(node: Node) -> bool:
-    """Whether reading the node costs nothing: layout patterns over variables."""
+def is_view(node: Node, named: Collection[Node] = ()) -> bool:
+    """Whether reading the node costs nothing: layout patterns over variables and named nodes."""
     stack = [node]
     while stack:
         current = stack.pop()
-        if isinstance(current, Variable | Constant):
+        if isinstance(current, Variable | Constant) or current in named:
             continue
         if not isinstance(current, Application) or not isinstance(current.function, PatternUse):
             return False
@@ -151,13 +151,14 @@ def shared_nodes(root: Node) -> dict[Scope | None, list[Node]]:
             inner = node.inner if isinstance(node, Function) else scope
             stack.extend((child, inner) for child in node.children)
     shared: dict[Scope | None, list[Node]] = {}
-    for node, count in uses.items():
-        if (count > 1 or node in used_inside) and _is_computed(node):
+    named: set[Node] = set()
+    candidates = [node for node, count in uses.items() if count > 1 or node in used_inside]
+    for node in sorted(candidates, key=lambda node: node.serial):
+        if _is_computed(node, named):
             shared.setdefault(node.scope, []).append(node)
-    for nodes in shared.values():
-        nodes.sort(key=lambda node: node.serial)
+            named.add(node)
     return shared
 
 
-def _is_computed(node: Node) -> bool:
-    return not isinstance(node.type, FunType) and not is_view(node)
+def _is_computed(node: Node, named: Collection[Node] = ()) -> bool:
+    return not isinstance(node.type, FunType) and not is_view(node, named)

@@ -79,6 +79,7 @@ ERRORS = {
         "the type of 'f' is not known here; write it where it is a parameter, as in "
         "fun(f : f32 -> f32, ...)"
     ),
+    "(«1.5_f64» : f32)": "type annotation: expected f32, but found f64",
     "fun(x : i32, «x / 2»)": "'div' is not defined on i32",
     "«addf»(1, 2)": "'addf' is not defined on i32: it takes floats",
     "«extf»[f16](1.0)": "'extf' is not defined on f32: the types do not allow it; write cast",

@@ -92,7 +92,7 @@ SAME: list[tuple[Callable[..., Any], str]] = [
     (squared, "fun(x : N.f32, let sq = fun(a, a * a); x |> map(fun(a, sq(sq(a + 1.0)))))"),
     (squared, "fun(x : N.f32, x |> map(fun(a, let b = a + 1.0; let c = b * b; c * c)))"),
     (chosen, "fun(x : N.f32, x |> map(fun(a, if a < 0.0 then -a else cast[f32](cast[i32](a)))))"),
-    (chosen, "fun(x : N.f32, x |> map(fun(a, select(a < 0, neg(a), sitofp[f32](fptosi[i32](a))))))"),
+    (chosen, "fun(x : N.f32, map(fun(a, select(a < 0, neg(a), sitofp[f32](fptosi[i32](a)))), x))"),
     (results, "fun(x : N.f32, (x |> map(fun(a, a + 1.0)), x, x |> map(abs)))"),
     (results, "fun(x : N.f32, tuple(map(add(1.0), x), tuple(x, map(abs, x))))"),
 ]  # fmt: skip
@@ -123,6 +123,8 @@ TYPES = [
     ("generate(fun(i : idx[5], fromIdx(i)))", "5.index"),
     ("fun(x : N.f32, x |> toMem(heap))", "N.f32 -> N.f32"),
     ("fun(x : N.f32, x |> mapSeq[affine](sqrt))", "N.f32 -> N.f32"),
+    ("(1 : i8) + 2", "i8"),
+    ("let f = (fun(x, x) : i8 -> i8); f(1)", "i8"),
     ("1 + 2 < 3 & 1", "i1"),
     ("(1_i64, 0.5_f16, -1_i8, inf, nan_f64, true, 1e-3)",
      "(i64 x (f16 x (i8 x (f32 x (f64 x (i1 x f32))))))"),
@@ -201,6 +203,13 @@ def test_function_arguments_of_named_functions_are_inlined_too() -> None:
     def compose = fun((f, g, x), g(f(x)))
     def main = fun(x : i32, compose(compose(fun(a, a + 1), fun(a, a * 2)), neg, x))"""
     assert run(parse_program(text)["main"], [4]) == -10
+
+
+def test_a_helper_may_give_its_function_to_a_pattern() -> None:
+    text = """
+    def each = fun((f, xs), xs |> map(f))
+    def main = fun(x : 3.i32, each(fun(a, a * 2), x))"""
+    assert run(parse_program(text)["main"], [[1, 2, 3]]) == [2, 4, 6]
 
 
 @pytest.mark.parametrize("spec", PATTERNS.values(), ids=list(PATTERNS))
