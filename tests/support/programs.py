@@ -230,7 +230,7 @@ class _Generator:
                 options.append((4, self.unzip))
             return options
         options = [(8, self.map), (3, self.pad), (2, self.join), (1, self.unzipped)]
-        options += [(6, self.rearranged), (3, self.indexed), (3, self.generate), (3, self.scan)]
+        options += [(9, self.rearranged), (6, self.indexed), (4, self.generate), (4, self.scan)]
         if isinstance(element_of(type), TupleType):
             options.append((4, self.zip))
         if is_matrix(type):
@@ -266,7 +266,7 @@ class _Generator:
         """A variable, an integer that is near, or a new input."""
         if type == idx(0) or (found and not self.choices.one_in(3)):
             return self.choices.of(found)
-        near = [t for t in reachable[:6] if isinstance(t.type, ScalarType) and not is_float(t.type)]
+        near = [term for term in reachable[:6] if _is_integer(term.type)]
         if near and not self.choices.one_in(4):
             return self.clamp(self.choices.of(near), type)
         if self.choices.one_in(2):
@@ -472,9 +472,8 @@ class _Generator:
             return found
         if isinstance(source, IdxType) and target == index:
             found.append(lambda place: _use("fromIdx", source.bound.constant))
-        if isinstance(source, ScalarType) and isinstance(target, IdxType) and target != idx(0):
-            if not is_float(source):
-                found.append(lambda place: _use("clampIdx", target.bound.constant, source))
+        if _is_integer(source) and isinstance(target, IdxType) and target != idx(0):
+            found.append(lambda place: _use("clampIdx", target.bound.constant, source))
         if isinstance(source, ArrayType) and isinstance(target, ArrayType):
             if source.length == target.length:
                 a, b, n = element_of(source), element_of(target), length_of(source)
@@ -708,7 +707,7 @@ class _Generator:
     # Indices
 
     def integer(self) -> ScalarType:
-        found = [type for type in self.types.palette if not is_float(type)]
+        found = [type for type in self.types.palette if _is_integer(type)]
         return self.choices.of([*found, index, i32])
 
     def clamp(self, number: Term, type: IdxType) -> Term:
@@ -759,3 +758,8 @@ def _occurs(name: str, term: Term) -> bool:
 
 def _is_data(type: RiseType) -> bool:
     return not isinstance(type, FunType)
+
+
+def _is_integer(type: RiseType) -> bool:
+    """Whether an index is made of it; i1 counts neither as 1 nor as -1 everywhere."""
+    return isinstance(type, ScalarType) and not is_float(type) and type != i1

@@ -15,9 +15,8 @@ from xdsl.rewriter import InsertPoint
 
 from riselang.dialects.rise.functional import EmbedOp, ReturnOp
 from riselang.errors import LimitationError
-from riselang.term.nodes import Literal, Scalar, Term, scalar_type
+from riselang.term.nodes import Bound, Literal, Scalar, Term, scalar_type
 from riselang.term.scalars import CMPF_PREDICATES, CMPI_PREDICATES
-from riselang.term.views import is_view
 
 NO_FASTMATH = arith.FastMathFlagsAttr("none")
 
@@ -25,7 +24,7 @@ NO_FASTMATH = arith.FastMathFlagsAttr("none")
 def scalar_leaves(term: Term) -> list[Term]:
     """The operands of the largest tree of scalar operations at `term`, from left to right.
 
-    A view stands once however often it is used. What is computed twice in the term stays so:
+    A variable stands once however often it is used. What is applied twice in the term stays so:
     sharing it here would read back as another term, with a let.
     """
     found: list[Term] = []
@@ -34,7 +33,9 @@ def scalar_leaves(term: Term) -> list[Term]:
         current = stack.pop()
         if isinstance(current, Scalar):
             stack.extend(reversed(current.operands))
-        elif not isinstance(current, Literal) and not (is_view(current) and current in found):
+        elif not isinstance(current, Literal) and not (
+            isinstance(current, Bound) and current in found
+        ):
             found.append(current)
     return found
 
@@ -43,8 +44,9 @@ def embed_tree(term: Term, leaves: Sequence[Term], values: Sequence[SSAValue]) -
     """The embed that computes `term`, given the values of its leaves."""
     block = Block(arg_types=[scalar_type(leaf).element for leaf in leaves])
     builder = Builder(InsertPoint.at_end(block))
-    views = {leaf: arg for leaf, arg in zip(leaves, block.args, strict=True) if is_view(leaf)}
-    others = iter([arg for leaf, arg in zip(leaves, block.args, strict=True) if not is_view(leaf)])
+    pairs = list(zip(leaves, block.args, strict=True))
+    variables = {leaf: argument for leaf, argument in pairs if isinstance(leaf, Bound)}
+    others = iter([argument for leaf, argument in pairs if not isinstance(leaf, Bound)])
 
     def value(term: Term) -> SSAValue:
         if isinstance(term, Scalar):
@@ -56,7 +58,7 @@ def embed_tree(term: Term, leaves: Sequence[Term], values: Sequence[SSAValue]) -
             return builder.insert(op).results[0]
         if isinstance(term, Literal):
             return builder.insert(arith.ConstantOp(term.attribute.plain)).results[0]
-        return views[term] if term in views else next(others)
+        return variables[term] if term in variables else next(others)
 
     block.add_op(ReturnOp([value(term)]))
     return EmbedOp(values, Region(block), scalar_type(term))

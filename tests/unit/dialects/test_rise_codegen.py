@@ -21,6 +21,15 @@ def with_values(types: dict[str, str], *lines: str) -> str:
     return "\n".join([*made, *lines])
 
 
+def floats(length: str) -> str:
+    return f"!rise.array<{length}, scalar<f32>>"
+
+
+def view(name: str, before: str, after: str, option: str = "") -> str:
+    source, result = floats(before), floats(after)
+    return with_values({"a": source}, f"%0 = rise.codegen.{name} %a {option}: {source} -> {result}")
+
+
 ROUND_TRIPS = {
     "cast of a buffer": with_values(
         {"m": "memref<4xf32>"}, f"%0 = rise.codegen.cast %m : memref<4xf32> -> {A4}"
@@ -72,6 +81,36 @@ ROUND_TRIPS = {
         "}",
     ),
     "assign": with_values({"a": F32, "b": F32}, f"rise.codegen.assign %a, %b : {F32}, {F32}"),
+    "reverse": view("reverse", "4", "4"),
+    "reverseAcc": view("reverseAcc", "4", "4"),
+    "take": view("take", "6", "4"),
+    "drop": view("drop", "6", "4"),
+    "padWrap": view("padWrap", "4", "7", "left <1> "),
+    "padReflect": view("padReflect", "4", "7", "left <1> "),
+    "concat": with_values(
+        {"a": A4, "b": floats("3")},
+        f"%0 = rise.codegen.concat %a, %b : {A4}, {floats('3')} -> {floats('7')}",
+    ),
+    "padConst": with_values(
+        {"c": F32, "a": A4},
+        f"%0 = rise.codegen.padConst %c, %a left <1> : {F32}, {A4} -> {floats('6')}",
+    ),
+    "gather": with_values(
+        {"i": "!rise.array<3, idx<4>>", "a": A4},
+        f"%0 = rise.codegen.gather %i, %a : !rise.array<3, idx<4>>, {A4} -> {floats('3')}",
+    ),
+    "sliceAt": with_values(
+        {"a": floats("6"), "i": "index"},
+        f"%0 = rise.codegen.sliceAt %a, %i : {floats('6')} -> {A4}",
+    ),
+    "generate": with_values(
+        {},
+        "%0 = rise.codegen.generate -> !rise.array<4, idx<4>> {\n"
+        "^bb0(%i: !rise.idx<4>):\n  rise.return %i : !rise.idx<4>\n}",
+    ),
+    "cast of an index": with_values(
+        {"i": "index"}, "%0 = rise.codegen.cast %i : index -> !rise.idx<4>"
+    ),
 }
 
 
@@ -86,6 +125,26 @@ def test_every_op_is_in_the_table() -> None:
 
 
 REFUSED = {
+    "take: more than there is": view("take", "4", "6").replace("%0", "¦%0", 1),
+    "padWrap: too long": view("padWrap", "4", "4", "left <1> ").replace("%0", "¦%0", 1),
+    "concat: wrong length": with_values(
+        {"a": A4}, f"¦%0 = rise.codegen.concat %a, %a : {A4}, {A4} -> {floats('7')}"
+    ),
+    "padConst: another type": with_values(
+        {"c": "!rise.scalar<i32>", "a": A4},
+        f"¦%0 = rise.codegen.padConst %c, %a left <1> : !rise.scalar<i32>, {A4} -> {floats('6')}",
+    ),
+    "gather: indices of another array": with_values(
+        {"i": "!rise.array<3, idx<5>>", "a": A4},
+        f"¦%0 = rise.codegen.gather %i, %a : !rise.array<3, idx<5>>, {A4} -> {floats('3')}",
+    ),
+    "sliceAt: other elements": with_values(
+        {"a": floats("6"), "i": "index"},
+        f"¦%0 = rise.codegen.sliceAt %a, %i : {floats('6')} -> !rise.array<4, scalar<i32>>",
+    ),
+    "cast: a float as an index": with_values(
+        {"x": "f32"}, "¦%0 = rise.codegen.cast %x : f32 -> !rise.idx<4>"
+    ),
     "cast: wrong shape": with_values(
         {"m": "memref<5xf32>"}, f"¦%0 = rise.codegen.cast %m : memref<5xf32> -> {A4}"
     ),
