@@ -13,8 +13,12 @@ RISE_TO_LOOPS = ("convert-rise-to-imperative", "resolve-rise-access", "convert-m
 SEQUENTIAL_PARALLEL = ("scf-parallel-for-to-nested-fors",)
 """Parallel loops on one thread, where there is no OpenMP runtime."""
 
-OPENMP_PARALLEL = ("convert-scf-to-openmp", "canonicalize")
-"""Parallel loops on threads. Without canonicalize an alloca scope would stop the lowering."""
+INLINE_SCOPES = "inline-alloca-scopes"
+"""Not a pass of MLIR: `native.mlir` does it. Bodies of parallel loops stand in scopes for stack
+memory; canonicalize removes those it knows to be empty, but not where there is a call."""
+
+OPENMP_PARALLEL = ("convert-scf-to-openmp", "canonicalize", INLINE_SCOPES)
+"""Parallel loops on threads."""
 
 EXACT_BF16 = (
     "math-extend-to-supported-types{target-type=f32 extra-types=f16}",

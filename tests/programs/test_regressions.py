@@ -46,3 +46,38 @@ def test_projections_of_a_named_pair_are_not_named() -> None:
     )
     once = reread(term)
     assert reread(once) == once
+
+
+def test_a_parallel_loop_with_calls_and_loops_in_it() -> None:
+    """MLIR could not lower the scope for stack memory around a body with a call."""
+
+    @rl.jit
+    def soft(x: rl.Array["N", "M", rl.f32]):
+        return x | rl.map_par(lambda row: row | rl.map(rl.math.exp) | rl.reduce(rl.add, 0.0))
+
+    x = np.random.default_rng(0).random((5, 7), np.float32)
+    assert np.array_equal(soft(x), rl.jit(soft, backend="interpret")(x))
+
+
+def test_an_index_that_a_loop_carries_is_no_affine_dimension() -> None:
+    @rl.jit
+    def walk(a: rl.Array[2, rl.i16], b: rl.Array[5, rl.i32]):
+        return b | rl.map(
+            lambda start: (
+                a
+                | rl.reduce(lambda x, i: rl.clamp_idx(5, rl.at(i, b)), rl.clamp_idx(5, start))
+                | rl.from_idx
+            )
+        )
+
+    a, b = np.zeros(2, np.int16), np.array([3, 0, 4, 1, 2], np.int32)
+    assert np.array_equal(walk(a, b), rl.jit(walk, backend="interpret")(a, b))
+
+
+def test_a_truth_value_as_an_index() -> None:
+    @rl.jit
+    def pick(t: rl.Array[2, rl.i1]):
+        return t | rl.map(lambda v: rl.from_idx(rl.clamp_idx(3, v)))
+
+    t = np.array([False, True])
+    assert pick(t).tolist() == rl.jit(pick, backend="interpret")(t).tolist() == [0, 1]

@@ -761,5 +761,4 @@ def _is_data(type: RiseType) -> bool:
 
 
 def _is_integer(type: RiseType) -> bool:
-    """Whether an index is made of it; i1 counts neither as 1 nor as -1 everywhere."""
-    return isinstance(type, ScalarType) and not is_float(type) and type != i1
+    return isinstance(type, ScalarType) and not is_float(type)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from riselang.dialects.rise.types import i1
 from riselang.errors import UserError
 from riselang.nat import Nat
 from riselang.term.nodes import Pattern
@@ -142,12 +143,18 @@ def _sort(pattern: Pattern, before: Function, xs: List) -> List:
     return result
 
 
+def _integer(pattern: Pattern, number: int) -> int:
+    """An integer as a number; of i1, true is 1, though it is held as -1."""
+    return abs(number) if pattern.argument("t") == i1 else number
+
+
 def _clamp_idx(pattern: Pattern, number: int) -> int:
-    return min(max(number, 0), _size(pattern, "n") - 1)
+    return min(max(_integer(pattern, number), 0), _size(pattern, "n") - 1)
 
 
 def _check_idx(pattern: Pattern, number: int) -> int:
     bound = _size(pattern, "n")
+    number = _integer(pattern, number)
     if not 0 <= number < bound:
         raise UserError(f"checkIdx: the index {number} is not in [0, {bound})", pattern.location)
     return number

@@ -505,7 +505,11 @@ def _is_affine_index(value: SSAValue) -> bool:
     """Whether MLIR takes the value as a dimension of an affine map."""
     if not isinstance(value, BlockArgument):
         return False
-    return isinstance(value.block.parent_op(), affine.ForOp | affine.ParallelOp)
+    loop = value.block.parent_op()
+    # Behind the index of a loop stand the values it carries, which may be of type index too.
+    return isinstance(loop, affine.ParallelOp) or (
+        isinstance(loop, affine.ForOp) and value.index == 0
+    )
 
 
 def _without_choices(expression: Nat) -> Nat:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cache
+from itertools import groupby
 from types import SimpleNamespace
 from typing import Any
 
 from riselang.errors import InternalError, RiseError, SourceLocation, UserError
+from riselang.pipelines import INLINE_SCOPES
 
 _DIAGNOSTIC = re.compile(r'error: "(?P<file>[^"]*)":(?P<line>\d+):(?P<column>\d+): (?P<message>.*)')
 
@@ -52,13 +54,44 @@ def _in_context(text: str, pipeline: Sequence[str], then: Any = str) -> Any:
             module = ir.Module.parse(text)
         except ir.MLIRError as error:
             raise _user_error(error) from None
-        if pipeline:
-            try:
-                manager = passmanager.PassManager.parse(f"builtin.module({','.join(pipeline)})")
-                manager.run(module.operation)
-            except (ir.MLIRError, ValueError) as error:
-                raise _pass_error(error, pipeline) from None
+        try:
+            for inlines, passes in groupby(pipeline, lambda name: name == INLINE_SCOPES):
+                if inlines:
+                    _inline_alloca_scopes(module.operation)
+                else:
+                    manager = passmanager.PassManager.parse(f"builtin.module({','.join(passes)})")
+                    manager.run(module.operation)
+        except (ir.MLIRError, ValueError) as error:
+            raise _pass_error(error, pipeline) from None
         return then(module)
+
+
+def _inline_alloca_scopes(operation: Any) -> None:
+    """Take the contents out of scopes for stack memory in which none is asked for."""
+    for region in operation.regions:
+        for block in region.blocks:
+            for inner in list(block.operations):
+                _inline_alloca_scopes(inner.operation)
+                if inner.operation.name == "memref.alloca_scope" and not _has_alloca(inner):
+                    _inline(inner.operation)
+
+
+def _has_alloca(operation: Any) -> bool:
+    return any(
+        inner.operation.name == "memref.alloca" or _has_alloca(inner)
+        for region in operation.regions
+        for block in region.blocks
+        for inner in block.operations
+    )
+
+
+def _inline(scope: Any) -> None:
+    *body, end = list(scope.regions[0].blocks[0].operations)
+    for inner in body:
+        inner.operation.move_before(scope)
+    for result, value in zip(scope.results, end.operands, strict=True):
+        result.replace_all_uses_with(value)
+    scope.erase()
 
 
 def _user_error(error: Exception) -> RiseError:

@@ -45,7 +45,9 @@ def embed_tree(term: Term, leaves: Sequence[Term], values: Sequence[SSAValue]) -
     block = Block(arg_types=[scalar_type(leaf).element for leaf in leaves])
     builder = Builder(InsertPoint.at_end(block))
     pairs = list(zip(leaves, block.args, strict=True))
-    variables = {leaf: argument for leaf, argument in pairs if isinstance(leaf, Bound)}
+    variables: dict[Term, SSAValue] = {
+        leaf: argument for leaf, argument in pairs if isinstance(leaf, Bound)
+    }
     others = iter([argument for leaf, argument in pairs if not isinstance(leaf, Bound)])
 
     def value(term: Term) -> SSAValue:

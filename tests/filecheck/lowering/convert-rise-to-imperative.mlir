@@ -93,36 +93,36 @@ func.func @mapPar(%out : memref<4xf32>, %in : memref<4xf32>) {
 // AFFINE-LABEL: func.func @mapsThatAreRead
 // AFFINE-NEXT:   [[V0:%\w+]] = rise.codegen.cast %in : memref<4xf32> -> !rise.array<4, scalar<f32>>
 // AFFINE-NEXT:   [[V1:%\w+]] = rise.codegen.cast %out : memref<f32> -> !rise.scalar<f32>
-// AFFINE-NEXT:   [[V2:%\w+]] = rise.embed() {
-// AFFINE-NEXT:     [[V3:%\w+]] = arith.constant 0.000000e+00 : f32
-// AFFINE-NEXT:     rise.return [[V3]] : f32
-// AFFINE-NEXT:   } : !rise.scalar<f32>
-// AFFINE-NEXT:   [[V3]] = rise.codegen.cast [[V2]] : !rise.scalar<f32> -> f32
-// AFFINE-NEXT:   [[V4:%\w+]] = memref.alloca() {rise.temporary} : memref<4xf32>
-// AFFINE-NEXT:   [[V5:%\w+]] = rise.codegen.cast [[V4]] : memref<4xf32> -> !rise.array<4, scalar<f32>>
-// AFFINE-NEXT:   [[V6:%\w+]] = rise.codegen.mapread [[V0]] : !rise.array<4, scalar<f32>> -> !rise.array<4, scalar<f32>> {
-// AFFINE-NEXT:   ^bb0([[V7:%\w+]]: !rise.scalar<f32>):
-// AFFINE-NEXT:     [[V8:%\w+]] = rise.embed([[V7]]) {
-// AFFINE-NEXT:       [[V9:%\w+]] = arith.negf [[V7]] : f32
-// AFFINE-NEXT:       rise.return [[V9]] : f32
+// AFFINE-NEXT:   [[V2:%\w+]] = memref.alloca() {rise.temporary} : memref<4xf32>
+// AFFINE-NEXT:   [[V3:%\w+]] = rise.codegen.cast [[V2]] : memref<4xf32> -> !rise.array<4, scalar<f32>>
+// AFFINE-NEXT:   [[V4:%\w+]] = rise.codegen.mapread [[V0]] : !rise.array<4, scalar<f32>> -> !rise.array<4, scalar<f32>> {
+// AFFINE-NEXT:   ^bb0([[V5:%\w+]]: !rise.scalar<f32>):
+// AFFINE-NEXT:     [[V6:%\w+]] = rise.embed([[V5]]) {
+// AFFINE-NEXT:       [[V7:%\w+]] = arith.negf [[V5]] : f32
+// AFFINE-NEXT:       rise.return [[V7]] : f32
 // AFFINE-NEXT:     } : !rise.scalar<f32>
-// AFFINE-NEXT:     rise.return [[V8]] : !rise.scalar<f32>
+// AFFINE-NEXT:     rise.return [[V6]] : !rise.scalar<f32>
 // AFFINE-NEXT:   }
 // AFFINE-NEXT:   affine.for [[Vi:%\w+]] = 0 to 4 {
-// AFFINE-NEXT:     [[V9]] = rise.codegen.idx [[V6]], [[Vi]] : !rise.array<4, scalar<f32>> -> !rise.scalar<f32>
-// AFFINE-NEXT:     [[V10:%\w+]] = rise.codegen.idx [[V5]], [[Vi]] : !rise.array<4, scalar<f32>> -> !rise.scalar<f32>
-// AFFINE-NEXT:     [[V11:%\w+]] = rise.embed([[V9]]) {
-// AFFINE-NEXT:       [[V12:%\w+]] = arith.negf [[V9]] : f32
-// AFFINE-NEXT:       rise.return [[V12]] : f32
+// AFFINE-NEXT:     [[V7]] = rise.codegen.idx [[V4]], [[Vi]] : !rise.array<4, scalar<f32>> -> !rise.scalar<f32>
+// AFFINE-NEXT:     [[V8:%\w+]] = rise.codegen.idx [[V3]], [[Vi]] : !rise.array<4, scalar<f32>> -> !rise.scalar<f32>
+// AFFINE-NEXT:     [[V9:%\w+]] = rise.embed([[V7]]) {
+// AFFINE-NEXT:       [[V10:%\w+]] = arith.negf [[V7]] : f32
+// AFFINE-NEXT:       rise.return [[V10]] : f32
 // AFFINE-NEXT:     } : !rise.scalar<f32>
-// AFFINE-NEXT:     rise.codegen.assign [[V11]], [[V10]] : !rise.scalar<f32>, !rise.scalar<f32>
+// AFFINE-NEXT:     rise.codegen.assign [[V9]], [[V8]] : !rise.scalar<f32>, !rise.scalar<f32>
 // AFFINE-NEXT:   }
-// AFFINE-NEXT:   [[V12]] = rise.codegen.cast [[V4]] : memref<4xf32> -> !rise.array<4, scalar<f32>>
-// AFFINE-NEXT:   [[V13:%\w+]] = affine.for [[Vix1:%\w+]] = 0 to 4 iter_args([[V14:%\w+]] = [[V3]]) -> (f32) {
-// AFFINE-NEXT:     [[V15:%\w+]] = rise.codegen.idx [[V12]], [[Vix1]] : !rise.array<4, scalar<f32>> -> !rise.scalar<f32>
-// AFFINE-NEXT:     [[V16:%\w+]] = rise.codegen.cast [[V14]] : f32 -> !rise.scalar<f32>
-// AFFINE-NEXT:     [[V17:%\w+]] = rise.embed([[V15]], [[V16]]) {
-// AFFINE-NEXT:       [[V18:%\w+]] = arith.addf [[V15]], [[V16]] : f32
+// AFFINE-NEXT:   [[V10]] = rise.codegen.cast [[V2]] : memref<4xf32> -> !rise.array<4, scalar<f32>>
+// AFFINE-NEXT:   [[V11:%\w+]] = rise.embed() {
+// AFFINE-NEXT:     [[V12:%\w+]] = arith.constant 0.000000e+00 : f32
+// AFFINE-NEXT:     rise.return [[V12]] : f32
+// AFFINE-NEXT:   } : !rise.scalar<f32>
+// AFFINE-NEXT:   [[V12]] = rise.codegen.cast [[V11]] : !rise.scalar<f32> -> f32
+// AFFINE-NEXT:   [[V13:%\w+]] = affine.for [[Vix1:%\w+]] = 0 to 4 iter_args([[V14:%\w+]] = [[V12]]) -> (f32) {
+// AFFINE-NEXT:     [[V15:%\w+]] = rise.codegen.cast [[V14]] : f32 -> !rise.scalar<f32>
+// AFFINE-NEXT:     [[V16:%\w+]] = rise.codegen.idx [[V10]], [[Vix1]] : !rise.array<4, scalar<f32>> -> !rise.scalar<f32>
+// AFFINE-NEXT:     [[V17:%\w+]] = rise.embed([[V16]], [[V15]]) {
+// AFFINE-NEXT:       [[V18:%\w+]] = arith.addf [[V16]], [[V15]] : f32
 // AFFINE-NEXT:       rise.return [[V18]] : f32
 // AFFINE-NEXT:     } : !rise.scalar<f32>
 // AFFINE-NEXT:     [[V18]] = rise.codegen.cast [[V17]] : !rise.scalar<f32> -> f32
@@ -135,42 +135,42 @@ func.func @mapPar(%out : memref<4xf32>, %in : memref<4xf32>) {
 // SCF-LABEL: func.func @mapsThatAreRead
 // SCF-NEXT:   [[V0:%\w+]] = rise.codegen.cast %in : memref<4xf32> -> !rise.array<4, scalar<f32>>
 // SCF-NEXT:   [[V1:%\w+]] = rise.codegen.cast %out : memref<f32> -> !rise.scalar<f32>
-// SCF-NEXT:   [[V2:%\w+]] = rise.embed() {
-// SCF-NEXT:     [[V3:%\w+]] = arith.constant 0.000000e+00 : f32
-// SCF-NEXT:     rise.return [[V3]] : f32
+// SCF-NEXT:   [[V2:%\w+]] = memref.alloca() {rise.temporary} : memref<4xf32>
+// SCF-NEXT:   [[V3:%\w+]] = rise.codegen.cast [[V2]] : memref<4xf32> -> !rise.array<4, scalar<f32>>
+// SCF-NEXT:   [[V4:%\w+]] = rise.codegen.mapread [[V0]] : !rise.array<4, scalar<f32>> -> !rise.array<4, scalar<f32>> {
+// SCF-NEXT:   ^bb0([[V5:%\w+]]: !rise.scalar<f32>):
+// SCF-NEXT:     [[V6:%\w+]] = rise.embed([[V5]]) {
+// SCF-NEXT:       [[V7:%\w+]] = arith.negf [[V5]] : f32
+// SCF-NEXT:       rise.return [[V7]] : f32
+// SCF-NEXT:     } : !rise.scalar<f32>
+// SCF-NEXT:     rise.return [[V6]] : !rise.scalar<f32>
+// SCF-NEXT:   }
+// SCF-NEXT:   [[V7]] = arith.constant 0 : index
+// SCF-NEXT:   [[V8:%\w+]] = arith.constant 4 : index
+// SCF-NEXT:   [[V9:%\w+]] = arith.constant 1 : index
+// SCF-NEXT:   scf.for [[Vi:%\w+]] = [[V7]] to [[V8]] step [[V9]] {
+// SCF-NEXT:     [[V10:%\w+]] = rise.codegen.idx [[V4]], [[Vi]] : !rise.array<4, scalar<f32>> -> !rise.scalar<f32>
+// SCF-NEXT:     [[V11:%\w+]] = rise.codegen.idx [[V3]], [[Vi]] : !rise.array<4, scalar<f32>> -> !rise.scalar<f32>
+// SCF-NEXT:     [[V12:%\w+]] = rise.embed([[V10]]) {
+// SCF-NEXT:       [[V13:%\w+]] = arith.negf [[V10]] : f32
+// SCF-NEXT:       rise.return [[V13]] : f32
+// SCF-NEXT:     } : !rise.scalar<f32>
+// SCF-NEXT:     rise.codegen.assign [[V12]], [[V11]] : !rise.scalar<f32>, !rise.scalar<f32>
+// SCF-NEXT:   }
+// SCF-NEXT:   [[V13]] = rise.codegen.cast [[V2]] : memref<4xf32> -> !rise.array<4, scalar<f32>>
+// SCF-NEXT:   [[V14:%\w+]] = rise.embed() {
+// SCF-NEXT:     [[V15:%\w+]] = arith.constant 0.000000e+00 : f32
+// SCF-NEXT:     rise.return [[V15]] : f32
 // SCF-NEXT:   } : !rise.scalar<f32>
-// SCF-NEXT:   [[V3]] = rise.codegen.cast [[V2]] : !rise.scalar<f32> -> f32
-// SCF-NEXT:   [[V4:%\w+]] = memref.alloca() {rise.temporary} : memref<4xf32>
-// SCF-NEXT:   [[V5:%\w+]] = rise.codegen.cast [[V4]] : memref<4xf32> -> !rise.array<4, scalar<f32>>
-// SCF-NEXT:   [[V6:%\w+]] = rise.codegen.mapread [[V0]] : !rise.array<4, scalar<f32>> -> !rise.array<4, scalar<f32>> {
-// SCF-NEXT:   ^bb0([[V7:%\w+]]: !rise.scalar<f32>):
-// SCF-NEXT:     [[V8:%\w+]] = rise.embed([[V7]]) {
-// SCF-NEXT:       [[V9:%\w+]] = arith.negf [[V7]] : f32
-// SCF-NEXT:       rise.return [[V9]] : f32
-// SCF-NEXT:     } : !rise.scalar<f32>
-// SCF-NEXT:     rise.return [[V8]] : !rise.scalar<f32>
-// SCF-NEXT:   }
-// SCF-NEXT:   [[V9]] = arith.constant 0 : index
-// SCF-NEXT:   [[V10:%\w+]] = arith.constant 4 : index
-// SCF-NEXT:   [[V11:%\w+]] = arith.constant 1 : index
-// SCF-NEXT:   scf.for [[Vi:%\w+]] = [[V9]] to [[V10]] step [[V11]] {
-// SCF-NEXT:     [[V12:%\w+]] = rise.codegen.idx [[V6]], [[Vi]] : !rise.array<4, scalar<f32>> -> !rise.scalar<f32>
-// SCF-NEXT:     [[V13:%\w+]] = rise.codegen.idx [[V5]], [[Vi]] : !rise.array<4, scalar<f32>> -> !rise.scalar<f32>
-// SCF-NEXT:     [[V14:%\w+]] = rise.embed([[V12]]) {
-// SCF-NEXT:       [[V15:%\w+]] = arith.negf [[V12]] : f32
-// SCF-NEXT:       rise.return [[V15]] : f32
-// SCF-NEXT:     } : !rise.scalar<f32>
-// SCF-NEXT:     rise.codegen.assign [[V14]], [[V13]] : !rise.scalar<f32>, !rise.scalar<f32>
-// SCF-NEXT:   }
-// SCF-NEXT:   [[V15]] = rise.codegen.cast [[V4]] : memref<4xf32> -> !rise.array<4, scalar<f32>>
+// SCF-NEXT:   [[V15]] = rise.codegen.cast [[V14]] : !rise.scalar<f32> -> f32
 // SCF-NEXT:   [[V16:%\w+]] = arith.constant 0 : index
 // SCF-NEXT:   [[V17:%\w+]] = arith.constant 4 : index
 // SCF-NEXT:   [[V18:%\w+]] = arith.constant 1 : index
-// SCF-NEXT:   [[V19:%\w+]] = scf.for [[Vix1:%\w+]] = [[V16]] to [[V17]] step [[V18]] iter_args([[V20:%\w+]] = [[V3]]) -> (f32) {
-// SCF-NEXT:     [[V21:%\w+]] = rise.codegen.idx [[V15]], [[Vix1]] : !rise.array<4, scalar<f32>> -> !rise.scalar<f32>
-// SCF-NEXT:     [[V22:%\w+]] = rise.codegen.cast [[V20]] : f32 -> !rise.scalar<f32>
-// SCF-NEXT:     [[V23:%\w+]] = rise.embed([[V21]], [[V22]]) {
-// SCF-NEXT:       [[V24:%\w+]] = arith.addf [[V21]], [[V22]] : f32
+// SCF-NEXT:   [[V19:%\w+]] = scf.for [[Vix1:%\w+]] = [[V16]] to [[V17]] step [[V18]] iter_args([[V20:%\w+]] = [[V15]]) -> (f32) {
+// SCF-NEXT:     [[V21:%\w+]] = rise.codegen.cast [[V20]] : f32 -> !rise.scalar<f32>
+// SCF-NEXT:     [[V22:%\w+]] = rise.codegen.idx [[V13]], [[Vix1]] : !rise.array<4, scalar<f32>> -> !rise.scalar<f32>
+// SCF-NEXT:     [[V23:%\w+]] = rise.embed([[V22]], [[V21]]) {
+// SCF-NEXT:       [[V24:%\w+]] = arith.addf [[V22]], [[V21]] : f32
 // SCF-NEXT:       rise.return [[V24]] : f32
 // SCF-NEXT:     } : !rise.scalar<f32>
 // SCF-NEXT:     [[V24]] = rise.codegen.cast [[V23]] : !rise.scalar<f32> -> f32
@@ -276,9 +276,9 @@ func.func @reduceOfArrays(%out : memref<2xf32>, %in : memref<3x2xf32>, %init : m
 // AFFINE-NEXT:       } : !rise.scalar<f32>
 // AFFINE-NEXT:       [[V13]] = rise.codegen.cast [[V12]] : !rise.scalar<f32> -> f32
 // AFFINE-NEXT:       [[V14:%\w+]] = affine.for [[Vix2:%\w+]] = 0 to 2 iter_args([[V15:%\w+]] = [[V13]]) -> (f32) {
-// AFFINE-NEXT:         [[V16:%\w+]] = rise.codegen.idx [[V10]], [[Vix2]] : !rise.array<2, scalar<f32>> -> !rise.scalar<f32>
-// AFFINE-NEXT:         [[V17:%\w+]] = rise.codegen.cast [[V15]] : f32 -> !rise.scalar<f32>
-// AFFINE-NEXT:         [[V18:%\w+]] = rise.codegen.cast [[V16]] : !rise.scalar<f32> -> f32
+// AFFINE-NEXT:         [[V16:%\w+]] = rise.codegen.cast [[V15]] : f32 -> !rise.scalar<f32>
+// AFFINE-NEXT:         [[V17:%\w+]] = rise.codegen.idx [[V10]], [[Vix2]] : !rise.array<2, scalar<f32>> -> !rise.scalar<f32>
+// AFFINE-NEXT:         [[V18:%\w+]] = rise.codegen.cast [[V17]] : !rise.scalar<f32> -> f32
 // AFFINE-NEXT:         affine.yield [[V18]] : f32
 // AFFINE-NEXT:       }
 // AFFINE-NEXT:       [[V19:%\w+]] = rise.codegen.cast [[V14]] : f32 -> !rise.scalar<f32>
