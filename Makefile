@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 ARM_OPENMP := pyomp==0.6.0
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: demo test bench lint types imports unit filecheck format clean
+.PHONY: demo test fuzz bench lint types imports unit filecheck format clean
 
 demo: $(VENV)/core
 	$(BIN)/python examples/demo.py
@@ -29,6 +29,12 @@ unit: $(VENV)/all
 
 filecheck: $(VENV)/all
 	$(BIN)/lit -v --order=lexical tests/filecheck
+
+# More random programs than make test: FUZZ times as many, from the seed SEED on.
+FUZZ ?= 20
+SEED ?= 1
+fuzz: $(VENV)/all
+	RISE_FUZZ=$(FUZZ) RISE_FUZZ_SEED=$(SEED) $(BIN)/pytest tests/properties
 
 bench: $(VENV)/all
 	$(BIN)/python benchmarks/run.py

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from riselang.dialects.rise.schemes import PATTERNS
 from riselang.dialects.rise.types import show
 from riselang.lowering.imperative import _Translator
 from riselang.lowering.loops import Emitter
+from riselang.tools import rise, rise_opt
 
 ROOT = Path(__file__).parents[2]
 PAGES = ["README.md", *(str(path.relative_to(ROOT)) for path in (ROOT / "docs").glob("*.md"))]
@@ -69,3 +71,16 @@ def test_the_readme_shows_the_notation_of_its_program() -> None:
     arrays = np.zeros((4, 5), np.float32), np.zeros((5, 6), np.float32)
     notation = namespace["matmul"].lower(*arrays).as_text("notation")
     assert textwrap.indent(notation, "    ") in (ROOT / "README.md").read_text()
+
+
+def test_the_commands_in_the_readme_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    readme = (ROOT / "README.md").read_text()
+    commands = re.findall(r"^    (rise(?:-opt)? .*)$", readme, re.MULTILINE)
+    assert len(commands) >= 6
+    for command in commands:
+        tool, *arguments = shlex.split(command.replace("mm.o", str(tmp_path / "mm.o")))
+        (rise_opt.main if tool == "rise-opt" else rise.main)(arguments)
+        assert "error" not in capsys.readouterr().err
