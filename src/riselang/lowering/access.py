@@ -7,27 +7,15 @@ arrays is resolved once, right behind its definition, so nothing is loaded or co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from enum import Enum
-from typing import TypeAlias
+from collections.abc import Sequence
 
 from xdsl.builder import Builder
 from xdsl.dialects import affine, arith, memref, scf
 from xdsl.dialects.builtin import (
-    AffineMapAttr,
-    AffineSetAttr,
     IndexType,
-    IntegerAttr,
     MemRefType,
 )
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
-from xdsl.ir.affine import (
-    AffineConstraintExpr,
-    AffineConstraintKind,
-    AffineExpr,
-    AffineMap,
-    AffineSet,
-)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from riselang.dialects.rise import codegen
@@ -37,23 +25,26 @@ from riselang.dialects.rise.types import (
     IdxType,
     RiseType,
     ScalarType,
-    TupleType,
     components,
     contains_array,
-    leaves,
 )
 from riselang.errors import InternalError
 from riselang.lowering import total
 from riselang.lowering.indices import (
-    IndexEmitter,
-    affine_expression,
     first_choice,
-    is_small,
-    replace_atom,
+)
+from riselang.lowering.memory import (
+    Anchor,
+    Branch,
+    Memory,
+    Path,
+    Side,
+    array_of,
+    data_of,
+    index_at,
+    inner_length,
 )
 from riselang.nat import (
-    Facts,
-    Min,
     Nat,
     is_less,
     is_nonnegative,
@@ -61,20 +52,6 @@ from riselang.nat import (
     nat_min,
     simplify,
 )
-
-
-class Side(Enum):
-    FIRST = 0
-    SECOND = 1
-
-
-MAXIMUM_DEPTH = 12
-"""Indices nested deeper than this are computed step by step, so that code stays linear."""
-
-Path: TypeAlias = "tuple[Nat | Side, ...]"
-Anchor: TypeAlias = "SSAValue | Block"
-"""The value or the branch for which a path is followed; copies are shared within one."""
-Branch: TypeAlias = "Callable[[Block, Builder], SSAValue]"
 
 
 def resolve_accesses(function: Operation, helpers: total.Helpers) -> None:
@@ -108,14 +85,12 @@ def _erase_rise_ops(function: Operation) -> None:
         op.erase()
 
 
-class _Resolver:
+class _Resolver(Memory):
     def __init__(self, helpers: total.Helpers) -> None:
+        super().__init__()
         self.helpers = helpers
         self.natives: dict[tuple[SSAValue, Path], SSAValue] = {}
         self.copies: dict[tuple[Anchor, SSAValue, Nat], SSAValue] = {}
-        self.expressions: dict[SSAValue, Nat] = {}
-        self.variables: dict[str, SSAValue] = {}
-        self.bounds: dict[str, int] = {}
         self.places: dict[Operation, Builder] = {}
 
     # Where values are needed
@@ -141,7 +116,7 @@ class _Resolver:
         while True:
             owner = value.owner
             if isinstance(owner, codegen.FstOp | codegen.SndOp):
-                if contains_array(_data(owner.source)):
+                if contains_array(data_of(owner.source)):
                     break
                 side = Side.FIRST if isinstance(owner, codegen.FstOp) else Side.SECOND
                 value, path = owner.source, (side, *path)
@@ -194,7 +169,7 @@ class _Resolver:
     def follow(self, value: SSAValue, path: Path, anchor: Anchor, builder: Builder) -> SSAValue:
         """Walk from `value` to the buffer that holds the scalar at `path`, and load it."""
         while True:
-            if not contains_array(_data(value)) and value is not anchor:
+            if not contains_array(data_of(value)) and value is not anchor:
                 return self.native(value, path)
             op = value.owner
             assert isinstance(op, Operation)
@@ -205,10 +180,10 @@ class _Resolver:
                 assert isinstance(index, Nat)
                 value, path = self.computed(op, index, anchor, builder), path[1:]
             elif isinstance(op, codegen.GenerateOp):
-                value, path = self.generated(op, _nat(path[0]), anchor, builder), path[1:]
+                value, path = self.generated(op, index_at(path[0]), anchor, builder), path[1:]
             elif isinstance(op, codegen.GatherOp):
                 place = self.follow(op.indices, path[:1], anchor, builder)
-                index = self.variable(place, _array(op.source).length.constant)
+                index = self.variable(place, array_of(op.source).length.constant)
                 value, path = op.source, (index, *path[1:])
             elif isinstance(op, codegen.ConcatOp):
                 return self.concatenated(op, path, builder)
@@ -216,28 +191,28 @@ class _Resolver:
                 return self.padded(op, path, builder)
             else:
                 value, path = self.step(op, path)
-                path = self.shortened(_data(value), path, builder)
+                path = self.shortened(data_of(value), path, builder)
 
     def concatenated(self, op: codegen.ConcatOp, path: Path, builder: Builder) -> SSAValue:
-        index, length = _nat(path[0]), _array(op.first).length
+        index, length = index_at(path[0]), array_of(op.first).length
         return self.choice(
             length - 1 - index,
-            _leaf(_data(op.result), path),
+            _leaf(data_of(op.result), path),
             lambda block, inner: self.follow(op.first, path, block, inner),
             lambda block, inner: self.follow(op.second, (index - length, *path[1:]), block, inner),
             builder,
         )
 
     def padded(self, op: codegen.PadConstOp, path: Path, builder: Builder) -> SSAValue:
-        index = _nat(path[0]) - op.left.data
-        leaf = _leaf(_data(op.result), path)
+        index = index_at(path[0]) - op.left.data
+        leaf = _leaf(data_of(op.result), path)
 
         def outside(block: Block, inner: Builder) -> SSAValue:
             return self.follow(op.value, path[1:], block, inner)
 
         def inside(block: Block, inner: Builder) -> SSAValue:
             return self.choice(
-                _array(op.source).length - 1 - index,
+                array_of(op.source).length - 1 - index,
                 leaf,
                 lambda block, inner: self.follow(op.source, (index, *path[1:]), block, inner),
                 outside,
@@ -268,22 +243,6 @@ class _Resolver:
         condition = builder.insert(arith.CmpiOp(distance, zero, "sge")).results[0]
         return builder.insert(scf.IfOp(condition, [type], regions[0], regions[1])).results[0]
 
-    def affine_if(
-        self, gap: Nat, type: Attribute, regions: list[Region], builder: Builder
-    ) -> SSAValue:
-        map, operands = self.affine_map([gap])
-        constraint = AffineConstraintExpr(
-            AffineConstraintKind.ge, map.data.results[0], AffineExpr.constant(0)
-        )
-        condition = AffineSetAttr(AffineSet(map.data.num_dims, 0, (constraint,)))
-        op = affine.IfOp.build(
-            operands=[operands],
-            result_types=[[type]],
-            properties={"condition": condition},
-            regions=regions,
-        )
-        return builder.insert(op).results[0]
-
     def generated(
         self, op: codegen.GenerateOp, index: Nat, anchor: Anchor, builder: Builder
     ) -> SSAValue:
@@ -292,33 +251,6 @@ class _Resolver:
         argument = op.body.block.args[0]
         wrapped = builder.insert(codegen.CastOp([place], argument.type)).results[0]
         return self.copied(op.body.block, wrapped, builder)
-
-    def shortened(self, type: RiseType, path: Path, builder: Builder) -> Path:
-        """The path with each index that has grown deep computed here, once, and named."""
-        parts: list[Nat | Side] = []
-        for part in path:
-            if isinstance(part, Side):
-                type = components(type)[part.value]
-            else:
-                assert isinstance(type, ArrayType)
-                if part.depth > MAXIMUM_DEPTH:
-                    part = self.named(part, type.length.constant, builder)
-                type = type.element
-            parts.append(part)
-        return tuple(parts)
-
-    def named(self, index: Nat, length: int, builder: Builder) -> Nat:
-        (value,) = self.arithmetic([simplify(index, self.facts(index))], builder)
-        self.expressions[value] = variable = self.variable(value, length)
-        return variable
-
-    def variable(self, value: SSAValue, length: int) -> Nat:
-        """A new name for an index into an array of `length` elements."""
-        # Sorted by name, the indices of outer loops come first.
-        name = f"${_depth(value):03}.{len(self.variables)}"
-        self.variables[name] = value
-        self.bounds[name] = length - 1
-        return Nat.var(name)
 
     def step(self, op: Operation, path: Path) -> tuple[SSAValue, Path]:
         """One step of figure 8 of seed 000."""
@@ -343,46 +275,40 @@ class _Resolver:
             case codegen.TransposeOp() | codegen.TransposeAccOp():
                 return op.source, (path[1], path[0], *path[2:])
             case codegen.SplitOp():
-                return op.source, (_joined(path, _inner_length(op.result)), *path[2:])
+                return op.source, (_joined(path, inner_length(op.result)), *path[2:])
             case codegen.JoinAccOp():
-                return op.source, (_joined(path, _inner_length(op.result)), *path[2:])
+                return op.source, (_joined(path, inner_length(op.result)), *path[2:])
             case codegen.JoinOp() | codegen.SplitAccOp():
                 # In an empty array there is nothing to read, so any index will do.
-                length = nat_max(_inner_length(op.source), Nat.const(1))
-                return op.source, (_nat(path[0]) // length, _nat(path[0]) % length, *path[1:])
+                length = nat_max(inner_length(op.source), Nat.const(1))
+                return op.source, (
+                    index_at(path[0]) // length,
+                    index_at(path[0]) % length,
+                    *path[1:],
+                )
             case codegen.SlideOp():
-                start = _nat(path[0]) * op.step.data
-                return op.source, (start + _nat(path[1]), *path[2:])
+                start = index_at(path[0]) * op.step.data
+                return op.source, (start + index_at(path[1]), *path[2:])
             case codegen.ReverseOp() | codegen.ReverseAccOp():
-                return op.source, (_array(op.source).length - 1 - _nat(path[0]), *path[1:])
+                return op.source, (array_of(op.source).length - 1 - index_at(path[0]), *path[1:])
             case codegen.SliceAtOp():
-                starts = _array(op.source).length - _array(op.result).length + 1
+                starts = array_of(op.source).length - array_of(op.result).length + 1
                 start = self.known_index(op.index, starts.constant)
-                return op.source, (start + _nat(path[0]), *path[1:])
+                return op.source, (start + index_at(path[0]), *path[1:])
             case codegen.TakeOp():
                 return op.source, path
             case codegen.DropOp():
-                dropped = _array(op.source).length - _array(op.result).length
-                return op.source, (_nat(path[0]) + dropped, *path[1:])
+                dropped = array_of(op.source).length - array_of(op.result).length
+                return op.source, (index_at(path[0]) + dropped, *path[1:])
             case codegen.ShiftedPadOp():
-                length = _array(op.source).length
-                return op.source, (_padded_index(op, _nat(path[0]), length), *path[1:])
+                length = array_of(op.source).length
+                return op.source, (_padded_index(op, index_at(path[0]), length), *path[1:])
             case _:
                 raise InternalError(f"{op.name} is no step of an access path")
 
     def index(self, op: codegen.IdxOp) -> Nat:
         """The index as an expression; by its type it is below the length of the array."""
-        return self.known_index(op.index, _array(op.array).length.constant)
-
-    def known_index(self, value: SSAValue, bound: int) -> Nat:
-        known = self.expressions.get(value)
-        if known is not None:
-            return known
-        owner = value.owner
-        if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-            return Nat.const(owner.value.value.data)
-        self.expressions[value] = self.variable(value, bound)
-        return self.expressions[value]
+        return self.known_index(op.index, array_of(op.array).length.constant)
 
     def computed(
         self, op: codegen.MapReadOp, index: Nat, anchor: Anchor, builder: Builder
@@ -411,27 +337,12 @@ class _Resolver:
             copies.append(copy)
         raise InternalError("a region without return passed the verifier")
 
-    # Memory
-
-    def facts(self, *expressions: Nat) -> Facts:
-        facts = Facts()
-        for name in sorted({name for part in expressions for name in part.variables}):
-            facts = facts.with_bounds(name, 0, self.bounds[name])
-        return facts
-
-    def load(self, op: codegen.CastOp, path: Path, builder: Builder) -> SSAValue:
-        buffer, indices = self.place(op, path)
-        if self.is_affine(indices):
-            return self.affine_load(buffer, indices, builder)
-        values = self.arithmetic(indices, builder)
-        return builder.insert(memref.LoadOp.get(buffer, values)).results[0]
-
     def store(self, value: SSAValue, target: SSAValue, builder: Builder) -> None:
         path: Path = ()
         while not isinstance(op := target.owner, codegen.CastOp):
             assert isinstance(op, Operation)
             target, path = self.step(op, path)
-            path = self.shortened(_data(target), path, builder)
+            path = self.shortened(data_of(target), path, builder)
         buffer, indices = self.place(op, path)
         if self.is_affine(indices):
             map, operands = self.affine_map(indices)
@@ -439,119 +350,6 @@ class _Resolver:
         else:
             values = self.arithmetic(indices, builder)
             builder.insert(memref.StoreOp.get(value, buffer, values))
-
-    def place(self, op: codegen.CastOp, path: Path) -> tuple[SSAValue, list[Nat]]:
-        """The buffer and the indices that a path means."""
-        position, type = 0, _data(op.result)
-        indices: list[Nat] = []
-        for part in path:
-            if isinstance(part, Side):
-                assert isinstance(type, TupleType)
-                first, second = components(type)
-                position += 0 if part is Side.FIRST else len(list(leaves(first)))
-                type = first if part is Side.FIRST else second
-            else:
-                assert isinstance(type, ArrayType)
-                indices.append(simplify(part, self.facts(part)))
-                type = type.element
-        buffer = op.sources[position]
-        assert isinstance(buffer.type, MemRefType)
-        if len(buffer.type.get_shape()) == 1 and not indices:
-            indices = [Nat.const(0)]
-        return buffer, indices
-
-    def is_affine(self, indices: Sequence[Nat]) -> bool:
-        names = {name for index in indices for name in index.variables}
-        if not all(_is_affine_index(self.variables[name]) for name in names):
-            return False
-        if not is_small(indices):
-            return False
-        return all(_without_choices(index).is_affine_in(names) for index in indices)
-
-    def affine_map(self, indices: Sequence[Nat]) -> tuple[AffineMapAttr, list[SSAValue]]:
-        names = sorted({name for index in indices for name in index.variables})
-        dimensions = {name: position for position, name in enumerate(names)}
-        results = tuple(affine_expression(index, dimensions) for index in indices)
-        map = AffineMapAttr(AffineMap(len(names), 0, results))
-        return map, [self.variables[name] for name in names]
-
-    def affine_load(self, buffer: SSAValue, indices: Sequence[Nat], builder: Builder) -> SSAValue:
-        """One load; where an index has a min or max, one in each branch of an `affine.if`."""
-        choice = next((c for index in indices if (c := first_choice(index)) is not None), None)
-        if choice is None:
-            map, operands = self.affine_map(indices)
-            return builder.insert(affine.LoadOp(buffer, operands, map)).results[0]
-        first, *others = choice.arguments
-        second = nat_min(*others) if isinstance(choice, Min) else nat_max(*others)
-        regions: list[Region] = []
-        for chosen in (first, second):
-            block = Block()
-            inner = Builder(InsertPoint.at_end(block))
-            decided = [replace_atom(index, choice, chosen) for index in indices]
-            decided = [simplify(index, self.facts(index)) for index in decided]
-            value = self.affine_load(buffer, decided, inner)
-            block.add_op(affine.YieldOp.get(value))
-            regions.append(Region(block))
-        gap = second - first if isinstance(choice, Min) else first - second
-        assert isinstance(buffer.type, MemRefType)
-        return self.affine_if(gap, buffer.type.element_type, regions, builder)
-
-    def arithmetic(self, indices: Sequence[Nat], builder: Builder) -> list[SSAValue]:
-        emitter = IndexEmitter(lambda op: builder.insert(op).results[0], self.variables)
-        return [emitter.value(index) for index in indices]
-
-
-def _is_affine_index(value: SSAValue) -> bool:
-    """Whether MLIR takes the value as a dimension of an affine map."""
-    if not isinstance(value, BlockArgument):
-        return False
-    loop = value.block.parent_op()
-    # Behind the index of a loop stand the values it carries, which may be of type index too.
-    return isinstance(loop, affine.ParallelOp) or (
-        isinstance(loop, affine.ForOp) and value.index == 0
-    )
-
-
-def _without_choices(expression: Nat) -> Nat:
-    """Each min and max replaced by the sum of its arguments, which is affine when all are."""
-    while (choice := first_choice(expression)) is not None:
-        total_of_arguments = Nat.const(0)
-        for argument in choice.arguments:
-            total_of_arguments = total_of_arguments + argument
-        expression = replace_atom(expression, choice, total_of_arguments)
-    return expression
-
-
-def _depth(index: SSAValue) -> int:
-    """How many ops stand around the definition of an index."""
-    owner = index.owner
-    parent = owner.parent_op()
-    depth = 0
-    while parent is not None:
-        depth += 1
-        parent = parent.parent_op()
-    return depth
-
-
-def _data(value: SSAValue) -> RiseType:
-    assert isinstance(value.type, RiseType)
-    return value.type
-
-
-def _array(value: SSAValue) -> ArrayType:
-    assert isinstance(value.type, ArrayType)
-    return value.type
-
-
-def _inner_length(value: SSAValue) -> Nat:
-    inner = _array(value).element
-    assert isinstance(inner, ArrayType)
-    return inner.length
-
-
-def _nat(part: Nat | Side) -> Nat:
-    assert isinstance(part, Nat)
-    return part
 
 
 def _leaf(type: RiseType, path: Path) -> Attribute:
@@ -583,4 +381,4 @@ def _padded_index(op: codegen.ShiftedPadOp, index: Nat, length: Nat) -> Nat:
 
 
 def _joined(path: Path, length: Nat) -> Nat:
-    return _nat(path[0]) * length + _nat(path[1])
+    return index_at(path[0]) * length + index_at(path[1])

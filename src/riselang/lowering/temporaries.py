@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import FixedBitwidthType, MemRefType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation
 
-from riselang.lowering.imperative import TEMPORARY
+from riselang.lowering.translation import TEMPORARY
 
 STACK_LIMIT = 16 * 1024
 """Bytes a temporary may have to live on the stack."""

@@ -1,0 +1,251 @@
+"""Phase 2, the end of a path: indices into buffers, as affine maps or as arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import TypeAlias
+
+from xdsl.builder import Builder
+from xdsl.dialects import affine, arith, memref
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    AffineSetAttr,
+    IntegerAttr,
+    MemRefType,
+)
+from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
+from xdsl.ir.affine import (
+    AffineConstraintExpr,
+    AffineConstraintKind,
+    AffineExpr,
+    AffineMap,
+    AffineSet,
+)
+from xdsl.rewriter import InsertPoint
+
+from riselang.dialects.rise import codegen
+from riselang.dialects.rise.types import (
+    ArrayType,
+    RiseType,
+    TupleType,
+    components,
+    leaves,
+)
+from riselang.lowering.indices import (
+    IndexEmitter,
+    affine_expression,
+    first_choice,
+    is_small,
+    replace_atom,
+)
+from riselang.nat import (
+    Facts,
+    Min,
+    Nat,
+    nat_max,
+    nat_min,
+    simplify,
+)
+
+
+class Side(Enum):
+    FIRST = 0
+    SECOND = 1
+
+
+MAXIMUM_DEPTH = 12
+"""Indices nested deeper than this are computed step by step, so that code stays linear."""
+
+Path: TypeAlias = "tuple[Nat | Side, ...]"
+Anchor: TypeAlias = "SSAValue | Block"
+"""The value or the branch for which a path is followed; copies are shared within one."""
+Branch: TypeAlias = "Callable[[Block, Builder], SSAValue]"
+
+
+class Memory:
+    """Loads from buffers, and what is known of the indices that reach them."""
+
+    def __init__(self) -> None:
+        self.expressions: dict[SSAValue, Nat] = {}
+        self.variables: dict[str, SSAValue] = {}
+        self.bounds: dict[str, int] = {}
+
+    def affine_if(
+        self, gap: Nat, type: Attribute, regions: list[Region], builder: Builder
+    ) -> SSAValue:
+        map, operands = self.affine_map([gap])
+        constraint = AffineConstraintExpr(
+            AffineConstraintKind.ge, map.data.results[0], AffineExpr.constant(0)
+        )
+        condition = AffineSetAttr(AffineSet(map.data.num_dims, 0, (constraint,)))
+        op = affine.IfOp.build(
+            operands=[operands],
+            result_types=[[type]],
+            properties={"condition": condition},
+            regions=regions,
+        )
+        return builder.insert(op).results[0]
+
+    def shortened(self, type: RiseType, path: Path, builder: Builder) -> Path:
+        """The path with each index that has grown deep computed here, once, and named."""
+        parts: list[Nat | Side] = []
+        for part in path:
+            if isinstance(part, Side):
+                type = components(type)[part.value]
+            else:
+                assert isinstance(type, ArrayType)
+                if part.depth > MAXIMUM_DEPTH:
+                    part = self.named(part, type.length.constant, builder)
+                type = type.element
+            parts.append(part)
+        return tuple(parts)
+
+    def named(self, index: Nat, length: int, builder: Builder) -> Nat:
+        (value,) = self.arithmetic([simplify(index, self.facts(index))], builder)
+        self.expressions[value] = variable = self.variable(value, length)
+        return variable
+
+    def variable(self, value: SSAValue, length: int) -> Nat:
+        """A new name for an index into an array of `length` elements."""
+        # Sorted by name, the indices of outer loops come first.
+        name = f"${_depth(value):03}.{len(self.variables)}"
+        self.variables[name] = value
+        self.bounds[name] = length - 1
+        return Nat.var(name)
+
+    def known_index(self, value: SSAValue, bound: int) -> Nat:
+        known = self.expressions.get(value)
+        if known is not None:
+            return known
+        owner = value.owner
+        if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+            return Nat.const(owner.value.value.data)
+        self.expressions[value] = self.variable(value, bound)
+        return self.expressions[value]
+
+    def facts(self, *expressions: Nat) -> Facts:
+        facts = Facts()
+        for name in sorted({name for part in expressions for name in part.variables}):
+            facts = facts.with_bounds(name, 0, self.bounds[name])
+        return facts
+
+    def load(self, op: codegen.CastOp, path: Path, builder: Builder) -> SSAValue:
+        buffer, indices = self.place(op, path)
+        if self.is_affine(indices):
+            return self.affine_load(buffer, indices, builder)
+        values = self.arithmetic(indices, builder)
+        return builder.insert(memref.LoadOp.get(buffer, values)).results[0]
+
+    def place(self, op: codegen.CastOp, path: Path) -> tuple[SSAValue, list[Nat]]:
+        """The buffer and the indices that a path means."""
+        position, type = 0, data_of(op.result)
+        indices: list[Nat] = []
+        for part in path:
+            if isinstance(part, Side):
+                assert isinstance(type, TupleType)
+                first, second = components(type)
+                position += 0 if part is Side.FIRST else len(list(leaves(first)))
+                type = first if part is Side.FIRST else second
+            else:
+                assert isinstance(type, ArrayType)
+                indices.append(simplify(part, self.facts(part)))
+                type = type.element
+        buffer = op.sources[position]
+        assert isinstance(buffer.type, MemRefType)
+        if len(buffer.type.get_shape()) == 1 and not indices:
+            indices = [Nat.const(0)]
+        return buffer, indices
+
+    def is_affine(self, indices: Sequence[Nat]) -> bool:
+        names = {name for index in indices for name in index.variables}
+        if not all(_is_affine_index(self.variables[name]) for name in names):
+            return False
+        if not is_small(indices):
+            return False
+        return all(_without_choices(index).is_affine_in(names) for index in indices)
+
+    def affine_map(self, indices: Sequence[Nat]) -> tuple[AffineMapAttr, list[SSAValue]]:
+        names = sorted({name for index in indices for name in index.variables})
+        dimensions = {name: position for position, name in enumerate(names)}
+        results = tuple(affine_expression(index, dimensions) for index in indices)
+        map = AffineMapAttr(AffineMap(len(names), 0, results))
+        return map, [self.variables[name] for name in names]
+
+    def affine_load(self, buffer: SSAValue, indices: Sequence[Nat], builder: Builder) -> SSAValue:
+        """One load; where an index has a min or max, one in each branch of an `affine.if`."""
+        choice = next((c for index in indices if (c := first_choice(index)) is not None), None)
+        if choice is None:
+            map, operands = self.affine_map(indices)
+            return builder.insert(affine.LoadOp(buffer, operands, map)).results[0]
+        first, *others = choice.arguments
+        second = nat_min(*others) if isinstance(choice, Min) else nat_max(*others)
+        regions: list[Region] = []
+        for chosen in (first, second):
+            block = Block()
+            inner = Builder(InsertPoint.at_end(block))
+            decided = [replace_atom(index, choice, chosen) for index in indices]
+            decided = [simplify(index, self.facts(index)) for index in decided]
+            value = self.affine_load(buffer, decided, inner)
+            block.add_op(affine.YieldOp.get(value))
+            regions.append(Region(block))
+        gap = second - first if isinstance(choice, Min) else first - second
+        assert isinstance(buffer.type, MemRefType)
+        return self.affine_if(gap, buffer.type.element_type, regions, builder)
+
+    def arithmetic(self, indices: Sequence[Nat], builder: Builder) -> list[SSAValue]:
+        emitter = IndexEmitter(lambda op: builder.insert(op).results[0], self.variables)
+        return [emitter.value(index) for index in indices]
+
+
+def _is_affine_index(value: SSAValue) -> bool:
+    """Whether MLIR takes the value as a dimension of an affine map."""
+    if not isinstance(value, BlockArgument):
+        return False
+    loop = value.block.parent_op()
+    # Behind the index of a loop stand the values it carries, which may be of type index too.
+    return isinstance(loop, affine.ParallelOp) or (
+        isinstance(loop, affine.ForOp) and value.index == 0
+    )
+
+
+def _without_choices(expression: Nat) -> Nat:
+    """Each min and max replaced by the sum of its arguments, which is affine when all are."""
+    while (choice := first_choice(expression)) is not None:
+        total_of_arguments = Nat.const(0)
+        for argument in choice.arguments:
+            total_of_arguments = total_of_arguments + argument
+        expression = replace_atom(expression, choice, total_of_arguments)
+    return expression
+
+
+def _depth(index: SSAValue) -> int:
+    """How many ops stand around the definition of an index."""
+    owner = index.owner
+    parent = owner.parent_op()
+    depth = 0
+    while parent is not None:
+        depth += 1
+        parent = parent.parent_op()
+    return depth
+
+
+def data_of(value: SSAValue) -> RiseType:
+    assert isinstance(value.type, RiseType)
+    return value.type
+
+
+def array_of(value: SSAValue) -> ArrayType:
+    assert isinstance(value.type, ArrayType)
+    return value.type
+
+
+def inner_length(value: SSAValue) -> Nat:
+    inner = array_of(value).element
+    assert isinstance(inner, ArrayType)
+    return inner.length
+
+
+def index_at(part: Nat | Side) -> Nat:
+    assert isinstance(part, Nat)
+    return part

@@ -1,0 +1,285 @@
+"""The core of phase 1: terms, application, copies and memory; the patterns have rules of their own.
+
+`read` translates a term to a value that is read (the continuation translation), `store` to code
+that fills a target (the acceptor translation). Functions exist only while translating: a lambda or
+a partially applied pattern is a Python value, applied where it meets its arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import IndexType, UnitAttr
+from xdsl.dialects.memref import AllocaOp
+from xdsl.ir import Operation, SSAValue
+
+from riselang.dialects.rise import codegen
+from riselang.dialects.rise.functional import EmbedOp
+from riselang.dialects.rise.types import (
+    ArrayType,
+    IdxType,
+    RiseType,
+    ScalarType,
+    TupleType,
+    components,
+    leaves,
+    uncurry,
+)
+from riselang.errors import LimitationError
+from riselang.lowering.loops import Emitter, LoopKind
+from riselang.nat import Nat
+from riselang.term.embedding import embed_tree, scalar_leaves
+from riselang.term.nodes import (
+    Apply,
+    Bound,
+    Embed,
+    Free,
+    Lambda,
+    Literal,
+    Pattern,
+    Scalar,
+    Term,
+    scalar_type,
+    spine,
+)
+
+TEMPORARY = "rise.temporary"
+"""Marks the allocations that lowering makes, which a later step places."""
+
+
+@dataclass(frozen=True)
+class Closure:
+    """A lambda with the values of the variables around it."""
+
+    function: Lambda
+    environment: Environment
+
+
+@dataclass(frozen=True)
+class Partial:
+    """A pattern with the arguments it has so far."""
+
+    pattern: Pattern
+    arguments: tuple[Lazy, ...]
+
+
+@dataclass(frozen=True)
+class Delayed:
+    """An argument not translated yet: it may be read, or stored straight into its target."""
+
+    term: Term
+    environment: Environment
+
+
+Value: TypeAlias = "SSAValue | Closure | Partial"
+Lazy: TypeAlias = "SSAValue | Closure | Partial | Delayed"
+Environment: TypeAlias = "tuple[Value, ...]"
+Step: TypeAlias = "Callable[[SSAValue, SSAValue], tuple[Value, list[Lazy]]]"
+"""From an index and the value so far to a function and its arguments, which give the next value."""
+
+ReadRule: TypeAlias = "Callable[[Pattern, Sequence[Lazy]], Value]"
+StoreRule: TypeAlias = "Callable[[Pattern, Sequence[Lazy], SSAValue], None]"
+
+
+class Translation:
+    """A translation under way: where it emits, and the rules of the patterns."""
+
+    read_rules: Mapping[str, ReadRule]
+    store_rules: Mapping[str, StoreRule]
+
+    def __init__(self, emitter: Emitter, loops: str):
+        self.emitter = emitter
+        self.loops = loops
+
+    # Terms
+
+    def read(self, term: Term, environment: Environment) -> Value:
+        match term:
+            case Bound(index):
+                return environment[-1 - index]
+            case Lambda():
+                return Closure(term, environment)
+            case Pattern():
+                return Partial(term, ())
+            case Apply():
+                head, arguments = spine(term)
+                delayed = [Delayed(argument, environment) for argument in arguments]
+                return self.apply(self.read(head, environment), delayed)
+            case Literal() | Scalar():
+                operands = scalar_leaves(term)
+                values: list[SSAValue] = []
+                for operand in operands:
+                    values.append(self.read_data(Delayed(operand, environment)))
+                return self.add(embed_tree(term, operands, values))
+            case Embed():
+                values = []
+                for operand in term.operands:
+                    values.append(self.read_data(Delayed(operand, environment)))
+                return self.add(EmbedOp(values, term.region.region.clone(), scalar_type(term)))
+            case Free(name):
+                raise LimitationError(f"the term has the free variable {name}", term.location)
+            case _:
+                raise TypeError(f"{term} is no term")
+
+    def force(self, lazy: Lazy) -> Value:
+        return self.read(lazy.term, lazy.environment) if isinstance(lazy, Delayed) else lazy
+
+    def read_data(self, lazy: Lazy) -> SSAValue:
+        value = self.force(lazy)
+        assert isinstance(value, SSAValue), value
+        return value
+
+    def add(self, op: Operation) -> SSAValue:
+        return self.emitter.add(op).results[0]
+
+    # Application
+
+    def apply(self, function: Value, arguments: Sequence[Lazy]) -> Value:
+        if not arguments:
+            return function
+        if isinstance(function, Closure):
+            body, environment, rest = self.enter(function, arguments)
+            return self.apply(self.read(body, environment), rest)
+        assert isinstance(function, Partial)
+        pattern, given = function.pattern, (*function.arguments, *arguments)
+        arity = pattern.spec.arity
+        if len(given) < arity:
+            return Partial(pattern, given)
+        rule = self.read_rules.get(pattern.spec.name)
+        if rule is None:
+            raise LimitationError(
+                f"{pattern.spec.name} cannot be compiled yet; the interpreter runs it "
+                '(backend="interpret")',
+                pattern.location,
+            )
+        return self.apply(rule(pattern, given[:arity]), given[arity:])
+
+    def enter(
+        self, closure: Closure, arguments: Sequence[Lazy]
+    ) -> tuple[Term, Environment, Sequence[Lazy]]:
+        """Bind as many arguments as the lambda takes: its body, the environment, the others."""
+        body: Term = closure.function
+        environment = closure.environment
+        rest = list(arguments)
+        while rest and isinstance(body, Lambda):
+            environment = (*environment, self.force(rest.pop(0)))
+            body = body.body
+        return body, environment, rest
+
+    def store(self, lazy: Lazy, target: SSAValue) -> None:
+        if isinstance(lazy, Delayed) and isinstance(lazy.term, Apply):
+            head, arguments = spine(lazy.term)
+            delayed = [Delayed(argument, lazy.environment) for argument in arguments]
+            self.store_applied(self.read(head, lazy.environment), delayed, target)
+        else:
+            self.copy(self.read_data(lazy), target)
+
+    def store_applied(self, function: Value, arguments: Sequence[Lazy], target: SSAValue) -> None:
+        if isinstance(function, Closure):
+            body, environment, rest = self.enter(function, arguments)
+            if rest:
+                self.store_applied(self.read(body, environment), rest, target)
+            else:
+                self.store(Delayed(body, environment), target)
+            return
+        assert isinstance(function, Partial)
+        pattern, given = function.pattern, (*function.arguments, *arguments)
+        rule = self.store_rules.get(pattern.spec.name)
+        if rule is not None and len(given) == pattern.spec.arity:
+            rule(pattern, given, target)
+            return
+        result = self.apply(function, arguments)
+        assert isinstance(result, SSAValue)
+        self.copy(result, target)
+
+    def copy(self, value: SSAValue, target: SSAValue) -> None:
+        """Store a value that is only read, element by element."""
+        type = data_type(value)
+        if isinstance(type, ScalarType | IdxType):
+            self.emitter.add(codegen.AssignOp(value, target))
+        elif isinstance(type, TupleType):
+            for step in (codegen.FstOp, codegen.SndOp):
+                self.copy(self.component(step, value), self.component(step, target))
+        else:
+            assert isinstance(type, ArrayType)
+            self.each(type.length, self.loops, lambda index: self.copy(
+                self.add(codegen.IdxOp(value, index)), self.add(codegen.IdxOp(target, index))
+            ))  # fmt: skip
+
+    def component(
+        self, step: type[codegen.FstOp] | type[codegen.SndOp], value: SSAValue
+    ) -> SSAValue:
+        position = 0 if step is codegen.FstOp else 1
+        return self.add(step(value, components(data_type(value))[position]))
+
+    def each(
+        self,
+        length: Nat,
+        dialect: str,
+        body: Callable[[SSAValue], None],
+        kind: LoopKind = LoopKind.SEQUENTIAL,
+    ) -> None:
+        def without_values(index: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            body(index)
+            return ()
+
+        self.emitter.loop(constant(length), dialect, kind, (), without_values)
+
+    # Memory
+
+    def materialised(self, type: RiseType, fill: Callable[[SSAValue], None]) -> SSAValue:
+        """A value in memory of its own, read through a cast that stands behind what fills it."""
+        buffers = self.buffers(type)
+        fill(self.add(codegen.CastOp(buffers, type)))
+        return self.add(codegen.CastOp(buffers, type))
+
+    def buffers(self, type: RiseType) -> list[SSAValue]:
+        values: list[SSAValue] = []
+        for lengths, leaf in leaves(type):
+            shape = [constant(length) for length in lengths]
+            op = AllocaOp.get(leaf.element, shape=shape)
+            op.attributes[TEMPORARY] = UnitAttr()
+            values.append(self.add(op))
+        return values
+
+    def unwrap(self, value: SSAValue) -> list[SSAValue]:
+        """The plain scalars of a value without arrays."""
+        type = data_type(value)
+        if isinstance(type, ScalarType | IdxType):
+            plain = IndexType() if isinstance(type, IdxType) else type.element
+            return [self.add(codegen.CastOp([value], plain))]
+        first = self.unwrap(self.component(codegen.FstOp, value))
+        return first + self.unwrap(self.component(codegen.SndOp, value))
+
+    def wrap(self, type: RiseType, scalars: list[SSAValue]) -> SSAValue:
+        """The value of `type` made of the next plain scalars, which it takes from the list."""
+        if isinstance(type, ScalarType | IdxType):
+            return self.add(codegen.CastOp([scalars.pop(0)], type))
+        first_type, second_type = components(type)
+        first = self.wrap(first_type, scalars)
+        return self.add(codegen.TupleOp(first, self.wrap(second_type, scalars)))
+
+
+def data_type(value: SSAValue) -> RiseType:
+    assert isinstance(value.type, RiseType)
+    return value.type
+
+
+def result_type(pattern: Pattern) -> RiseType:
+    return uncurry(pattern.type)[1]
+
+
+def size(pattern: Pattern, name: str) -> Nat:
+    value = pattern.argument(name)
+    assert isinstance(value, Nat)
+    return value
+
+
+def constant(length: Nat) -> int:
+    if not length.is_constant:
+        raise LimitationError(
+            f"the length {length} is not a number; lowering symbolic sizes is not supported yet"
+        )
+    return length.constant

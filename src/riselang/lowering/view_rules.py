@@ -1,0 +1,87 @@
+"""How layout patterns become steps of access paths, for reading and for storing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import SSAValue
+
+from riselang.dialects.rise import codegen
+from riselang.dialects.rise.types import (
+    NatAttr,
+    uncurry,
+)
+from riselang.lowering.translation import (
+    Lazy,
+    ReadRule,
+    StoreRule,
+    Translation,
+    Value,
+    result_type,
+    size,
+)
+from riselang.term.nodes import (
+    Pattern,
+)
+
+
+class ViewRules(Translation):
+    """Rules of the patterns that only rearrange."""
+
+    def read_view(self, step: type[codegen.ViewOp]) -> ReadRule:
+        def rule(pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+            return self.add(step(self.read_data(arguments[0]), result_type(pattern)))
+
+        return rule
+
+    def read_zip(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        first = self.read_data(arguments[0])
+        return self.add(codegen.ZipOp(first, self.read_data(arguments[1])))
+
+    def read_tuple(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        first = self.read_data(arguments[0])
+        return self.add(codegen.TupleOp(first, self.read_data(arguments[1])))
+
+    def read_slide(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        source = self.read_data(arguments[0])
+        step = NatAttr(size(pattern, "sp"))
+        return self.add(codegen.SlideOp(source, result_type(pattern), step))
+
+    def read_pad(self, step: type[codegen.ShiftedPadOp]) -> ReadRule:
+        def rule(pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+            source = self.read_data(arguments[0])
+            left = NatAttr(size(pattern, "l"))
+            return self.add(step(source, result_type(pattern), left))
+
+        return rule
+
+    def read_concat(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        first = self.read_data(arguments[0])
+        second = self.read_data(arguments[1])
+        return self.add(codegen.ConcatOp(first, second, result_type(pattern)))
+
+    def store_concat(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
+        (first, second), _ = uncurry(pattern.type)
+        self.store(arguments[0], self.add(codegen.TakeOp(target, first)))
+        self.store(arguments[1], self.add(codegen.DropOp(target, second)))
+
+    def read_pad_const(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        value = self.read_data(arguments[0])
+        source = self.read_data(arguments[1])
+        left = NatAttr(size(pattern, "l"))
+        return self.add(codegen.PadConstOp(value, source, result_type(pattern), left))
+
+    def store_through(self, step: type[codegen.ViewOp]) -> StoreRule:
+        def rule(pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
+            (source,), _ = uncurry(pattern.type)
+            self.store(arguments[0], self.add(step(target, source)))
+
+        return rule
+
+    def store_zip(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
+        self.store(arguments[0], self.add(codegen.ZipFirstAccOp(target)))
+        self.store(arguments[1], self.add(codegen.ZipSecondAccOp(target)))
+
+    def store_tuple(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
+        self.store(arguments[0], self.component(codegen.FstOp, target))
+        self.store(arguments[1], self.component(codegen.SndOp, target))
