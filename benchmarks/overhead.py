@@ -49,7 +49,7 @@ func.func @hand(%C : memref<{n}x{m}xf32>, %A : memref<{n}x{k}xf32>, %B : memref<
 """
 
 
-@rl.jit
+@rl.jit(float="strict")
 def matmul(A: rl.Array["N", "K", rl.f32], B: rl.Array["K", "M", rl.f32]) -> object:
     def dot(row: object, column: object) -> object:
         return rl.zip(row, column) | rl.map(rl.mult) | rl.reduce(rl.add, 0.0)
@@ -65,8 +65,9 @@ def main() -> None:
         b = generator.random((k, m), np.float32)
         c_rise, c_hand = np.empty((n, m), np.float32), np.empty((n, m), np.float32)
         rise = matmul.lower(a, b).as_text("rise")
-        module = rl.loads(rise.replace("builtin.module {", "", 1).rsplit("}", 1)[0] + by_hand(size),
-                          loops="affine", float="strict")  # fmt: skip
+        # The functions of the module, without the module around them.
+        functions = rise.split("\n", 1)[1].rsplit("}", 1)[0]
+        module = rl.loads(functions + by_hand(size), loops="affine", float="strict")
         module.matmul(c_rise, a, b)
         module.hand(c_hand, a, b)
         assert np.array_equal(c_rise, c_hand), "the two differ"
