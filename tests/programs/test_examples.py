@@ -25,11 +25,6 @@ NAMES = sorted(path.stem for path in PROGRAMS.glob("*.rise"))
 FORMS = ("notation", "python")
 PERMISSIONS = ("strict", "contract")
 
-REFUSED: dict[str, str] = {}
-"""Program -> the pattern that the compiler names when it refuses it; all others must compile.
-
-A program that compiles now is taken out."""
-
 RELATIVE, ABSOLUTE = 1e-5, 1e-6
 """Of floats against numpy: relative to the element, and to the largest element of the result."""
 
@@ -93,10 +88,6 @@ def test_every_program_is_there_in_both_forms() -> None:
     assert sorted(path.stem for path in PROGRAMS.glob("*.py")) == NAMES
 
 
-def test_refused_programs_are_programs() -> None:
-    assert set(NAMES) >= REFUSED.keys()
-
-
 def test_the_index_lists_every_program_with_what_it_says_of_itself() -> None:
     index = (PROGRAMS / "README.md").read_text()
     lines = re.findall(
@@ -129,19 +120,11 @@ def test_the_interpreter_agrees_with_numpy(name: str, form: str) -> None:
 
 
 @pytest.mark.parametrize("permission", PERMISSIONS)
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in REFUSED])
+@pytest.mark.parametrize("name", NAMES)
 def test_compiled_code_gives_the_bits_of_the_interpreter(name: str, permission: str) -> None:
     for form in distinct_forms(name):
         compiled = results(name, form, "compile", permission)
         assert_same_bits(compiled, results(name, form, "interpret", permission))
-
-
-@pytest.mark.parametrize("permission", PERMISSIONS)
-@pytest.mark.parametrize("name", sorted(REFUSED))
-def test_the_compiler_says_which_pattern_it_cannot_compile(name: str, permission: str) -> None:
-    for form in distinct_forms(name):
-        with pytest.raises(rl.LimitationError, match=rf"\b{REFUSED[name]} cannot be compiled yet"):
-            results(name, form, "compile", permission)
 
 
 @pytest.mark.parametrize("ending", ["rise", "py"])

@@ -8,7 +8,7 @@ which is where float contraction is decided.
 from __future__ import annotations
 
 from riselang.dialects.rise.schemes import FST, LET, MAP, SND, TUPLE, ZIP
-from riselang.dialects.rise.types import ArrayType, RiseType, components, pair
+from riselang.dialects.rise.types import ArrayType, FunType, RiseType, components, pair
 from riselang.nat import Nat
 from riselang.term.nodes import (
     Apply,
@@ -95,8 +95,8 @@ def _producer(xs: Term) -> tuple[Term, Lambda] | None:
 def _as_lambda(function: Term) -> Lambda:
     if isinstance(function, Lambda):
         return function
-    parameter = function.type.input  # type: ignore[attr-defined]
-    assert isinstance(parameter, RiseType)
+    assert isinstance(function.type, FunType)
+    parameter = function.type.input
     return Lambda("x", parameter, Apply(shift(function, 1), Bound(0, parameter)))
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from riselang.dialects.rise.types import ScalarType, i1, is_float
+from riselang.term.mathlib import LIBRARY_NAMES
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,9 @@ SCALAR_OPS: Mapping[str, ScalarOp] = {
     ),
 }
 
+EXACT_NAMES = ("sqrt", "floor", "ceil", "trunc", "round", "roundeven", "copysign", "fma")
+"""The math functions that the processor computes exactly."""
+
 # What people write -> (op on floats, op on integers); None where there is none.
 OVERLOADS: Mapping[str, tuple[str | None, str | None]] = {
     "add": ("arith.addf", "arith.addi"),
@@ -67,38 +71,7 @@ OVERLOADS: Mapping[str, tuple[str | None, str | None]] = {
     "bitor": (None, "arith.ori"),
     "bitxor": (None, "arith.xori"),
     "pow": ("math.powf", None),
-    **{
-        name: (f"math.{name}", None)
-        for name in [
-            "sqrt",
-            "exp",
-            "exp2",
-            "expm1",
-            "log",
-            "log2",
-            "log10",
-            "log1p",
-            "sin",
-            "cos",
-            "tan",
-            "asin",
-            "acos",
-            "atan",
-            "sinh",
-            "cosh",
-            "tanh",
-            "erf",
-            "cbrt",
-            "floor",
-            "ceil",
-            "trunc",
-            "round",
-            "roundeven",
-            "atan2",
-            "copysign",
-            "fma",
-        ]
-    },
+    **{name: (f"math.{name}", None) for name in (*LIBRARY_NAMES, *EXACT_NAMES)},
 }
 
 FLOAT_PREDICATES = {"lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge", "eq": "oeq", "ne": "une"}
