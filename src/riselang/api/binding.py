@@ -67,15 +67,17 @@ def _bind_size(
         origins[name] = place
 
 
-def given_sizes(open: Sequence[RiseType], given: Sequence[RiseType]) -> dict[str, Nat]:
+def given_sizes(
+    open: Sequence[RiseType], given: Sequence[RiseType], names: Sequence[str]
+) -> dict[str, Nat]:
     """What the sizes of `open` are in `given`, the same types at given sizes."""
     sizes: dict[str, Nat] = {}
-    for left, right in zip(open, given, strict=True):
+    origins: dict[str, str] = {}
+    for left, right, name in zip(open, given, names, strict=True):
+        position = 0
         while isinstance(left, ArrayType) and isinstance(right, ArrayType):
-            answer = solve(
-                left.length.substitute(sizes), right.length, sorted(left.length.variables)
-            )
-            if isinstance(answer, Solved):
-                sizes.update(answer.substitution)
+            place = f"dimension {position} of {name}"
+            _bind_size(sizes, origins, left.length, right.length.constant, place)
             left, right = left.element, right.element
+            position += 1
     return sizes

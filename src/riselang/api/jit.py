@@ -11,7 +11,7 @@ from riselang import config
 from riselang.api.binding import given_sizes
 from riselang.api.kernel import Kernel
 from riselang.api.specs import as_type
-from riselang.dialects.rise.types import RiseType
+from riselang.dialects.rise.types import RiseType, uncurry
 from riselang.dsl.tracing import trace_function
 from riselang.errors import UserError
 from riselang.term.finish import finish
@@ -37,7 +37,9 @@ class Jitted(Kernel):
         if self.sizes == "specialise":
             return self._traced(types)
         term, results = self._traced(self.types)
-        return at_sizes(term, given_sizes(self.types, types)), results
+        # Its own types, which may say more of the sizes than the annotations do.
+        inputs, _ = uncurry(term.type)
+        return at_sizes(term, given_sizes(inputs, types, self.names)), results
 
     def trace(self) -> Term:
         """The program for every size, as a term."""

@@ -117,7 +117,7 @@ class TermKernel(Kernel):
         super().__init__(name, _parameter_names(term), types, backend, float)
 
     def source(self, types: tuple[RiseType, ...]) -> tuple[Term, int]:
-        return at_sizes(self.term, given_sizes(self.types, types)), 1
+        return at_sizes(self.term, given_sizes(self.types, types, self.names)), 1
 
 
 def _parameter_names(term: Term) -> list[str]:

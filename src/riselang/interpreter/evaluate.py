@@ -1,6 +1,7 @@
 """The reference interpreter: what a term means, as directly as it can be said.
 
-Arrays are lists, pairs are tuples, functions are Python functions of one argument.
+Arrays are lists, pairs are tuples, functions are Python functions of one argument; that of a
+dependent function is a size or a type.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from riselang.interpreter.patterns import MEANINGS
 from riselang.term.nodes import (
     Apply,
     Bound,
+    DepApply,
+    DepLambda,
     Embed,
     Free,
     Lambda,
@@ -36,6 +39,7 @@ from riselang.term.nodes import (
     scalar_type,
 )
 from riselang.term.recursion import stack_for
+from riselang.term.sizes import at_argument
 
 Environment = tuple[Any, ...]
 
@@ -59,6 +63,10 @@ def evaluate(term: Term, environment: Environment) -> Any:
         case Apply():
             function = evaluate(term.function, environment)
             return function(evaluate(term.argument, environment))
+        case DepLambda():
+            return lambda argument: evaluate(at_argument(term, argument), environment)
+        case DepApply():
+            return evaluate(term.function, environment)(term.argument)
         case Literal():
             return scalars.constant(term.number, scalar_type(term))
         case Pattern():

@@ -34,6 +34,8 @@ from riselang.term.embedding import embed_tree, scalar_leaves
 from riselang.term.nodes import (
     Apply,
     Bound,
+    DepApply,
+    DepLambda,
     Embed,
     Free,
     Lambda,
@@ -44,6 +46,7 @@ from riselang.term.nodes import (
     scalar_type,
     spine,
 )
+from riselang.term.sizes import at_argument
 
 TEMPORARY = "rise.temporary"
 """Marks the allocations that lowering makes, which a later step places."""
@@ -54,6 +57,14 @@ class Closure:
     """A lambda with the values of the variables around it."""
 
     function: Lambda
+    environment: Environment
+
+
+@dataclass(frozen=True)
+class DependentClosure:
+    """A dependent lambda with the values of the variables around it."""
+
+    function: DepLambda
     environment: Environment
 
 
@@ -73,8 +84,8 @@ class Delayed:
     environment: Environment
 
 
-Value: TypeAlias = "SSAValue | Closure | Partial"
-Lazy: TypeAlias = "SSAValue | Closure | Partial | Delayed"
+Value: TypeAlias = "SSAValue | Closure | DependentClosure | Partial"
+Lazy: TypeAlias = "SSAValue | Closure | DependentClosure | Partial | Delayed"
 Environment: TypeAlias = "tuple[Value, ...]"
 Step: TypeAlias = "Callable[[SSAValue, SSAValue], tuple[Value, list[Lazy]]]"
 """From an index and the value so far to a function and its arguments, which give the next value."""
@@ -107,6 +118,14 @@ class Translation:
                 head, arguments = spine(term)
                 delayed = [Delayed(argument, environment) for argument in arguments]
                 return self.apply(self.read(head, environment), delayed)
+            case DepLambda():
+                return DependentClosure(term, environment)
+            case DepApply():
+                function = self.read(term.function, environment)
+                assert isinstance(function, DependentClosure)
+                return self.read(
+                    at_argument(function.function, term.argument), function.environment
+                )
             case Literal() | Scalar():
                 operands = scalar_leaves(term)
                 values: list[SSAValue] = []

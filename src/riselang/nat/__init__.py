@@ -3,7 +3,8 @@
 In come integers, names and operators, or text such as `N * 4 + 1`; out come values of `Nat` in
 normal form, so that two naturals that are equal by the laws of arithmetic mostly are equal
 objects. On top of that, `Facts` with `simplify` and the comparisons use what is known about
-variables, and `solve` finds unknown lengths during type inference.
+variables, `solve` finds unknown lengths during type inference, and `refinement` says which values
+of a size satisfy a condition.
 
 Read `natural.py` first (the normal form), then `division.py` (its laws), `bounds.py` and
 `simplification.py` (what facts are good for), and `unify.py`. `text.py` prints and parses.
@@ -15,6 +16,7 @@ from riselang.nat.errors import NatError, NatSyntaxError
 from riselang.nat.extrema import nat_max, nat_min
 from riselang.nat.facts import Bounds, Facts
 from riselang.nat.natural import Nat, NatLike, as_nat
+from riselang.nat.refinement import Refinement, refinement
 from riselang.nat.simplification import divides, provably_equal, simplify
 from riselang.nat.text import format_nat, parse_nat
 from riselang.nat.unify import Deferred, Divides, Impossible, Solution, Solved, solve
@@ -35,6 +37,7 @@ __all__ = [
     "NatError",
     "NatLike",
     "NatSyntaxError",
+    "Refinement",
     "Solution",
     "Solved",
     "Term",
@@ -50,6 +53,7 @@ __all__ = [
     "nat_min",
     "parse_nat",
     "provably_equal",
+    "refinement",
     "simplify",
     "solve",
     "upper_bound",

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 
 from riselang.dialects.rise.attributes import LiteralAttr, Number
 from riselang.dialects.rise.schemes import Argument, PatternSpec, Role
-from riselang.dialects.rise.types import FunType, RiseType
+from riselang.dialects.rise.types import DepFunType, FunType, RiseType
 from riselang.errors import SourceLocation
+from riselang.nat import Nat
 from riselang.term.foreign import ForeignRegion
 
 _serials = itertools.count()
@@ -57,6 +58,30 @@ class Function(Node):
     @property
     def children(self) -> tuple[Node, ...]:
         return (self.body,)
+
+
+@dataclass(eq=False)
+class DependentFunction(Node):
+    """A function of the size or data type that the types in `body` call `name`."""
+
+    kind: str
+    name: str
+    body: Node
+    inner: Scope
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        return (self.body,)
+
+
+@dataclass(eq=False)
+class DependentApplication(Node):
+    function: Node
+    argument: Nat | RiseType
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        return (self.function,)
 
 
 @dataclass(eq=False)
@@ -148,7 +173,7 @@ def shared_nodes(root: Node) -> dict[Scope | None, list[Node]]:
             used_inside.add(node)
             scope = node.scope
         if uses[node] == 1:
-            inner = node.inner if isinstance(node, Function) else scope
+            inner = node.inner if isinstance(node, Function | DependentFunction) else scope
             stack.extend((child, inner) for child in node.children)
     shared: dict[Scope | None, list[Node]] = {}
     named: set[Node] = set()
@@ -161,4 +186,4 @@ def shared_nodes(root: Node) -> dict[Scope | None, list[Node]]:
 
 
 def _is_computed(node: Node, named: Collection[Node] = ()) -> bool:
-    return not isinstance(node.type, FunType) and not is_view(node, named)
+    return not isinstance(node.type, FunType | DepFunType) and not is_view(node, named)

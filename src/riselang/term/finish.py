@@ -24,6 +24,8 @@ from riselang.term.conversion import conversion_op
 from riselang.term.inference import Inference
 from riselang.term.nodes import (
     Bound,
+    DepApply,
+    DepLambda,
     Embed,
     Lambda,
     Literal,
@@ -110,6 +112,13 @@ class _Finisher:
                 )
             case build.Function():
                 return self.function(node, level)
+            case build.DependentFunction():
+                return self.dependent(node, level)
+            case build.DependentApplication():
+                function = self.term(node.function, level)
+                argument = self.solver.resolve_argument(node.argument)
+                assert not isinstance(argument, str)
+                return DepApply(function, argument, node.location)
             case build.Application():
                 arguments: list[Term] = []
                 for argument in node.arguments:
@@ -140,6 +149,19 @@ class _Finisher:
             body = Lambda(parameter.name, self.type(parameter), body, node.location)
             del self.levels[parameter]
         return body
+
+    def dependent(self, node: build.DependentFunction, level: int) -> Term:
+        body = self.scoped(node.inner, node.body, level)
+        for outer in self.levels:
+            type = self.solver.resolve(outer.type)
+            if node.name in nat_variables(type) or node.name in type_variables(type):
+                name = outer.name if isinstance(outer, build.Variable) else "a shared value"
+                raise UserError(
+                    f"{name} would have the type {show(type)}, but {node.name} is known only "
+                    "inside the dependent function that binds it",
+                    node.location,
+                )
+        return DepLambda(node.kind, node.name, body, location=node.location)
 
     def scoped(self, scope: build.Scope, body: build.Node, level: int) -> Term:
         """`body` under a let for each value that is shared in `scope`."""
@@ -228,7 +250,8 @@ class _Finisher:
 
     def check_known(self, type: RiseType, node: build.Node) -> None:
         unknown = [name for name in nat_variables(type) if name.startswith("?")]
-        if any(True for _ in type_variables(type)) or unknown:
+        unknown += [name for name in type_variables(type) if name.startswith("?")]
+        if unknown:
             raise UserError(
                 f"the type {show(type)} is not determined; write the missing part", node.location
             )

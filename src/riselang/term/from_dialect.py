@@ -12,6 +12,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from riselang.dialects.module import location_of, op_error
 from riselang.dialects.rise.attributes import LiteralAttr
+from riselang.dialects.rise.dependent import DepApplyOp, DepLambdaOp
 from riselang.dialects.rise.functional import (
     ApplyOp,
     EmbedOp,
@@ -115,6 +116,13 @@ class _Reader:
                 return build.Application(type, function, arguments, scope=scope, location=location)
             case LambdaOp():
                 return self.function(op, type, scope)
+            case DepLambdaOp():
+                return self.dependent(op, type, scope)
+            case DepApplyOp():
+                function = self.operand(op, op.function)
+                return build.DependentApplication(
+                    type, function, op.value, scope=scope, location=location
+                )
             case EmbedOp():
                 return self.embed(op, type, scope)
             case _:
@@ -124,6 +132,18 @@ class _Reader:
         if value not in self.nodes:
             raise op_error(op, "uses a value that is not part of this program")
         return self.nodes[value]
+
+    def dependent(self, op: DepLambdaOp, type: RiseType, scope: build.Scope) -> build.Node:
+        inner = build.Scope(scope)
+        block = op.body.block
+        self.read(block, inner)
+        returned = block.last_op
+        assert isinstance(returned, ReturnOp)
+        body = self.operand(op, returned.values[0])
+        return build.DependentFunction(
+            type, op.kind.data, op.parameter.data, body, inner,
+            scope=scope, location=location_of(op),
+        )  # fmt: skip
 
     def function(self, op: LambdaOp, type: RiseType, scope: build.Scope) -> build.Node:
         inner = build.Scope(scope)

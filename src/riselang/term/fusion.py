@@ -13,6 +13,8 @@ from riselang.nat import Nat
 from riselang.term.nodes import (
     Apply,
     Bound,
+    DepApply,
+    DepLambda,
     Lambda,
     Literal,
     Pattern,
@@ -21,6 +23,7 @@ from riselang.term.nodes import (
     spine,
 )
 from riselang.term.recursion import recursive
+from riselang.term.sizes import at_argument
 from riselang.term.substitution import count_uses, instantiate, shift, with_children
 from riselang.term.views import is_view
 
@@ -39,6 +42,8 @@ def _visit(term: Term) -> Term:
 
 
 def _fuse(term: Term) -> Term:
+    if isinstance(term, DepApply) and isinstance(term.function, DepLambda):
+        return _visit(at_argument(term.function, term.argument))
     head, arguments = spine(term)
     if isinstance(head, Lambda) and arguments:
         body = _fuse(beta(head, arguments[0]))

@@ -2,15 +2,20 @@
 
 Unknown data types are `TypeVariable`s, unknown sizes are `Nat` variables, both with names that
 start with `?`. Equations between sizes that cannot be solved yet wait until others are.
+
+A program is for all sizes that its patterns permit: where a length `N` has to be a multiple of 4,
+`N` becomes `4 * N_by_4`, and a call with another length is refused.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from riselang.dialects.rise.schemes import TYPE_PARAMETERS, Argument, PatternSpec
 from riselang.dialects.rise.types import (
     ArrayType,
+    DepFunType,
     FunType,
     IdxType,
     RiseType,
@@ -18,15 +23,14 @@ from riselang.dialects.rise.types import (
     TupleType,
     TypeVariable,
     VectorType,
-    array,
-    fun,
-    idx,
-    pair,
+    opened,
+    rebuilt,
     type_variables,
     variable,
-    vector,
 )
-from riselang.nat import Impossible, Nat, Solved, divides, solve
+from riselang.nat import Divides, Impossible, Nat, Solved, divides, refinement, solve
+
+_WORD_BREAKS = re.compile(r"\W+")
 
 
 class TypeMismatch(Exception):
@@ -47,14 +51,19 @@ class Inference:
         self._sizes: dict[str, Nat] = {}
         self._waiting: list[tuple[Nat, Nat]] = []
         self._count = 0
+        self._refined: list[str] = []
+        self._fixed: set[str] = set()
+        """The sizes that a dependent function binds: it has to work at all of their values."""
 
     def fresh_type(self) -> TypeVariable:
-        self._count += 1
-        return variable(f"?{self._count}")
+        return variable(self._fresh_name())
 
     def fresh_size(self) -> Nat:
+        return Nat.var(self._fresh_name())
+
+    def _fresh_name(self) -> str:
         self._count += 1
-        return Nat.var(f"?{self._count}")
+        return f"?{self._count}"
 
     def instantiate(self, spec: PatternSpec, given: Mapping[str, Argument]) -> dict[str, Argument]:
         """Fresh unknowns for the parameters of a pattern, except those that are given."""
@@ -69,22 +78,11 @@ class Inference:
 
     def resolve(self, type: RiseType) -> RiseType:
         """`type` with everything filled in that is known by now."""
-        match type:
-            case TypeVariable():
-                known = self._types.get(type.label.data)
-                return type if known is None else self.resolve(known)
-            case ArrayType():
-                return array(self.resolve_size(type.length), self.resolve(type.element))
-            case VectorType():
-                return vector(self.resolve_size(type.length), self.resolve(type.element))
-            case IdxType():
-                return idx(self.resolve_size(type.bound))
-            case TupleType():
-                return pair(self.resolve(type.first), self.resolve(type.second))
-            case FunType():
-                return fun(self.resolve(type.input), self.resolve(type.output))
-            case _:
-                return type
+        return rebuilt(type, self.resolve_size, self._resolve_variable)
+
+    def _resolve_variable(self, variable: TypeVariable) -> RiseType:
+        known = self._types.get(variable.label.data)
+        return variable if known is None else self.resolve(known)
 
     def resolve_argument(self, argument: Argument) -> Argument:
         if isinstance(argument, Nat):
@@ -138,10 +136,22 @@ class Inference:
             case FunType(), FunType():
                 self._unify(left.input, right.input)
                 self._unify(left.output, right.output)
+            case DepFunType(), DepFunType() if left.kind == right.kind:
+                # One name for both variables, which stands for itself alone.
+                name = self._fresh_name().replace("?", "$")
+                self._unify(*(self._opened(type, name) for type in (left, right)))
             case ScalarType(), ScalarType() if left == right:
                 return
             case _:
                 raise _Clash("")
+
+    def _opened(self, type: DepFunType, name: str) -> RiseType:
+        is_nat = type.kind.data == "nat"
+        return opened(type, Nat.var(name) if is_nat else variable(name))
+
+    def fix(self, name: str) -> None:
+        """`name` is the variable of a dependent function."""
+        self._fixed.add(name)
 
     def _head(self, type: RiseType) -> RiseType:
         while isinstance(type, TypeVariable) and type.label.data in self._types:
@@ -150,7 +160,7 @@ class Inference:
 
     def _bind(self, unknown: TypeVariable, type: RiseType) -> None:
         resolved = self.resolve(type)
-        if isinstance(resolved, FunType):
+        if isinstance(resolved, FunType | DepFunType):
             raise _Clash("functions are never stored in arrays or tuples")
         if unknown.label.data in type_variables(resolved):
             raise _Clash("the type would contain itself")
@@ -167,13 +177,33 @@ class Inference:
         if not isinstance(answer, Solved):
             self._waiting.append((left, right))
             return
-        for divisor, dividend in answer.requires:
-            if not divides(divisor, dividend):
-                raise _Clash(f"{dividend} is not known to be a multiple of {divisor}")
+        missing = [condition for condition in answer.requires if not divides(*condition)]
+        if missing:
+            self._refine(missing[0])
+            self._unify_sizes(left, right)
+            return
         for name, size in answer.substitution.items():
             if size.is_constant and size.constant < 0:
                 raise _Clash(f"the lengths {left} and {right} differ")
             self._sizes[name] = size
+
+    def _refine(self, condition: Divides) -> None:
+        """Restrict an open size to the values that satisfy the condition."""
+        found = refinement(condition, condition.dividend.variables - self._fixed)
+        if found is None:
+            raise _Clash(f"{condition.dividend} is not known to be a multiple of "
+                         f"{condition.divisor}")  # fmt: skip
+        quotient = f"{found.name}_by_{_WORD_BREAKS.sub('_', str(found.factor))}"
+        if found.name.startswith("?"):
+            quotient = self._fresh_name()
+        else:
+            self._refined.append(found.name)
+        self._sizes[found.name] = found.value(quotient)
+
+    @property
+    def refined(self) -> dict[str, Nat]:
+        """What the sizes that had to be refined are: `N = 4 * N_by_4`."""
+        return {name: self.resolve_size(Nat.var(name)) for name in self._refined}
 
     def _retry(self) -> None:
         """Solving one unknown may decide the equations that wait."""

@@ -14,8 +14,18 @@ from typing import ClassVar, cast
 
 from riselang.dialects.rise.attributes import LiteralAttr, Number
 from riselang.dialects.rise.schemes import Argument, PatternSpec
-from riselang.dialects.rise.types import FunType, RiseType, ScalarType
+from riselang.dialects.rise.types import (
+    DepFunType,
+    FunType,
+    RiseType,
+    ScalarType,
+    binder_height,
+    binder_label,
+    dep_fun,
+    opened,
+)
 from riselang.errors import SourceLocation
+from riselang.nat import Nat
 from riselang.term.foreign import ForeignRegion
 
 
@@ -42,7 +52,7 @@ def _intern(*parts: Hashable) -> _Key:
 class Term:
     """Base of the closed set of nodes below. Immutable."""
 
-    __slots__ = ("depth", "key", "location", "open", "type")
+    __slots__ = ("binders", "depth", "key", "location", "open", "type")
     __match_args__: ClassVar[tuple[str, ...]] = ()
 
     type: RiseType
@@ -51,6 +61,8 @@ class Term:
     """Height of the tree, by which recursive functions over terms ask for stack."""
     open: int
     """How many enclosing lambdas the term refers to at most; 0 when it is closed."""
+    binders: int
+    """How many dependent lambdas stand below each other at most, or how many such types."""
     location: SourceLocation | None
 
     def _init(
@@ -64,6 +76,7 @@ class Term:
         self.key = _intern(self.__class__.__name__, *key, *[child.key for child in children])
         self.depth = 1 + max((child.depth for child in children), default=0)
         self.open = max((child.open for child in children), default=0)
+        self.binders = max((child.binders for child in children), default=0)
         self.location = location
 
     @property
@@ -124,6 +137,7 @@ class Lambda(Term):
         self.body = body
         self._init(FunType(parameter, body.type), (body,), location, parameter)
         self.open = max(0, body.open - 1)
+        self.binders = max(body.binders, binder_height(parameter))
 
     @property
     def children(self) -> tuple[Term, ...]:
@@ -147,6 +161,60 @@ class Apply(Term):
     @property
     def children(self) -> tuple[Term, ...]:
         return (self.function, self.argument)
+
+
+class DepLambda(Term):
+    """A function of a size (kind `nat`) or a data type (kind `data`), which types in `body` name.
+
+    The variable is named by the height of its binder, as in `DepFunType`; `name` is what the
+    author called it.
+    """
+
+    __slots__ = ("binder", "body", "kind", "name")
+    __match_args__ = ("kind", "name", "body")
+
+    def __init__(
+        self,
+        kind: str,
+        name: str,
+        body: Term,
+        binder: str | None = None,
+        location: SourceLocation | None = None,
+    ):
+        """`body` calls the variable `binder`, or `name` if that is not given."""
+        from riselang.term.sizes import renamed
+
+        self.kind = kind
+        self.name = name
+        self.binder = binder_label(body.binders)
+        self.body = renamed(body, kind, binder or name, self.binder)
+        type = dep_fun(kind, self.binder, self.body.type)
+        self._init(type, (self.body,), location, kind, self.binder)
+        self.binders = int(self.binder[1:])
+
+    @property
+    def children(self) -> tuple[Term, ...]:
+        return (self.body,)
+
+
+class DepApply(Term):
+    """A dependent function applied to a size or a data type."""
+
+    __slots__ = ("argument", "function")
+    __match_args__ = ("function", "argument")
+
+    def __init__(
+        self, function: Term, argument: Nat | RiseType, location: SourceLocation | None = None
+    ):
+        self.function = function
+        self.argument = argument
+        function_type = function.type
+        assert isinstance(function_type, DepFunType), function_type
+        self._init(opened(function_type, argument), (function,), location, argument)
+
+    @property
+    def children(self) -> tuple[Term, ...]:
+        return (self.function,)
 
 
 class Literal(Term):

@@ -1,14 +1,25 @@
-"""Terms that work at every size, and what they are at given sizes."""
+"""Terms that work at every size, and what they are at given sizes and data types."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 
-from riselang.dialects.rise.types import RiseType, nat_variables, substitute
+from riselang.dialects.rise.schemes import Argument
+from riselang.dialects.rise.types import (
+    RiseType,
+    ScalarType,
+    nat_variables,
+    substitute,
+    type_variables,
+    variable,
+)
 from riselang.nat import Nat
 from riselang.term.nodes import (
     Apply,
     Bound,
+    DepApply,
+    DepLambda,
     Embed,
     Free,
     Lambda,
@@ -25,12 +36,59 @@ def free_sizes(term: Term) -> frozenset[str]:
     return nat_variables(term.type)
 
 
-@recursive
 def at_sizes(term: Term, sizes: Mapping[str, Nat]) -> Term:
     """`term` with sizes replaced by name, in every type and pattern."""
+    return _substituted(term, sizes, {})
 
+
+def at_argument(function: DepLambda, argument: Nat | RiseType) -> Term:
+    """The body of a dependent function at an argument, as beta reduction does."""
+    if isinstance(argument, Nat):
+        return _substituted(function.body, {function.binder: argument}, {})
+    return _substituted(function.body, {}, {function.binder: argument})
+
+
+def renamed(term: Term, kind: str, old: str, new: str) -> Term:
+    """`term` with another name for a size or data type."""
+    if old == new:
+        return term
+    if kind == "nat":
+        return _substituted(term, {old: Nat.var(new)}, {})
+    return _substituted(term, {}, {old: variable(new)})
+
+
+def opened_binder(function: DepLambda) -> tuple[str, Term]:
+    """A name for the variable of a dependent function that nothing else has, and the body."""
+    taken = _names_in(function.body)
+    candidates = (f"{function.name}{number or ''}" for number in itertools.count())
+    name = next(name for name in candidates if name not in taken)
+    return name, renamed(function.body, function.kind, function.binder, name)
+
+
+def _names_in(term: Term) -> set[str]:
+    """The sizes and data types that are mentioned anywhere in a term."""
+    names: set[str] = set()
+    stack = [term]
+    while stack:
+        current = stack.pop()
+        names.update(nat_variables(current.type), type_variables(current.type))
+        if isinstance(current, Pattern | DepApply):
+            arguments = current.arguments if isinstance(current, Pattern) else [current.argument]
+            for argument in arguments:
+                names.update(argument.variables if isinstance(argument, Nat) else ())
+        stack.extend(current.children)
+    return names
+
+
+@recursive
+def _substituted(term: Term, sizes: Mapping[str, Nat], types: Mapping[str, RiseType]) -> Term:
     def type_at(type: RiseType) -> RiseType:
-        return substitute(type, sizes, {})
+        return substitute(type, sizes, types)
+
+    def at(argument: Argument) -> Argument:
+        if isinstance(argument, Nat):
+            return argument.substitute(sizes)
+        return argument if isinstance(argument, str) else type_at(argument)
 
     def visit(term: Term) -> Term:
         match term:
@@ -43,19 +101,21 @@ def at_sizes(term: Term, sizes: Mapping[str, Nat]) -> Term:
                 return Lambda(term.name, type_at(term.parameter), body, term.location)
             case Apply():
                 return Apply(visit(term.function), visit(term.argument), term.location)
+            case DepLambda():
+                body = visit(term.body)
+                return DepLambda(term.kind, term.name, body, term.binder, term.location)
+            case DepApply():
+                argument = at(term.argument)
+                assert not isinstance(argument, str)
+                return DepApply(visit(term.function), argument, term.location)
             case Pattern():
-                arguments = [
-                    argument.substitute(sizes)
-                    if isinstance(argument, Nat)
-                    else type_at(argument)
-                    if isinstance(argument, RiseType)
-                    else argument
-                    for argument in term.arguments
-                ]
+                arguments = [at(argument) for argument in term.arguments]
                 return Pattern(term.spec, arguments, term.to, term.location)
             case Scalar():
                 operands = [visit(operand) for operand in term.operands]
-                return Scalar(term.op, operands, scalar_type(term), term.predicate, term.location)
+                type = type_at(term.type)
+                assert isinstance(type, ScalarType)
+                return Scalar(term.op, operands, type, term.predicate, term.location)
             case Embed():
                 operands = [visit(operand) for operand in term.operands]
                 return Embed(term.region, operands, scalar_type(term), term.location)

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from riselang.term.nodes import Apply, Bound, Embed, Lambda, Scalar, Term, scalar_type
+from riselang.term.nodes import (
+    Apply,
+    Bound,
+    DepApply,
+    DepLambda,
+    Embed,
+    Lambda,
+    Scalar,
+    Term,
+    scalar_type,
+)
 from riselang.term.recursion import recursive
 
 Visit = Callable[[Term], Term]
@@ -17,6 +27,10 @@ def with_children(term: Term, visit: Visit, visit_body: Visit) -> Term:
             return Apply(visit(term.function), visit(term.argument), term.location)
         case Lambda():
             return Lambda(term.name, term.parameter, visit_body(term.body), term.location)
+        case DepLambda():
+            return DepLambda(term.kind, term.name, visit(term.body), term.binder, term.location)
+        case DepApply():
+            return DepApply(visit(term.function), term.argument, term.location)
         case Scalar():
             operands = [visit(operand) for operand in term.operands]
             return Scalar(term.op, operands, scalar_type(term), term.predicate, term.location)

@@ -22,6 +22,7 @@ from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from riselang.dialects.rise.dependent import DepApplyOp, DepLambdaOp
 from riselang.dialects.rise.functional import (
     ApplyOp,
     EmbedOp,
@@ -47,6 +48,8 @@ from riselang.term.embedding import embed_tree, scalar_leaves
 from riselang.term.nodes import (
     Apply,
     Bound,
+    DepApply,
+    DepLambda,
     Embed,
     Free,
     Lambda,
@@ -58,6 +61,7 @@ from riselang.term.nodes import (
     spine,
 )
 from riselang.term.recursion import stack_for
+from riselang.term.sizes import opened_binder
 
 Environment = tuple[SSAValue, ...]
 
@@ -156,6 +160,11 @@ class _Emitter:
                 return self.function(term, environment)
             case Apply():
                 return self.application(term, environment)
+            case DepLambda():
+                return self.dependent(term, environment)
+            case DepApply():
+                op = DepApplyOp(self.value(term.function, environment), term.argument)
+                return self.add(op, term.location).results[0]
             case Scalar():
                 return self.scalar(term, environment)
             case Embed():
@@ -189,6 +198,15 @@ class _Emitter:
         block.add_op(ReturnOp([result]))
         type = term.type
         op = self.add(LambdaOp(Region(block), type), term.location)  # type: ignore[arg-type]
+        op.results[0].name_hint = "fun"
+        return op.results[0]
+
+    def dependent(self, term: DepLambda, environment: Environment) -> SSAValue:
+        name, body = opened_binder(term)
+        block = Block()
+        inner = _Emitter(Builder(InsertPoint.at_end(block)))
+        block.add_op(ReturnOp([inner.value(body, environment)]))
+        op = self.add(DepLambdaOp(name, term.kind, Region(block), body.type), term.location)
         op.results[0].name_hint = "fun"
         return op.results[0]
 

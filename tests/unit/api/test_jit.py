@@ -124,3 +124,21 @@ def test_an_array_that_speaks_dlpack_comes_in() -> None:
 
     x = np.array([1, 2], np.float32)
     assert scale(2.0, Foreign(x)).tolist() == [2, 4]
+
+
+@rl.jit(sizes="symbolic")
+def added(x: rl.Array["N", rl.f32], y: rl.Array["N", rl.f32]):
+    return rl.zip(x | rl.split(4) | rl.join, y) | rl.map(rl.add)
+
+
+def test_a_symbolic_kernel_works_at_every_size_that_its_patterns_permit() -> None:
+    for length in (0, 4, 12):
+        x, y = random(length), random(length, seed=1)
+        assert np.array_equal(added(x, y), x + y)
+    assert repr(added.trace()).startswith("fun((x : (N_by_4 * 4).f32, y : (N_by_4 * 4).f32)")
+    assert "x : 8.f32" in added.lower(N=8).as_text("notation")
+
+
+def test_a_symbolic_kernel_refuses_other_sizes() -> None:
+    with pytest.raises(rl.UserError, match=r"dimension 0 of x is 6, but expected N_by_4 \* 4"):
+        added(random(6), random(6))

@@ -1,15 +1,19 @@
 """Solving equations between naturals."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from riselang.nat import (
     Deferred,
     Divides,
     Impossible,
+    Nat,
     Solution,
     Solved,
     as_nat,
     parse_nat,
+    refinement,
     solve,
 )
 
@@ -104,3 +108,53 @@ def test_deferred_equations_are_solved_when_more_is_known() -> None:
     length = as_nat("?m * ?n + 3 - ?m")
     assert solve(length, as_nat(11), UNKNOWNS) == Deferred()
     assert solve(length.substitute({"?m": 1}), as_nat(11), UNKNOWNS) == Solved({"?n": as_nat(9)})
+
+
+@pytest.mark.parametrize(
+    ("divisor", "dividend", "value"),
+    [
+        ("4", "N", "4 * q"),
+        ("4", "N - 1", "4 * q + 1"),
+        ("2", "N + 2 - 3", "2 * q + 1"),
+        ("6", "4 * N", "3 * q"),
+        ("6", "4 * N + 2", "3 * q + 1"),
+        ("4", "3 * N + 1", "4 * q + 1"),
+        ("4", "N + 8 * M", "4 * q"),
+        ("m", "N", "m * q"),
+        ("m", "N + 2 * m", "m * q"),
+    ],
+)
+def test_a_condition_refines_a_size(divisor: str, dividend: str, value: str) -> None:
+    found = refinement(Divides(parse_nat(divisor), parse_nat(dividend)), {"N"})
+    assert found is not None
+    assert found.name == "N"
+    assert found.value("q") == parse_nat(value)
+
+
+@pytest.mark.parametrize(
+    ("divisor", "dividend"),
+    [
+        ("4", "2 * N + 1"),
+        ("4", "N + M"),
+        ("4", "N * N"),
+        ("m", "2 * N"),
+        ("N", "N * M"),
+        ("4", "M"),
+    ],
+)
+def test_some_conditions_refine_nothing(divisor: str, dividend: str) -> None:
+    assert refinement(Divides(parse_nat(divisor), parse_nat(dividend)), {"N"}) is None
+
+
+@given(st.integers(1, 12), st.integers(-9, 9), st.integers(-9, 9), st.integers(0, 40))
+def test_a_refinement_has_exactly_the_values_that_satisfy_the_condition(
+    divisor: int, coefficient: int, offset: int, value: int
+) -> None:
+    dividend = Nat.var("N") * coefficient + offset
+    found = refinement(Divides(Nat.const(divisor), dividend), {"N"})
+    holds = (coefficient * value + offset) % divisor == 0
+    if found is None:
+        assert not holds or coefficient == 0
+    else:
+        factor = found.factor.constant
+        assert holds == (value >= found.remainder and (value - found.remainder) % factor == 0)

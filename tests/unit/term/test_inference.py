@@ -8,6 +8,7 @@ from riselang.dialects.rise.schemes import JOIN, MAP, SLIDE, SPLIT, ZIP, Pattern
 from riselang.dialects.rise.types import (
     RiseType,
     array,
+    dep_fun,
     f32,
     f64,
     fun,
@@ -17,7 +18,7 @@ from riselang.dialects.rise.types import (
     uncurry,
     variable,
 )
-from riselang.nat import Nat
+from riselang.nat import Nat, parse_nat
 from riselang.term.inference import Inference, TypeMismatch
 
 
@@ -39,6 +40,9 @@ def applied(spec: PatternSpec, sizes: Mapping[str, int], *arguments: RiseType) -
         (SPLIT, {"m": 4}, [array("N * 4", f32)], "N.4.f32"),
         (SPLIT, {"m": 4}, [array("N * 8 + 4", f32)], "(N * 2 + 1).4.f32"),
         (SPLIT, {"m": 1}, [array("N", f32)], "N.1.f32"),
+        (SPLIT, {"m": 4}, [array("N", f32)], "N_by_4.4.f32"),
+        (SPLIT, {"m": 6}, [array("N * 4", f32)], "(N_by_3 * 2).6.f32"),
+        (SLIDE, {"sz": 3, "sp": 2}, [array("N", f32)], "N_by_2.3.f32"),
         (JOIN, {}, [array(3, array(4, f32))], "12.f32"),
         (JOIN, {}, [array("N", array("M", i32))], "(M * N).i32"),
         (SLIDE, {"sz": 3, "sp": 1}, [array(10, f32)], "8.3.f32"),
@@ -60,7 +64,8 @@ def test_unknown_sizes_are_solved(
     ("spec", "sizes", "arguments"),
     [
         (SPLIT, {"m": 5}, [array(12, f32)]),
-        (SPLIT, {"m": 4}, [array("N", f32)]),
+        (SPLIT, {"m": 4}, [array("N + M", f32)]),
+        (SPLIT, {"m": 4}, [array("N * 2 + 1", f32)]),
         (SPLIT, {"m": 4}, [f32]),
         (SLIDE, {"sz": 3, "sp": 2}, [array(10, f32)]),
         (SLIDE, {"sz": 9, "sp": 1}, [array(5, f32)]),
@@ -158,3 +163,36 @@ def test_a_failed_unification_of_sizes_says_so() -> None:
     inference = Inference()
     assert inference.unify_sizes(Nat.const(4), Nat.const(4))
     assert not inference.unify_sizes(Nat.const(4), Nat.const(5))
+
+
+def test_a_size_that_must_be_a_multiple_is_refined_everywhere() -> None:
+    inference = Inference()
+    inputs, result = uncurry(SPLIT.instantiate(inference.instantiate(SPLIT, {"m": Nat.const(4)})))
+    inference.unify(inputs[0], array("N", f32))
+    assert inference.refined == {"N": parse_nat("N_by_4 * 4")}
+    assert show(inference.resolve(array("N", result))) == "(N_by_4 * 4).N_by_4.4.f32"
+    # Once more, and by another name.
+    inputs, _ = uncurry(SPLIT.instantiate(inference.instantiate(SPLIT, {"m": Nat.const(6)})))
+    inference.unify(inputs[0], array("N", f32))
+    assert inference.refined["N"] == parse_nat("N_by_4_by_3 * 12")
+
+
+def test_the_size_of_a_dependent_function_is_not_refined() -> None:
+    inference = Inference()
+    inference.fix("N")
+    inputs, _ = uncurry(SPLIT.instantiate(inference.instantiate(SPLIT, {"m": Nat.const(4)})))
+    with pytest.raises(TypeMismatch) as caught:
+        inference.unify(inputs[0], array("N", f32))
+    assert caught.value.detail == "N is not known to be a multiple of 4"
+
+
+def test_dependent_function_types_unify_whatever_their_variables_are_called() -> None:
+    inference = Inference()
+    unknown = inference.fresh_type()
+    left = dep_fun("nat", "n", fun(array("n", f32), array("n", unknown)))
+    inference.unify(left, dep_fun("nat", "m", fun(array("m", f32), array("m", f64))))
+    assert inference.resolve(unknown) == f64
+    with pytest.raises(TypeMismatch):
+        inference.unify(left, dep_fun("nat", "m", fun(array("m", f32), array(4, f64))))
+    with pytest.raises(TypeMismatch):
+        inference.unify(left, dep_fun("data", "t", fun(array(4, variable("t")), f32)))

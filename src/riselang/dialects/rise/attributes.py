@@ -142,5 +142,5 @@ def _spelling(keyword: str) -> type[ParametrizedAttribute]:
 
 
 TYPE_SPELLINGS = tuple(
-    _spelling(keyword) for keyword in ("scalar", "array", "tuple", "idx", "vector")
+    _spelling(keyword) for keyword in ("scalar", "array", "tuple", "idx", "vector", "var")
 )

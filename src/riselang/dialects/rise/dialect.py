@@ -4,6 +4,7 @@ from xdsl.ir import Dialect
 
 from riselang.dialects.rise.attributes import TYPE_SPELLINGS, LiteralAttr
 from riselang.dialects.rise.codegen import CODEGEN_OPS
+from riselang.dialects.rise.dependent import DepApplyOp, DepLambdaOp
 from riselang.dialects.rise.functional import (
     ApplyOp,
     EmbedOp,
@@ -17,6 +18,7 @@ from riselang.dialects.rise.functional import (
 from riselang.dialects.rise.patterns import PATTERN_OPS
 from riselang.dialects.rise.types import (
     ArrayType,
+    DepFunType,
     FunType,
     IdxType,
     NatAttr,
@@ -30,10 +32,11 @@ Rise = Dialect(
     "rise",
     [
         LambdaOp, ApplyOp, ReturnOp, LoweringUnitOp, InOp, OutOp, EmbedOp, LiteralOp,
+        DepLambdaOp, DepApplyOp,
         *PATTERN_OPS.values(), *CODEGEN_OPS,
     ],
     [
-        ScalarType, ArrayType, TupleType, IdxType, VectorType, FunType, TypeVariable, NatAttr,
-        LiteralAttr, *TYPE_SPELLINGS,
+        ScalarType, ArrayType, TupleType, IdxType, VectorType, FunType, DepFunType,
+        TypeVariable, NatAttr, LiteralAttr, *TYPE_SPELLINGS,
     ],
 )  # fmt: skip

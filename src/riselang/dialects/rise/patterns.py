@@ -5,7 +5,7 @@ An op of this family makes the pattern, a function value; `rise.apply` applies i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import ClassVar, Self, cast
 
 from xdsl.dialects.builtin import StringAttr
@@ -74,7 +74,7 @@ class PatternOp(IRDLOperation):
         arguments = self.arguments
         for name in self.SPEC.parameters:
             value = arguments[name]
-            if isinstance(value, RiseType) and any(type_variables(value)):
+            if isinstance(value, RiseType) and not self._binds(type_variables(value)):
                 raise VerifyException(f"attribute {name} is the open type {value}")
         if (problem := wrong_argument(arguments) or self.SPEC.check(arguments)) is not None:
             raise VerifyException(problem)
@@ -83,6 +83,17 @@ class PatternOp(IRDLOperation):
             raise VerifyException(
                 f"its attributes give it the type {expected}, but its result has {self.result.type}"
             )
+
+    def _binds(self, variables: Iterable[str]) -> bool:
+        """Whether dependent lambdas around this op bind the variables."""
+        unbound = set(variables)
+        op = self.parent_op()
+        while unbound and op is not None:
+            parameter = op.properties.get("parameter")
+            if op.name == "rise.depLambda" and isinstance(parameter, StringAttr):
+                unbound.discard(parameter.data)
+            op = op.parent_op()
+        return not unbound
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -110,13 +121,30 @@ class PatternOp(IRDLOperation):
             attributes = {"to": self.properties["to"], **attributes}
         printer.print_op_attributes(attributes)
         for name in self.SPEC.parameters:
-            value = self.properties[name]
             printer.print_string(" ")
-            if isinstance(value, NatAttr | StringAttr):
-                printer.print_attribute(value)
-            else:
-                printer.print_string("#rise.")
-                print_bare_type(printer, cast(RiseType, value))
+            print_nat_or_type(printer, self.properties[name])
+
+
+def print_nat_or_type(printer: Printer, value: Attribute) -> None:
+    if isinstance(value, NatAttr | StringAttr):
+        printer.print_attribute(value)
+    else:
+        printer.print_string("#rise.")
+        print_bare_type(printer, cast(RiseType, value))
+
+
+def parse_nat_or_type(parser: Parser) -> Nat | RiseType:
+    """`#rise.nat<4>` or `#rise.scalar<f32>`."""
+    token = parser._parse_optional_token(  # pyright: ignore[reportPrivateUsage]
+        MLIRTokenKind.HASH_IDENT
+    )
+    keyword = "" if token is None else token.text.removeprefix("#").removeprefix("rise.")
+    if keyword == "nat":
+        with parser.in_angle_brackets():
+            return parse_nat_text(parser)
+    if keyword not in TYPE_KEYWORDS:
+        parser.raise_error("expected a size such as #rise.nat<4>, or a data type here")
+    return parse_type_body(parser, keyword)
 
 
 def wrong_argument(arguments: Mapping[str, Argument]) -> str | None:

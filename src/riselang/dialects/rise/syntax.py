@@ -10,12 +10,12 @@ from xdsl.printer import Printer
 from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
-from riselang.nat import Nat, NatSyntaxError, parse_nat
+from riselang.nat import Nat, NatError, NatSyntaxError, parse_nat
 
 if TYPE_CHECKING:
     from riselang.dialects.rise.types import RiseType
 
-TYPE_KEYWORDS = ("scalar", "array", "tuple", "fun", "func", "idx", "vector", "var")
+TYPE_KEYWORDS = ("scalar", "array", "tuple", "fun", "func", "idx", "vector", "var", "depfun")
 MAXIMUM_TYPE_NESTING = 200
 
 
@@ -81,11 +81,32 @@ def parse_type_body(parser: AttrParser, keyword: str, depth: int = 0) -> RiseTyp
             parts, kind = (first, parse_bare_type(parser, depth + 1)), types.TupleType
         elif keyword == "var":
             return types.variable(parser.parse_str_literal())
+        elif keyword == "depfun":
+            name, kind = parse_binder(parser)
+            parser.parse_punctuation(",", " between the variable and the type it stands in")
+            return types.dep_fun(kind, name, parse_bare_type(parser, depth + 1))
         else:
             source = parse_bare_type(parser, depth + 1)
             parser.parse_punctuation("->", " between argument and result of a function type")
             parts, kind = (source, parse_bare_type(parser, depth + 1)), types.FunType
     return checked_attribute(parser, position, kind, parts)
+
+
+def parse_binder(parser: AttrParser) -> tuple[str, str]:
+    """`n : nat` or `t : data`: the variable of a dependent function, and its kind."""
+    from riselang.dialects.rise.types import KINDS
+
+    position = parser.pos
+    name = parser.parse_identifier(" for the variable of a dependent function")
+    try:
+        Nat.var(name)
+    except NatError as error:
+        parser.raise_error(f"this is no name for a variable: {error}", position)
+    parser.parse_punctuation(":", " and 'nat' or 'data'")
+    kind = parser.parse_optional_keyword_in(KINDS)
+    if kind is None:
+        parser.raise_error("expected 'nat' or 'data' here")
+    return name, kind
 
 
 def checked_attribute(
@@ -128,6 +149,10 @@ def print_type_body(printer: Printer, type: TypeAttribute) -> None:
                 print_bare_type(printer, type.input)
                 printer.print_string(" -> ")
                 print_bare_type(printer, type.output)
+            case types.DepFunType():
+                name, body = types.named_binder(type)
+                printer.print_string(f"{name} : {type.kind.data}, ")
+                print_bare_type(printer, body)
             case types.TypeVariable():
                 printer.print_string_literal(type.label.data)
             case _:

@@ -6,7 +6,8 @@ In text the `!rise.` prefix stands on the outermost type only.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import itertools
+from collections.abc import Callable, Iterator, Mapping
 
 from xdsl.dialects.builtin import (
     BFloat16Type,
@@ -152,6 +153,24 @@ class FunType(RiseType):
 
 
 @irdl_attr_definition
+class DepFunType(RiseType):
+    """A function of a size or a data type: `depfun<n : nat, fun<array<n, ...> -> ...>>`.
+
+    The variable is named by the height of its binder, so that renaming it gives the same type; see
+    `dep_fun`, which makes these types, and `opened`, which takes them apart.
+    """
+
+    name = "rise.depfun"
+    kind: StringAttr
+    label: StringAttr
+    body: RiseType
+
+    @property
+    def binder(self) -> str:
+        return self.label.data
+
+
+@irdl_attr_definition
 class TypeVariable(DataType):
     """A data type that a scheme leaves open, or that inference has yet to find (`?1`)."""
 
@@ -159,9 +178,13 @@ class TypeVariable(DataType):
     label: StringAttr
 
 
+KINDS = ("nat", "data")
+"""What a dependent function may depend on."""
+
+
 def require_data(type: Attribute, role: str) -> None:
     """Functions are never stored, so they are refused wherever a data type is meant."""
-    if isinstance(type, FunType):
+    if isinstance(type, FunType | DepFunType):
         raise VerifyException(f"{role} must be a data type, but {type} is a function type")
     if not isinstance(type, DataType):
         raise VerifyException(f"{role} must be a RISE data type, but {type} is none")
@@ -190,6 +213,51 @@ def fun(*parts: RiseType) -> FunType:
         result = FunType(part, result)
     assert isinstance(result, FunType)
     return result
+
+
+def dep_fun(kind: str, name: str, body: RiseType) -> DepFunType:
+    """The function type of a size or data type `name`, which `body` mentions."""
+    label = binder_label(binder_height(body))
+    renamed = renamed_binder(body, kind, name, label)
+    return DepFunType(StringAttr(kind), StringAttr(label), renamed)
+
+
+def opened(type: DepFunType, argument: Nat | RiseType) -> RiseType:
+    """What a dependent function gives for an argument."""
+    if isinstance(argument, Nat):
+        return substitute(type.body, {type.binder: argument}, {})
+    return substitute(type.body, {}, {type.binder: argument})
+
+
+def renamed_binder(type: RiseType, kind: str, old: str, new: str) -> RiseType:
+    if old == new:
+        return type
+    if kind == "nat":
+        return substitute(type, {old: Nat.var(new)}, {})
+    return substitute(type, {}, {old: variable(new)})
+
+
+def binder_label(height: int) -> str:
+    """The name of a variable whose binder has others of at most `height` below it.
+
+    What is put into the body of a binder has smaller binders than that, so nothing is captured.
+    """
+    return f"${height + 1}"
+
+
+def binder_height(type: RiseType) -> int:
+    """How many dependent functions stand below each other in a type at most."""
+    match type:
+        case DepFunType():
+            return int(type.binder[1:])
+        case ArrayType():
+            return binder_height(type.element)
+        case TupleType():
+            return max(binder_height(type.first), binder_height(type.second))
+        case FunType():
+            return max(binder_height(type.input), binder_height(type.output))
+        case _:
+            return 0
 
 
 def variable(label: str) -> TypeVariable:
@@ -286,27 +354,49 @@ def index_bounds(type: RiseType) -> Iterator[Nat | None]:
         yield None
 
 
+def rebuilt(
+    type: RiseType,
+    size: Callable[[Nat], Nat],
+    variable: Callable[[TypeVariable], RiseType],
+) -> RiseType:
+    """`type` with its sizes and type variables replaced; the same object where nothing is."""
+
+    def visit(type: RiseType) -> RiseType:
+        match type:
+            case TypeVariable():
+                return variable(type)
+            case ArrayType() | VectorType():
+                length, element = size(type.length), visit(type.element)
+                if length is type.length and element is type.element:
+                    return type
+                return type.__class__(NatAttr(length), element)
+            case IdxType():
+                bound = size(type.bound)
+                return type if bound is type.bound else idx(bound)
+            case TupleType():
+                first, second = visit(type.first), visit(type.second)
+                same = first is type.first and second is type.second
+                return type if same else pair(first, second)
+            case FunType():
+                input, output = visit(type.input), visit(type.output)
+                same = input is type.input and output is type.output
+                return type if same else FunType(input, output)
+            case DepFunType():
+                body = visit(type.body)
+                return type if body is type.body else dep_fun(type.kind.data, type.binder, body)
+            case _:
+                return type
+
+    return visit(type)
+
+
 def substitute(type: RiseType, nats: Mapping[str, Nat], types: Mapping[str, RiseType]) -> RiseType:
     """`type` with naturals and type variables replaced by name."""
-    match type:
-        case TypeVariable():
-            return types.get(type.label.data, type)
-        case ArrayType():
-            return array(type.length.substitute(nats), substitute(element_of(type), nats, types))
-        case VectorType():
-            return vector(type.length.substitute(nats), substitute(type.element, nats, types))
-        case IdxType():
-            return idx(type.bound.substitute(nats))
-        case TupleType():
-            first, second = components(type)
-            return pair(substitute(first, nats, types), substitute(second, nats, types))
-        case FunType():
-            return fun(
-                substitute(type.input, nats, types),
-                substitute(type.output, nats, types),
-            )
-        case _:
-            return type
+    return rebuilt(
+        type,
+        lambda size: size.substitute(nats),
+        lambda variable: types.get(variable.label.data, variable),
+    )
 
 
 def type_variables(type: RiseType) -> Iterator[str]:
@@ -322,6 +412,8 @@ def type_variables(type: RiseType) -> Iterator[str]:
         case FunType():
             yield from type_variables(type.input)
             yield from type_variables(type.output)
+        case DepFunType():
+            yield from (name for name in type_variables(type.body) if name != type.binder)
         case _:
             return
 
@@ -338,6 +430,8 @@ def nat_variables(type: RiseType) -> frozenset[str]:
             return nat_variables(first) | nat_variables(second)
         case FunType():
             return nat_variables(type.input) | nat_variables(type.output)
+        case DepFunType():
+            return nat_variables(type.body) - {type.binder}
         case _:
             return frozenset()
 
@@ -363,9 +457,21 @@ def show(type: RiseType) -> str:
             return f"({_show_atom(first)} x {_show_atom(second)})"
         case FunType():
             return f"{_show_atom(type.input)} -> {show(type.output)}"
+        case DepFunType():
+            name, body = named_binder(type)
+            return f"({name} : {type.kind.data}) -> {show(body)}"
         case _:
             raise TypeError(f"{type} is no RISE type")
 
 
 def _show_atom(type: RiseType) -> str:
-    return f"({show(type)})" if isinstance(type, FunType) else show(type)
+    return f"({show(type)})" if isinstance(type, FunType | DepFunType) else show(type)
+
+
+def named_binder(type: DepFunType) -> tuple[str, RiseType]:
+    """A name for the variable of a dependent function that nothing else has, and its body."""
+    taken = nat_variables(type.body) | frozenset(type_variables(type.body))
+    hints = "nmklij" if type.kind.data == "nat" else "tsuvwr"
+    names = (f"{hint}{number or ''}" for number in itertools.count() for hint in hints)
+    name = next(name for name in names if name not in taken)
+    return name, renamed_binder(type.body, type.kind.data, type.binder, name)

@@ -1,0 +1,177 @@
+"""Functions of sizes and data types: `rise.depLambda (n : nat) -> T { ... }`, `rise.depApply`."""
+
+from __future__ import annotations
+
+from typing import Self, cast
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Attribute, Region, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from riselang.dialects.rise.functional import (
+    parse_defined_operand,
+    returned_value,
+    single_block,
+    with_attributes,
+)
+from riselang.dialects.rise.patterns import parse_nat_or_type, print_nat_or_type
+from riselang.dialects.rise.syntax import parse_binder
+from riselang.dialects.rise.types import (
+    KINDS,
+    DataType,
+    DepFunType,
+    NatAttr,
+    RiseType,
+    dep_fun,
+    nat_variables,
+    opened,
+    type_variables,
+)
+from riselang.nat import Nat
+
+
+@irdl_op_definition
+class DepLambdaOp(IRDLOperation):
+    """A function of a size or data type, by whose name the types in its region call it."""
+
+    name = "rise.depLambda"
+    parameter = prop_def(StringAttr)
+    kind = prop_def(StringAttr)
+    body = region_def()
+    result = result_def(DepFunType)
+    traits = traits_def(Pure())
+
+    def __init__(self, parameter: str, kind: str, body: Region, result: RiseType):
+        super().__init__(
+            properties={"parameter": StringAttr(parameter), "kind": StringAttr(kind)},
+            regions=[body],
+            result_types=[dep_fun(kind, parameter, result)],
+        )
+
+    def verify_(self) -> None:
+        name, kind = self.parameter.data, self.kind.data
+        if kind not in KINDS:
+            raise VerifyException(f"a function depends on a nat or on data, but not on '{kind}'")
+        if single_block(self.body, "the dependent lambda").args:
+            raise VerifyException("a dependent lambda takes no values; put a lambda into it")
+        value = returned_value(self.body, "the dependent lambda")
+        if not isinstance(value.type, RiseType):
+            raise VerifyException(f"{value.type} is no RISE type, so it cannot be returned")
+        actual = dep_fun(kind, name, value.type)
+        if actual != self.result.type:
+            raise VerifyException(
+                f"it is declared as {self.result.type}, but what it returns makes it {actual}"
+            )
+        self._check_scope(name)
+
+    def _check_scope(self, name: str) -> None:
+        """A value from outside speaks of another size by that name."""
+        inside = set(self.body.walk())
+        for op in inside:
+            for operand in op.operands:
+                if operand.owner in inside or not isinstance(operand.type, RiseType):
+                    continue
+                if getattr(operand.owner, "parent_op", lambda: None)() in inside:
+                    continue
+                if name in names_in(operand.type):
+                    raise VerifyException(
+                        f"a value from outside has the type {operand.type}, which speaks of "
+                        f"another {name}; rename the one that is bound here"
+                    )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        with parser.in_parens():
+            name, kind = parse_binder(parser)
+        parser.parse_punctuation("->", " and the type that the dependent lambda gives")
+        position = parser.pos
+        result = parser.parse_type()
+        if not isinstance(result, RiseType):
+            parser.raise_error(f"{result} is no RISE type, so it cannot be given", position)
+        return with_attributes(parser, cls(name, kind, parser.parse_region(), result))
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" ({self.parameter.data} : {self.kind.data}) -> ")
+        printer.print_attribute(returned_value(self.body, "the dependent lambda").type)
+        printer.print_string(" ")
+        printer.print_region(self.body)
+        printer.print_op_attributes(self.attributes)
+
+
+@irdl_op_definition
+class DepApplyOp(IRDLOperation):
+    """Applies a dependent function: `rise.depApply %f, #rise.nat<4>`."""
+
+    name = "rise.depApply"
+    function = operand_def(DepFunType)
+    argument = prop_def(Attribute)
+    result = result_def(RiseType)
+    traits = traits_def(Pure())
+
+    def __init__(self, function: SSAValue, argument: Nat | RiseType):
+        attribute = NatAttr(argument) if isinstance(argument, Nat) else argument
+        super().__init__(
+            operands=[function],
+            properties={"argument": attribute},
+            result_types=[dep_applied_type(function.type, attribute)],
+        )
+
+    @property
+    def value(self) -> Nat | RiseType:
+        argument = self.argument
+        return argument.data if isinstance(argument, NatAttr) else cast(RiseType, argument)
+
+    def verify_(self) -> None:
+        expected = dep_applied_type(self.function.type, self.argument)
+        if expected != self.result.type:
+            raise VerifyException(
+                f"the application has type {expected}, but its result has {self.result.type}"
+            )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        function = parse_defined_operand(parser)
+        parser.parse_punctuation(",", " and the size or data type")
+        position = parser.pos
+        argument = parse_nat_or_type(parser)
+        try:
+            return with_attributes(parser, cls(function, argument))
+        except VerifyException as error:
+            parser.raise_error(f"'rise.depApply' {error}", position)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.function)
+        printer.print_string(", ")
+        print_nat_or_type(printer, self.argument)
+        printer.print_op_attributes(self.attributes)
+
+
+def dep_applied_type(function: Attribute, argument: Attribute) -> RiseType:
+    """The type of a dependent function at an argument; refuses what does not fit."""
+    if not isinstance(function, DepFunType):
+        raise VerifyException(f"applies a value of type {function}, which is no dependent function")
+    if function.kind.data == "nat":
+        if isinstance(argument, NatAttr):
+            return opened(function, argument.data)
+        raise VerifyException(f"expected a size such as #rise.nat<4>, but found {argument}")
+    if isinstance(argument, DataType):
+        return opened(function, argument)
+    raise VerifyException(f"expected a data type such as #rise.scalar<f32>, but found {argument}")
+
+
+def names_in(type: RiseType) -> frozenset[str]:
+    """The sizes and data types that a type leaves open."""
+    return nat_variables(type) | frozenset(type_variables(type))

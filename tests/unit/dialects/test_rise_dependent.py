@@ -1,0 +1,134 @@
+"""Functions of sizes and data types: text, verifiers, and what they mean."""
+
+import numpy as np
+import pytest
+from dialect_text import assert_prints_as_written, assert_refused, read
+
+import riselang as rl
+from riselang.dialects.module import module_text, verify_module, walk
+from riselang.dialects.rise.types import array, dep_fun, f32, fun, show, variable
+from riselang.interpreter.evaluate import run
+from riselang.term.contraction import contract
+from riselang.term.from_dialect import units
+from riselang.term.nodes import DepLambda, Term
+from riselang.term.to_dialect import program_module
+
+REVERSED = """
+    %rev = rise.depLambda (n : nat) -> !rise.fun<array<n, scalar<f32>> -> array<n, scalar<f32>>> {
+      %r = rise.reverse #rise.nat<n> #rise.scalar<f32>
+      rise.return %r : !rise.fun<array<n, scalar<f32>> -> array<n, scalar<f32>>>
+    }
+"""
+ANY_REVERSED = """
+    %any = rise.depLambda (t : data) -> \
+!rise.depfun<n : nat, fun<array<n, var<"t">> -> array<n, var<"t">>>> {
+      %i = rise.depLambda (m : nat) -> !rise.fun<array<m, var<"t">> -> array<m, var<"t">>> {
+        %r = rise.reverse #rise.nat<m> #rise.var<"t">
+        rise.return %r : !rise.fun<array<m, var<"t">> -> array<m, var<"t">>>
+      }
+      rise.return %i : !rise.depfun<n : nat, fun<array<n, var<"t">> -> array<n, var<"t">>>>
+    }
+"""
+PROGRAM = f"""
+func.func @f(%out : memref<8xf32>, %a : memref<8xf32>) {{
+  rise.lowering_unit {{
+    %x = rise.in %a : !rise.array<8, scalar<f32>>
+    {REVERSED}
+    {ANY_REVERSED}
+    %reverse = rise.depApply %rev, #rise.nat<8>
+    %y = rise.apply %reverse, %x
+    %split = rise.split #rise.nat<2> #rise.nat<4> #rise.scalar<f32>
+    %ys = rise.apply %split, %y
+    %rows = rise.depApply %any, #rise.array<2, scalar<f32>>
+    %four = rise.depApply %rows, #rise.nat<4>
+    %z = rise.apply %four, %ys
+    %join = rise.join #rise.nat<4> #rise.nat<2> #rise.scalar<f32>
+    %w = rise.apply %join, %z
+    rise.out %out <- %w
+    rise.return
+  }}
+  return
+}}
+"""
+SWAPPED = [1, 0, 3, 2, 5, 4, 7, 6]
+
+
+def program_term() -> Term:
+    function = next(op for op in walk(read(PROGRAM)) if op.name == "func.func")
+    return units(function)[0][1].term
+
+
+@pytest.mark.parametrize("text", [REVERSED, ANY_REVERSED], ids=["size", "type"])
+def test_round_trip(text: str) -> None:
+    assert_prints_as_written(text)
+
+
+def test_types_do_not_depend_on_the_names_of_variables() -> None:
+    one = dep_fun("nat", "n", fun(array("n", f32), array("n * K", f32)))
+    assert one == dep_fun("nat", "m", fun(array("m", f32), array("m * K", f32)))
+    assert one != dep_fun("nat", "m", fun(array("m", f32), array("m * L", f32)))
+    assert show(one) == "(n : nat) -> n.f32 -> (K * n).f32"
+    clashing = dep_fun("nat", "m", fun(array("m", f32), array("n", f32)))
+    assert show(clashing) == "(m : nat) -> m.f32 -> n.f32"
+    nested = dep_fun("data", "t", dep_fun("nat", "n", fun(variable("t"), array("n", f32))))
+    assert show(nested) == "(t : data) -> (n : nat) -> t -> n.f32"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("%f = rise.depLambda (n : ¦size) -> !rise.scalar<f32> {}", "expected 'nat' or 'data'"),
+        ("%f = rise.depLambda (¦mod : nat) -> !rise.scalar<f32> {}", "this is no name"),
+        ("%f = rise.depLambda (n : nat) -> ¦f32 {}", "f32 is no RISE type"),
+        (
+            '%x = "test.op"() : () -> !rise.scalar<f32>\n¦%f = rise.depLambda (n : nat) -> '
+            "!rise.scalar<i32> {\n  rise.return %x : !rise.scalar<f32>\n}",
+            "it is declared as !rise.depfun<n : nat, scalar<i32>>, but what it returns makes it "
+            "!rise.depfun<n : nat, scalar<f32>>",
+        ),
+        (
+            '%x = "test.op"() : () -> !rise.array<n, scalar<f32>>\n¦%f = rise.depLambda (n : nat) '
+            "-> !rise.array<n, scalar<f32>> {\n  rise.return %x : !rise.array<n, scalar<f32>>\n}",
+            "speaks of another n; rename the one that is bound here",
+        ),
+        (
+            '%f = "test.op"() : () -> !rise.scalar<f32>\n%g = rise.depApply %f, ¦#rise.nat<4>',
+            "which is no dependent function",
+        ),
+        (
+            f"{REVERSED}\n%g = rise.depApply %rev, ¦#rise.scalar<f32>",
+            "expected a size such as #rise.nat<4>, but found !rise.scalar<f32>",
+        ),
+        (
+            f"{ANY_REVERSED}\n%g = rise.depApply %any, ¦#rise.nat<4>",
+            "expected a data type such as #rise.scalar<f32>, but found #rise.nat<4>",
+        ),
+        ("¦%r = rise.reverse #rise.nat<4> #rise.var<\"t\">", "attribute t is the open type"),
+    ],
+)  # fmt: skip
+def test_refused(text: str, message: str) -> None:
+    assert_refused(text, message)
+
+
+def test_the_program_is_interpreted_and_compiled() -> None:
+    assert run(program_term(), [list(range(8))]) == SWAPPED
+    out = np.zeros(8, np.float32)
+    rl.loads(PROGRAM).f(out, np.arange(8, dtype=np.float32))
+    assert out.tolist() == SWAPPED
+
+
+def test_terms_become_ops_and_terms_again() -> None:
+    term = program_term()
+    module = program_module(term, "f")
+    verify_module(module)
+    assert module_text(read(module_text(module))) == module_text(module)
+    function = next(op for op in walk(module) if op.name == "func.func")
+    assert units(function)[0][1].term == term
+
+
+def test_contraction_applies_dependent_functions() -> None:
+    stack = [contract(program_term())]
+    while stack:
+        term = stack.pop()
+        assert not isinstance(term, DepLambda)
+        stack.extend(term.children)
