@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,9 @@ import numpy as np
 from riselang.dialects.rise.types import ArrayType, IdxType, RiseType, ScalarType, index, show
 from riselang.errors import UserError
 from riselang.interpreter.scalars import numpy_dtype
-from riselang.nat import Nat, Solved, solve
+from riselang.nat import Nat
 from riselang.runtime.arrays import Array, check_dtype
+from riselang.runtime.shapes import SizeBinding
 
 
 def scalar_array(argument: Any, type: ScalarType, name: str) -> Array:
@@ -23,16 +24,11 @@ def scalar_array(argument: Any, type: ScalarType, name: str) -> Array:
 
 def bind_sizes(
     types: Sequence[RiseType], names: Sequence[str], arrays: Sequence[Array]
-) -> dict[str, Nat]:
+) -> Mapping[str, Nat]:
     """The sizes that the shapes of the arrays give; a size bound twice must agree."""
-    sizes: dict[str, Nat] = {}
-    origins: dict[str, str] = {}
+    binding = SizeBinding()
     for type, name, array in zip(types, names, arrays, strict=True):
-        lengths: list[Nat] = []
-        element = type
-        while isinstance(element, ArrayType):
-            lengths.append(element.length)
-            element = element.element
+        lengths, element = _dimensions(type)
         if isinstance(element, IdxType):
             element = index
         if not isinstance(element, ScalarType):
@@ -43,41 +39,27 @@ def bind_sizes(
                 f"argument {name}: expected {len(lengths)} dimensions ({show(type)}), "
                 f"but found shape {array.shape}"
             )
-        for position, (length, found) in enumerate(zip(lengths, array.shape, strict=True)):
-            _bind_size(sizes, origins, length, found, f"dimension {position} of {name}")
-    return sizes
-
-
-def _bind_size(
-    sizes: dict[str, Nat], origins: dict[str, str], length: Nat, found: int, place: str
-) -> None:
-    known = length.substitute(sizes)
-    answer = solve(known, Nat.const(found), sorted(known.variables))
-    if not isinstance(answer, Solved) or (known.is_constant and known.constant != found):
-        origin = ", ".join(
-            f"{name} = {sizes[name]} from {origins[name]}"
-            for name in sorted(length.variables)
-            if name in origins
-        )
-        raise UserError(
-            f"{place} is {found}, but expected {length}" + (f" ({origin})" if origin else "")
-        )
-    for name, size in answer.substitution.items():
-        sizes[name] = size
-        origins[name] = place
+        binding.bind(lengths, array.shape, name)
+    return binding.finished()
 
 
 def given_sizes(
     open: Sequence[RiseType], given: Sequence[RiseType], names: Sequence[str]
-) -> dict[str, Nat]:
-    """What the sizes of `open` are in `given`, the same types at given sizes."""
-    sizes: dict[str, Nat] = {}
-    origins: dict[str, str] = {}
+) -> Mapping[str, Nat]:
+    """What the sizes of `open` are in `given`, the same types with some sizes as numbers."""
+    binding = SizeBinding()
     for left, right, name in zip(open, given, names, strict=True):
-        position = 0
-        while isinstance(left, ArrayType) and isinstance(right, ArrayType):
-            place = f"dimension {position} of {name}"
-            _bind_size(sizes, origins, left.length, right.length.constant, place)
-            left, right = left.element, right.element
-            position += 1
-    return sizes
+        lengths, _ = _dimensions(left)
+        for length, found in zip(lengths, _dimensions(right)[0], strict=True):
+            if found.is_constant:
+                binding.bind([length], [found.constant], name)
+    return binding.finished()
+
+
+def _dimensions(type: RiseType) -> tuple[list[Nat], RiseType]:
+    """The lengths of nested arrays, and what is in them."""
+    lengths: list[Nat] = []
+    while isinstance(type, ArrayType):
+        lengths.append(type.length)
+        type = type.element
+    return lengths, type

@@ -15,14 +15,17 @@ from xdsl.utils.exceptions import VerifyException
 from riselang import config, pipelines
 from riselang.dialects.module import make_context, module_text, verify_module
 from riselang.dialects.rise.functional import InOp, OutOp
-from riselang.dialects.rise.types import RiseType, ScalarType, index_bounds
+from riselang.dialects.rise.types import RiseType, ScalarType, index_bounds, leaves
 from riselang.errors import LimitationError, UserError
 from riselang.lowering.contract_rise_floats import FLOAT_PERMISSION, ContractRiseFloatsPass
 from riselang.lowering.convert_math_to_calls import ConvertMathToCallsPass
 from riselang.lowering.convert_rise_to_imperative import ConvertRiseToImperativePass
 from riselang.lowering.resolve_rise_access import ResolveRiseAccessPass
+from riselang.nat import Nat, nat_min
 from riselang.native import libraries, llvm, mlir
 from riselang.runtime.executable import Executable, Parameter
+from riselang.runtime.shapes import OpenShapes
+from riselang.term.from_dialect import units
 
 STAGES = ("notation", "rise", "imperative", "affine", "llvm", "asm", "obj")
 """The vocabulary of `as_text`, `--emit` and `--as`."""
@@ -73,7 +76,6 @@ class Compilation:
     def notation(self) -> str:
         """Each program of the module in functional notation."""
         from riselang.notation.printer import show_term
-        from riselang.term.from_dialect import units
 
         texts: list[str] = []
         for name, _, _, function in self._signatures:
@@ -140,8 +142,30 @@ class Compilation:
                 replace(parameter, is_written=position in written)
                 for position, parameter in enumerate(parameters)
             ]
-            found[name] = Executable(code, name, signature)
+            found[name] = Executable(code, name, signature, _open_shapes(function))
         return found
+
+
+def _open_shapes(function: FuncOp) -> OpenShapes | None:
+    """What the programs of a function say of the shapes of its parameters."""
+    arguments: list[SSAValue] = list(function.body.blocks[0].args)
+    dimensions: list[tuple[int, tuple[Nat, ...]]] = []
+    for kind in (InOp, OutOp):
+        for op in function.walk():
+            if isinstance(op, kind):
+                for buffer, lengths in _lengths(op):
+                    if buffer in arguments:
+                        dimensions.append((arguments.index(buffer), lengths))
+    if all(length.is_constant for _, lengths in dimensions for length in lengths):
+        return None
+    return OpenShapes(dimensions, [unit.term for _, unit in units(function)])
+
+
+def _lengths(op: InOp | OutOp) -> list[tuple[SSAValue, tuple[Nat, ...]]]:
+    type = op.result.type if isinstance(op, InOp) else op.value.type
+    assert isinstance(type, RiseType)
+    parts = zip(op.buffers, leaves(type), strict=True)
+    return [(buffer, lengths) for buffer, (lengths, _) in parts]
 
 
 def _is_public(function: FuncOp) -> bool:
@@ -161,16 +185,16 @@ def _parameters(function: FuncOp) -> list[Parameter]:
     ]
 
 
-def _index_bounds(function: FuncOp) -> dict[SSAValue, int]:
+def _index_bounds(function: FuncOp) -> dict[SSAValue, Nat]:
     """What the indices in each buffer must be below; of several bounds the smallest."""
-    found: dict[SSAValue, int] = {}
+    found: dict[SSAValue, Nat] = {}
     for op in function.walk():
         if isinstance(op, InOp):
             type = op.result.type
             assert isinstance(type, RiseType)
             for buffer, bound in zip(op.buffers, index_bounds(type), strict=True):
-                if bound is not None and bound.is_constant:
-                    found[buffer] = min(bound.constant, found.get(buffer, bound.constant))
+                if bound is not None:
+                    found[buffer] = nat_min(bound, found.get(buffer, bound))
     return found
 
 

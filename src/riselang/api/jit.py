@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, overload
 
 from riselang import config
-from riselang.api.binding import given_sizes
 from riselang.api.kernel import Kernel
 from riselang.api.specs import as_type
-from riselang.dialects.rise.types import RiseType, uncurry
+from riselang.dialects.rise.types import RiseType
 from riselang.dsl.tracing import trace_function
 from riselang.errors import UserError
+from riselang.nat import Nat
 from riselang.term.finish import finish
 from riselang.term.nodes import Term
-from riselang.term.sizes import at_sizes
 
 BACKENDS = ("compile", "interpret")
 SIZES = ("specialise", "symbolic")
@@ -30,16 +29,11 @@ class Jitted(Kernel):
         names, types = _signature(function)
         super().__init__(name, names, types, backend, config.float_permission(float))
         self.function = function
-        self.sizes = sizes
+        self.symbolic = sizes == "symbolic"
         functools.update_wrapper(self, function)
 
-    def source(self, types: tuple[RiseType, ...]) -> tuple[Term, int]:
-        if self.sizes == "specialise":
-            return self._traced(types)
-        term, results = self._traced(self.types)
-        # Its own types, which may say more of the sizes than the annotations do.
-        inputs, _ = uncurry(term.type)
-        return at_sizes(term, given_sizes(inputs, types, self.names)), results
+    def source(self, types: tuple[RiseType, ...], sizes: Mapping[str, Nat]) -> tuple[Term, int]:
+        return self._traced(types)
 
     def trace(self) -> Term:
         """The program for every size, as a term."""

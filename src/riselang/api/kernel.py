@@ -14,7 +14,6 @@ from riselang.api.specs import ArraySpec
 from riselang.dialects.rise.types import (
     RiseType,
     ScalarType,
-    nat_variables,
     show,
     substitute,
     uncurry,
@@ -26,9 +25,17 @@ from riselang.runtime.arrays import Array, as_array, check_layout
 from riselang.term.nodes import Lambda, Term
 from riselang.term.sizes import at_sizes
 
+_Key = tuple[tuple[RiseType, ...], tuple[tuple[str, Nat], ...]]
+"""Types of parameters, and sizes."""
+
 
 class Kernel(ABC):
-    """A program that is called with arrays, compiled for the shapes of each call."""
+    """A program that is called with arrays, compiled for the shapes of each call.
+
+    With `symbolic` it is compiled once, for all shapes.
+    """
+
+    symbolic = False
 
     def __init__(
         self, name: str, names: Sequence[str], types: Sequence[RiseType], backend: str, float: str
@@ -38,31 +45,38 @@ class Kernel(ABC):
         self.types = tuple(types)
         self.backend = backend
         self.float = float
-        self._lowered: dict[tuple[RiseType, ...], Lowered] = {}
+        self._lowered: dict[_Key, Lowered] = {}
 
     @abstractmethod
-    def source(self, types: tuple[RiseType, ...]) -> tuple[Term, int]:
-        """The program for parameters of these types, and how many results it gives."""
+    def source(self, types: tuple[RiseType, ...], sizes: Mapping[str, Nat]) -> tuple[Term, int]:
+        """The program for parameters of these types, and how many results it gives.
+
+        `sizes` are the sizes of the kernel's own types that are given.
+        """
 
     def __call__(self, *arguments: Any) -> Any:
         arrays = self._arrays(arguments)
-        types = self._specialised(bind_sizes(self.types, self.names, arrays))
-        lowered = self._lower(types)
+        if self.symbolic:
+            lowered = self._specialised({})
+            sizes = bind_sizes(lowered.inputs, self.names, arrays)
+            lowered.check(sizes)
+        else:
+            given = bind_sizes(self.types, self.names, arrays)
+            lowered, sizes = self._specialised(given), {}
         if self.backend == "interpret":
-            return lowered.interpret(arrays)
-        return lowered.run(arrays)
+            return lowered.interpret(arrays, sizes)
+        return lowered.run(arrays, sizes)
 
     def lower(self, *arguments: Any, **sizes: int) -> Lowered:
-        """The program for these arrays, array types, or sizes given by name."""
+        """The program for these arrays, array types, or sizes by name; for all sizes without."""
         if sizes and arguments:
             raise UserError("lower takes arrays or sizes by name, not both", user_location())
-        if sizes or not arguments:
-            return self._lower(self._specialised({k: Nat.const(v) for k, v in sizes.items()}))
+        if not arguments:
+            return self._specialised({k: Nat.const(v) for k, v in sizes.items()})
         if all(isinstance(argument, ArraySpec) for argument in arguments):
-            return self._lower(tuple(argument.type for argument in arguments))
-        return self._lower(
-            self._specialised(bind_sizes(self.types, self.names, self._arrays(arguments)))
-        )
+            types = tuple(argument.type for argument in arguments)
+            return self._specialised(given_sizes(self.types, types, self.names))
+        return self._specialised(bind_sizes(self.types, self.names, self._arrays(arguments)))
 
     def sizes_of(self, arrays: Mapping[str, Array]) -> dict[str, int]:
         """The sizes that some of the arguments, by name, give."""
@@ -87,19 +101,16 @@ class Kernel(ABC):
             arrays.append(array)
         return arrays
 
-    def _specialised(self, sizes: Mapping[str, Nat]) -> tuple[RiseType, ...]:
-        for type in self.types:
-            missing = nat_variables(type) - sizes.keys()
-            if missing:
-                raise UserError(f"{self.__name__}: the size {min(missing)} is not given")
-        return tuple(substitute(type, sizes, {}) for type in self.types)
+    def _specialised(self, sizes: Mapping[str, Nat]) -> Lowered:
+        return self._lower(tuple(substitute(type, sizes, {}) for type in self.types), sizes)
 
-    def _lower(self, types: tuple[RiseType, ...]) -> Lowered:
-        if types not in self._lowered:
-            source, results = self.source(types)
+    def _lower(self, types: tuple[RiseType, ...], sizes: Mapping[str, Nat]) -> Lowered:
+        key = (types, tuple(sorted(sizes.items(), key=lambda item: item[0])))
+        if key not in self._lowered:
+            source, results = self.source(types, sizes)
             name = self.__name__ if self.__name__.isidentifier() else "kernel"
-            self._lowered[types] = lower_term(source, name, results, self.float)
-        return self._lowered[types]
+            self._lowered[key] = lower_term(source, name, results, self.float)
+        return self._lowered[key]
 
     def __repr__(self) -> str:
         types = ", ".join(
@@ -116,8 +127,8 @@ class TermKernel(Kernel):
         types, _ = uncurry(term.type)
         super().__init__(name, _parameter_names(term), types, backend, float)
 
-    def source(self, types: tuple[RiseType, ...]) -> tuple[Term, int]:
-        return at_sizes(self.term, given_sizes(self.types, types, self.names)), 1
+    def source(self, types: tuple[RiseType, ...], sizes: Mapping[str, Nat]) -> tuple[Term, int]:
+        return at_sizes(self.term, sizes), 1
 
 
 def _parameter_names(term: Term) -> list[str]:

@@ -1,17 +1,19 @@
-"""A program for given sizes: look at any stage of it, run it, interpret it."""
+"""A program for given sizes, or for all: look at any stage of it, run it, interpret it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from riselang.dialects.rise.types import leaves, result_types, uncurry
+from riselang.dialects.rise.types import RiseType, leaves, result_types, uncurry
 from riselang.interpreter.scalars import numpy_dtype
+from riselang.nat import Nat
 from riselang.runtime.arrays import Array
 from riselang.term.nodes import Term
+from riselang.term.sizes import at_sizes, check_sizes
 
 if TYPE_CHECKING:
     from riselang.api.compile import Compilation
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Lowered:
-    """A program for given sizes: look at any stage of it, or compile it."""
+    """A program for given sizes, or for all: look at any stage of it, or compile it."""
 
     name: str
     source: Term
@@ -29,6 +31,14 @@ class Lowered:
     """The program as it runs, under its float permission."""
     results: int
     compilation: Compilation
+    _checked: set[tuple[tuple[str, Nat], ...]] = field(
+        default_factory=set[tuple[tuple[str, Nat], ...]]
+    )
+
+    @property
+    def inputs(self) -> tuple[RiseType, ...]:
+        """The types of the parameters, which may say more of the sizes than was written."""
+        return uncurry(self.term.type)[0]
 
     def as_text(self, stage: str = "rise") -> str:
         """The program at a stage: notation, rise, imperative, affine, llvm or asm."""
@@ -39,21 +49,29 @@ class Lowered:
     def compile(self) -> Executable:
         return self.compilation.functions[self.name]
 
-    def run(self, arrays: Sequence[Array]) -> Any:
-        """The results of the compiled program."""
-        outputs = _outputs(self)
+    def check(self, sizes: Mapping[str, Nat]) -> None:
+        """Refuses sizes that a program for all sizes does not permit."""
+        given = tuple(sorted(sizes.items(), key=lambda item: item[0]))
+        if given not in self._checked:
+            check_sizes(self.term, sizes)
+            self._checked.add(given)
+
+    def run(self, arrays: Sequence[Array], sizes: Mapping[str, Nat]) -> Any:
+        """The results of the compiled program; `sizes` are those that it leaves open."""
+        outputs = _outputs(self, sizes)
         self.compile()(*[buffer for group in outputs for buffer in group], *arrays)
         return _packed(outputs)
 
-    def interpret(self, arrays: Sequence[Array]) -> Any:
+    def interpret(self, arrays: Sequence[Array], sizes: Mapping[str, Nat]) -> Any:
         """The results by the reference interpreter."""
         from riselang.interpreter.evaluate import from_buffers, run, to_buffers
 
-        inputs, _ = uncurry(self.term.type)
+        term = at_sizes(self.term, sizes)
+        inputs, _ = uncurry(term.type)
         values = [from_buffers(type, [array]) for type, array in zip(inputs, arrays, strict=True)]
-        value = run(self.term, values)
+        value = run(term, values)
         outputs: list[list[Array]] = []
-        types = result_types(self.term.type, self.results)
+        types = result_types(term.type, self.results)
         for position, type in enumerate(types):
             part = value
             if position < len(types) - 1:
@@ -63,7 +81,7 @@ class Lowered:
 
 
 def lower_term(source: Term, name: str, results: int, float: str) -> Lowered:
-    """A closed term without open sizes, ready to be looked at, compiled or interpreted."""
+    """A closed term, ready to be looked at, compiled or interpreted."""
     # The compiler is imported when the first program is compiled, to keep the import fast.
     from riselang.api.compile import Compilation
     from riselang.dialects.module import verify_module
@@ -76,10 +94,10 @@ def lower_term(source: Term, name: str, results: int, float: str) -> Lowered:
     return Lowered(name, source, term, results, Compilation(module, "affine", float))
 
 
-def _outputs(lowered: Lowered) -> list[list[Array]]:
+def _outputs(lowered: Lowered, sizes: Mapping[str, Nat]) -> list[list[Array]]:
     return [
         [
-            np.empty([length.constant for length in lengths], numpy_dtype(leaf))
+            np.empty([length.substitute(sizes).constant for length in lengths], numpy_dtype(leaf))
             for lengths, leaf in leaves(type)
         ]
         for type in result_types(lowered.term.type, lowered.results)

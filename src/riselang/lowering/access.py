@@ -60,6 +60,10 @@ def resolve_accesses(function: Operation, helpers: total.Helpers) -> None:
     Functions that the new code calls are added to `helpers`.
     """
     resolver = _Resolver(helpers)
+    for op in function.walk():
+        if isinstance(op, codegen.SizeOp):
+            resolver.declare(op)
+            op.result.replace_all_uses_with(op.value)
     for region in function.regions:
         for block in region.blocks:
             resolver.process(list(block.ops))
@@ -183,7 +187,7 @@ class _Resolver(Memory):
                 value, path = self.generated(op, index_at(path[0]), anchor, builder), path[1:]
             elif isinstance(op, codegen.GatherOp):
                 place = self.follow(op.indices, path[:1], anchor, builder)
-                index = self.variable(place, array_of(op.source).length.constant)
+                index = self.variable(place, array_of(op.source).length)
                 value, path = op.source, (index, *path[1:])
             elif isinstance(op, codegen.ConcatOp):
                 return self.concatenated(op, path, builder)
@@ -293,7 +297,7 @@ class _Resolver(Memory):
                 return op.source, (array_of(op.source).length - 1 - index_at(path[0]), *path[1:])
             case codegen.SliceAtOp():
                 starts = array_of(op.source).length - array_of(op.result).length + 1
-                start = self.known_index(op.index, starts.constant)
+                start = self.known_index(op.index, starts)
                 return op.source, (start + index_at(path[0]), *path[1:])
             case codegen.TakeOp():
                 return op.source, path
@@ -308,7 +312,7 @@ class _Resolver(Memory):
 
     def index(self, op: codegen.IdxOp) -> Nat:
         """The index as an expression; by its type it is below the length of the array."""
-        return self.known_index(op.index, array_of(op.array).length.constant)
+        return self.known_index(op.index, array_of(op.array).length)
 
     def computed(
         self, op: codegen.MapReadOp, index: Nat, anchor: Anchor, builder: Builder

@@ -15,6 +15,7 @@ from riselang.dialects.rise.codegen import CastOp
 from riselang.dialects.rise.types import RiseType, uncurry
 from riselang.errors import UserError
 from riselang.lowering.imperative import store_program
+from riselang.lowering.sizes import Buffers, Sizes
 from riselang.term.from_dialect import Unit, units
 from riselang.term.recursion import stack_for
 
@@ -37,13 +38,20 @@ class ConvertRiseToImperativePass(ModulePass):
 
 
 def lower_function(function: FuncOp, loops: str) -> None:
-    for place, unit in units(function):
+    found = units(function)
+    sizes = Sizes(function, [group for _, unit in found for group in _buffers(unit)])
+    for place, unit in found:
         with stack_for(unit.term.depth, frames_per_level=12):
-            _lower_unit(place, unit, loops)
+            _lower_unit(place, unit, loops, sizes)
     _erase_dead(function)
 
 
-def _lower_unit(place: Operation, unit: Unit, loops: str) -> None:
+def _buffers(unit: Unit) -> list[Buffers]:
+    inputs = zip(unit.inputs, uncurry(unit.term.type)[0], strict=False)
+    return [*inputs, ([buffer for group in unit.outputs for buffer in group], _body_type(unit))]
+
+
+def _lower_unit(place: Operation, unit: Unit, loops: str, sizes: Sizes) -> None:
     point = InsertPoint.before(place)
     inputs = [
         _insert(point, CastOp(buffers, type))
@@ -53,7 +61,7 @@ def _lower_unit(place: Operation, unit: Unit, loops: str) -> None:
     target = _insert(point, CastOp(outputs, _body_type(unit)))
     read = {buffer for group in unit.inputs for buffer in group}
     overlaps = not read.isdisjoint(outputs)
-    store_program(unit.term, inputs, target, point, loops, overlaps)
+    store_program(unit.term, inputs, target, point, loops, overlaps, sizes)
     place.detach()
     place.erase(safe_erase=False)
 

@@ -15,6 +15,7 @@ from riselang.dialects.rise import codegen
 from riselang.lowering.index_rules import IndexRules
 from riselang.lowering.loop_rules import LoopRules
 from riselang.lowering.loops import Emitter
+from riselang.lowering.sizes import Sizes
 from riselang.lowering.translation import (
     Delayed,
     data_type,
@@ -33,6 +34,7 @@ def store_program(
     point: InsertPoint,
     loops: str,
     overlaps: bool,
+    sizes: Sizes,
 ) -> None:
     """Emit at `point` the loops that run the closed `term` on `inputs` and fill `target`.
 
@@ -42,7 +44,7 @@ def store_program(
     for _ in inputs:
         assert isinstance(body, Lambda)
         body = body.body
-    translator = _Translator(Emitter(point), loops)
+    translator = _Translator(Emitter(point, sizes), loops)
     result = Delayed(body, tuple(inputs))
     if overlaps:
         kept = translator.materialised(

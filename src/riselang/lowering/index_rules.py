@@ -23,7 +23,6 @@ from riselang.lowering.translation import (
     Lazy,
     Translation,
     Value,
-    constant,
     result_type,
     size,
 )
@@ -141,14 +140,16 @@ class IndexRules(Translation):
         """`min(max(x, 0), n - 1)` on the integer as an index."""
         source = pattern.argument("t")
         assert isinstance(source, ScalarType)
-        number: Term = Bound(0, source)
+        number: Term = Bound(1, source)
         for op, type in conversion_op(source, index_type):
             number = Scalar(op, [number], type)
-        last = Literal(literal(constant(size(pattern, "n")) - 1, index_type))
+        last = Bound(0, index_type)
         zero = Literal(literal(0, index_type))
         number = Scalar("arith.maxsi", [number, zero], index_type)
         number = Scalar("arith.minsi", [number, last], index_type)
-        clamped = self.read(number, (self.force(arguments[0]),))
+        value = self.force(arguments[0])
+        limit = self.emitter.length(size(pattern, "n") - 1)
+        clamped = self.read(number, (value, self.add(codegen.CastOp([limit], index_type))))
         assert isinstance(clamped, SSAValue)
         plain = self.add(codegen.CastOp([clamped], IndexType()))
         return self.add(codegen.CastOp([plain], result_type(pattern)))

@@ -9,10 +9,12 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
-from riselang.nat import FloorDiv, Max, Min, Mod, Nat, Variable
+from riselang.nat import Facts, FloorDiv, Max, Min, Mod, Nat, Variable, is_nonnegative
 from riselang.nat.atoms import Atom
 
 Add = Callable[[Operation], SSAValue]
+KnownFacts = Callable[[Nat], Facts]
+"""What is known of the variables in an expression."""
 
 
 MAXIMUM_ATOMS = 64
@@ -106,9 +108,10 @@ def _affine_atom(atom: Atom, dimensions: Mapping[str, int]) -> AffineExpr:
 class IndexEmitter:
     """Emits index expressions as arith ops, each subexpression of one place once."""
 
-    def __init__(self, add: Add, variables: Mapping[str, SSAValue]):
+    def __init__(self, add: Add, variables: Mapping[str, SSAValue], facts: KnownFacts):
         self.add = add
         self.variables = variables
+        self.facts = facts
         self.done: dict[Nat, SSAValue] = {}
 
     def value(self, expression: Nat) -> SSAValue:
@@ -141,16 +144,24 @@ class IndexEmitter:
             case Variable(name):
                 return self.variables[name]
             case FloorDiv(dividend, divisor):
-                # Whatever is divided is an index into an array, so it is not negative.
-                return self.add(arith.DivUIOp(self.value(dividend), self.value(divisor)))
-            case Mod(dividend, divisor):
+                op = arith.DivUIOp if self._is_natural(dividend) else arith.FloorDivSIOp
+                return self.add(op(self.value(dividend), self.value(divisor)))
+            case Mod(dividend, divisor) if self._is_natural(dividend):
                 return self.add(arith.RemUIOp(self.value(dividend), self.value(divisor)))
+            case Mod(dividend, divisor):
+                # `x - floor(x / d) * d`, which is not negative.
+                number, divided_by = self.value(dividend), self.value(divisor)
+                quotient = self.add(arith.FloorDivSIOp(number, divided_by))
+                return self.add(arith.SubiOp(number, self.add(arith.MuliOp(quotient, divided_by))))
             case Min(arguments) | Max(arguments):
                 op = arith.MinSIOp if isinstance(atom, Min) else arith.MaxSIOp
                 result = self.value(arguments[0])
                 for argument in arguments[1:]:
                     result = self.add(op(result, self.value(argument)))
                 return result
+
+    def _is_natural(self, expression: Nat) -> bool:
+        return is_nonnegative(expression, self.facts(expression))
 
     def _constant(self, number: int) -> SSAValue:
         return self.add(arith.ConstantOp.from_int_and_width(number, IndexType()))

@@ -21,7 +21,6 @@ from riselang.lowering.translation import (
     Step,
     Translation,
     Value,
-    constant,
     result_type,
     size,
 )
@@ -90,10 +89,10 @@ class LoopRules(Translation):
         type = pattern.argument("t")
         assert isinstance(type, RiseType)
         carry = self.carry_in_memory if contains_array(type) else self.carry_in_registers
-        return carry(type, constant(length), pattern.to or self.loops, init, step)
+        return carry(type, length, pattern.to or self.loops, init, step)
 
     def carry_in_registers(
-        self, type: RiseType, length: int, dialect: str, init: Lazy, step: Step
+        self, type: RiseType, length: Nat, dialect: str, init: Lazy, step: Step
     ) -> SSAValue:
         def body(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
             function, arguments = step(index, self.wrap(type, list(carried)))
@@ -106,7 +105,7 @@ class LoopRules(Translation):
         return self.wrap(type, list(results))
 
     def carry_in_memory(
-        self, type: RiseType, length: int, dialect: str, init: Lazy, step: Step
+        self, type: RiseType, length: Nat, dialect: str, init: Lazy, step: Step
     ) -> SSAValue:
         """Two buffers take turns: one is read while the other is written."""
         current, following = self.buffers(type), self.buffers(type)
@@ -153,7 +152,7 @@ class LoopRules(Translation):
             self.copy(kept, self.add(codegen.IdxOp(target, index)))
             return scalars
 
-        length, dialect = constant(size(pattern, "n")), pattern.to or self.loops
+        length, dialect = size(pattern, "n"), pattern.to or self.loops
         self.emitter.loop(length, dialect, LoopKind.SEQUENTIAL, inits, body)
 
     def read_to_memory(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:

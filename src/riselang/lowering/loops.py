@@ -22,6 +22,9 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
+from riselang.lowering.sizes import Sizes
+from riselang.nat import Nat
+
 LoopBody = Callable[[SSAValue, Sequence[SSAValue]], Sequence[SSAValue]]
 """From the index and the carried values to their next values; emits at the current place."""
 
@@ -34,8 +37,9 @@ class LoopKind(Enum):
 class Emitter:
     """A place in the IR where ops are added, and which moves into loop bodies."""
 
-    def __init__(self, point: InsertPoint):
+    def __init__(self, point: InsertPoint, sizes: Sizes | None = None):
         self.builder = Builder(point)
+        self.sizes = sizes
 
     def add(self, op: Operation) -> Operation:
         return self.builder.insert(op)
@@ -49,7 +53,7 @@ class Emitter:
 
     def loop(
         self,
-        length: int,
+        length: Nat,
         dialect: str,
         kind: LoopKind,
         inits: Sequence[SSAValue],
@@ -65,41 +69,53 @@ class Emitter:
         if dialect == "affine":
             block.add_op(affine.YieldOp.get(*results))
             types = [init.type for init in inits]
-            op = affine.ForOp.from_region([], [], inits, types, 0, length, Region(block))
+            operands, bound = self._affine_bound(length)
+            op = affine.ForOp.from_region([], operands, inits, types, 0, bound, Region(block))
         else:
             block.add_op(scf.YieldOp(*results))
             op = scf.ForOp(*self._bounds(length), inits, Region(block))
         return self.add(op).results
 
-    def _parallel(self, length: int, dialect: str, block: Block) -> Sequence[SSAValue]:
+    def length(self, length: Nat) -> SSAValue:
+        """A length as a value."""
+        if length.is_constant:
+            constant = arith.ConstantOp.from_int_and_width(length.constant, IndexType())
+            return self.add(constant).results[0]
+        assert self.sizes is not None, length
+        return self.sizes.value(length)
+
+    def _affine_bound(self, length: Nat) -> tuple[list[SSAValue], AffineMapAttr]:
+        if length.is_constant:
+            expression = AffineExpr.constant(length.constant)
+            return [], AffineMapAttr(AffineMap(0, 0, (expression,)))
+        return [self.length(length)], AffineMapAttr(AffineMap(0, 1, (AffineExpr.symbol(0),)))
+
+    def _parallel(self, length: Nat, dialect: str, block: Block) -> Sequence[SSAValue]:
         if dialect == "affine":
             block.add_op(affine.YieldOp.get())
-            self.add(_affine_parallel(length, block))
+            self.add(_affine_parallel(*self._affine_bound(length), block))
         else:
             block.add_op(scf.ReduceOp())
             lower, upper, step = self._bounds(length)
             self.add(scf.ParallelOp([lower], [upper], [step], Region(block)))
         return ()
 
-    def _bounds(self, length: int) -> tuple[SSAValue, SSAValue, SSAValue]:
-        lower, upper, step = (
-            self.add(arith.ConstantOp.from_int_and_width(bound, IndexType())).results[0]
-            for bound in (0, length, 1)
-        )
+    def _bounds(self, length: Nat) -> tuple[SSAValue, SSAValue, SSAValue]:
+        lower, upper, step = (self.length(bound) for bound in (Nat.const(0), length, Nat.const(1)))
         return lower, upper, step
 
 
-def _affine_parallel(length: int, block: Block) -> Operation:
+def _affine_parallel(operands: list[SSAValue], bound: AffineMapAttr, block: Block) -> Operation:
     one_result = DenseIntElementsAttr.from_list(TensorType(i32, [1]), [1])
     return affine.ParallelOp.build(
-        operands=[[]],
+        operands=[operands],
         result_types=[[]],
         regions=[Region(block)],
         properties={
             "reductions": ArrayAttr([]),
             "lowerBoundsMap": AffineMapAttr(AffineMap(0, 0, (AffineExpr.constant(0),))),
             "lowerBoundsGroups": one_result,
-            "upperBoundsMap": AffineMapAttr(AffineMap(0, 0, (AffineExpr.constant(length),))),
+            "upperBoundsMap": bound,
             "upperBoundsGroups": one_result,
             "steps": ArrayAttr([IntegerAttr(1, i64)]),
         },

@@ -69,7 +69,16 @@ class Memory:
     def __init__(self) -> None:
         self.expressions: dict[SSAValue, Nat] = {}
         self.variables: dict[str, SSAValue] = {}
-        self.bounds: dict[str, int] = {}
+        self.bounds: dict[str, Nat | None] = {}
+        self.sizes: set[str] = set()
+        """The variables that are sizes of the function."""
+
+    def declare(self, op: codegen.SizeOp) -> None:
+        """A size that types mention by its name."""
+        name = op.size.data
+        self.variables[name] = op.value
+        self.bounds[name] = None
+        self.sizes.add(name)
 
     def affine_if(
         self, gap: Nat, type: Attribute, regions: list[Region], builder: Builder
@@ -78,7 +87,7 @@ class Memory:
         constraint = AffineConstraintExpr(
             AffineConstraintKind.ge, map.data.results[0], AffineExpr.constant(0)
         )
-        condition = AffineSetAttr(AffineSet(map.data.num_dims, 0, (constraint,)))
+        condition = AffineSetAttr(AffineSet(map.data.num_dims, map.data.num_symbols, (constraint,)))
         op = affine.IfOp.build(
             operands=[operands],
             result_types=[[type]],
@@ -96,17 +105,17 @@ class Memory:
             else:
                 assert isinstance(type, ArrayType)
                 if part.depth > MAXIMUM_DEPTH:
-                    part = self.named(part, type.length.constant, builder)
+                    part = self.named(part, type.length, builder)
                 type = type.element
             parts.append(part)
         return tuple(parts)
 
-    def named(self, index: Nat, length: int, builder: Builder) -> Nat:
+    def named(self, index: Nat, length: Nat, builder: Builder) -> Nat:
         (value,) = self.arithmetic([simplify(index, self.facts(index))], builder)
         self.expressions[value] = variable = self.variable(value, length)
         return variable
 
-    def variable(self, value: SSAValue, length: int) -> Nat:
+    def variable(self, value: SSAValue, length: Nat) -> Nat:
         """A new name for an index into an array of `length` elements."""
         # Sorted by name, the indices of outer loops come first.
         name = f"${_depth(value):03}.{len(self.variables)}"
@@ -114,7 +123,7 @@ class Memory:
         self.bounds[name] = length - 1
         return Nat.var(name)
 
-    def known_index(self, value: SSAValue, bound: int) -> Nat:
+    def known_index(self, value: SSAValue, bound: Nat) -> Nat:
         known = self.expressions.get(value)
         if known is not None:
             return known
@@ -159,18 +168,20 @@ class Memory:
 
     def is_affine(self, indices: Sequence[Nat]) -> bool:
         names = {name for index in indices for name in index.variables}
-        if not all(_is_affine_index(self.variables[name]) for name in names):
+        if not all(_is_affine_index(self.variables[name]) for name in names - self.sizes):
             return False
         if not is_small(indices):
             return False
         return all(_without_choices(index).is_affine_in(names) for index in indices)
 
     def affine_map(self, indices: Sequence[Nat]) -> tuple[AffineMapAttr, list[SSAValue]]:
-        names = sorted({name for index in indices for name in index.variables})
-        dimensions = {name: position for position, name in enumerate(names)}
+        names = {name for index in indices for name in index.variables}
+        # A size may be a dimension as well as a symbol; xDSL prints symbols by the wrong names.
+        ordered = sorted(names - self.sizes) + sorted(names & self.sizes)
+        dimensions = {name: position for position, name in enumerate(ordered)}
         results = tuple(affine_expression(index, dimensions) for index in indices)
-        map = AffineMapAttr(AffineMap(len(names), 0, results))
-        return map, [self.variables[name] for name in names]
+        map = AffineMapAttr(AffineMap(len(ordered), 0, results))
+        return map, [self.variables[name] for name in ordered]
 
     def affine_load(self, buffer: SSAValue, indices: Sequence[Nat], builder: Builder) -> SSAValue:
         """One load; where an index has a min or max, one in each branch of an `affine.if`."""
@@ -194,7 +205,7 @@ class Memory:
         return self.affine_if(gap, buffer.type.element_type, regions, builder)
 
     def arithmetic(self, indices: Sequence[Nat], builder: Builder) -> list[SSAValue]:
-        emitter = IndexEmitter(lambda op: builder.insert(op).results[0], self.variables)
+        emitter = IndexEmitter(lambda op: builder.insert(op).results[0], self.variables, self.facts)
         return [emitter.value(index) for index in indices]
 
 

@@ -26,7 +26,7 @@ def place_temporaries(function: Operation) -> None:
     for op in list(function.walk()):
         if isinstance(op, memref.AllocaOp) and TEMPORARY in op.attributes:
             block = _home(op)
-            size = _bytes(op)
+            size = STACK_LIMIT + 1 if op.dynamic_sizes else _bytes(op)
             # A parallel body may end up in a plain loop, where stack is not given back.
             fits = size <= STACK_LIMIT and used.get(block, 0) + size <= STACK_BUDGET
             on_stack = fits and isinstance(block.parent_op(), FuncOp)
@@ -57,14 +57,28 @@ def _bytes(op: memref.AllocaOp) -> int:
     return count * ((width + 7) // 8)
 
 
+def _insert_early(op: Operation, block: Block) -> None:
+    """At the start of the block, behind what the op needs."""
+    needed = {operand.owner for operand in op.operands}
+    last = None
+    for other in block.ops:
+        if not needed:
+            break
+        if other in needed:
+            needed.discard(other)
+            last = other
+    if last is not None:
+        block.insert_op_after(op, last)
+    elif block.first_op is not None:
+        block.insert_op_before(op, block.first_op)
+
+
 def _move(op: memref.AllocaOp, block: Block, on_stack: bool) -> None:
     type = op.memref.type
     assert isinstance(type, MemRefType)
     make = memref.AllocaOp if on_stack else memref.AllocOp
-    moved = make.get(type.element_type, 64, list(type.get_shape()))
-    first = block.first_op
-    assert first is not None
-    block.insert_op_before(moved, first)
+    moved = make.get(type.element_type, 64, list(type.get_shape()), op.dynamic_sizes)
+    _insert_early(moved, block)
     op.memref.replace_all_uses_with(moved.memref)
     op.detach()
     op.erase()

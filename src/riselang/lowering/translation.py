@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import IndexType, UnitAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, UnitAttr
 from xdsl.dialects.memref import AllocaOp
 from xdsl.ir import Operation, SSAValue
 
@@ -244,7 +244,7 @@ class Translation:
             body(index)
             return ()
 
-        self.emitter.loop(constant(length), dialect, kind, (), without_values)
+        self.emitter.loop(length, dialect, kind, (), without_values)
 
     # Memory
 
@@ -257,8 +257,11 @@ class Translation:
     def buffers(self, type: RiseType) -> list[SSAValue]:
         values: list[SSAValue] = []
         for lengths, leaf in leaves(type):
-            shape = [constant(length) for length in lengths]
-            op = AllocaOp.get(leaf.element, shape=shape)
+            shape = [length.constant if length.is_constant else DYNAMIC_INDEX for length in lengths]
+            open_lengths = [
+                self.emitter.length(length) for length in lengths if not length.is_constant
+            ]
+            op = AllocaOp.get(leaf.element, shape=shape, dynamic_sizes=open_lengths)
             op.attributes[TEMPORARY] = UnitAttr()
             values.append(self.add(op))
         return values

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from riselang.dialects.rise.types import ScalarType
 from riselang.errors import LimitationError, UserError
 from riselang.interpreter.scalars import numpy_dtype
+from riselang.nat import Nat
 from riselang.native.llvm import LoadedCode
 from riselang.runtime.arrays import (
     Array,
@@ -24,6 +25,7 @@ from riselang.runtime.arrays import (
     check_overlap,
     check_shape,
 )
+from riselang.runtime.shapes import OpenShapes
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Parameter:
     type: ScalarType
     shape: tuple[int, ...] | None
     is_written: bool = False
-    bound: int | None = None
+    bound: Nat | None = None
     """For an array of indices: what all of them must be below."""
 
 
@@ -69,11 +71,18 @@ class Executable:
     """A compiled function; buffers are passed in order and written in place."""
 
     def __init__(
-        self, code: LoadedCode, name: str, parameters: Sequence[Parameter], result: Any = None
+        self,
+        code: LoadedCode,
+        name: str,
+        parameters: Sequence[Parameter],
+        shapes: OpenShapes | None = None,
+        result: Any = None,
     ):
         self._code = code  # keeps the machine code alive
         self.name = name
         self.parameters = tuple(parameters)
+        self._shapes = shapes
+        self._buffers = [at for at, each in enumerate(parameters) if each.shape is not None]
         kinds = [
             ctypes.c_void_p if parameter.shape is not None else scalar_kind(parameter.type)
             for parameter in parameters
@@ -100,8 +109,21 @@ class Executable:
             buffers.append(parameter)
             kept.append(_describe(array))
             passed.append(ctypes.addressof(kept[-1]))
+        self._check_sizes(arrays)
         check_overlap(arrays, [b.name for b in buffers], [b.is_written for b in buffers])
         return self._function(*passed)
+
+    def _check_sizes(self, arrays: Sequence[Array]) -> None:
+        """Refuses shapes that do not fit together, and indices that are out of range."""
+        positions = self._buffers
+        sizes: Mapping[str, Nat] = {}
+        if self._shapes is not None:
+            shapes = {at: array.shape for at, array in zip(positions, arrays, strict=True)}
+            sizes = self._shapes.sizes(shapes, [parameter.name for parameter in self.parameters])
+        for at, array in zip(positions, arrays, strict=True):
+            bound = self.parameters[at].bound
+            if bound is not None:
+                check_indices(array, bound.substitute(sizes).constant, self.parameters[at].name)
 
     def __repr__(self) -> str:
         return f"<compiled function {self.name}({', '.join(p.name for p in self.parameters)})>"
@@ -125,8 +147,6 @@ def _checked(argument: Any, parameter: Parameter) -> Array:
     else:
         check_shape(array, parameter.shape, parameter.name)
     check_layout(array, parameter.name, written=parameter.is_written)
-    if parameter.bound is not None:
-        check_indices(array, parameter.bound, parameter.name)
     return array
 
 

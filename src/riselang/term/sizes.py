@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 
+from riselang.dialects.rise.patterns import wrong_argument
 from riselang.dialects.rise.schemes import Argument
 from riselang.dialects.rise.types import (
     RiseType,
@@ -14,6 +15,7 @@ from riselang.dialects.rise.types import (
     type_variables,
     variable,
 )
+from riselang.errors import UserError
 from riselang.nat import Nat
 from riselang.term.nodes import (
     Apply,
@@ -39,6 +41,33 @@ def free_sizes(term: Term) -> frozenset[str]:
 def at_sizes(term: Term, sizes: Mapping[str, Nat]) -> Term:
     """`term` with sizes replaced by name, in every type and pattern."""
     return _substituted(term, sizes, {})
+
+
+def check_sizes(term: Term, sizes: Mapping[str, Nat]) -> None:
+    """Refuses sizes at which a pattern of the term would not be what its type says."""
+    seen: set[Term] = set()
+    stack = [term]
+    while stack:
+        current = stack.pop()
+        if current in seen:
+            continue
+        seen.add(current)
+        stack.extend(current.children)
+        if isinstance(current, Pattern):
+            _check_pattern(current, sizes)
+
+
+def _check_pattern(pattern: Pattern, sizes: Mapping[str, Nat]) -> None:
+    arguments: dict[str, Argument] = {}
+    is_open = False
+    for name, argument in zip(pattern.spec.parameters, pattern.arguments, strict=True):
+        is_open |= isinstance(argument, Nat) and not argument.is_constant
+        arguments[name] = argument.substitute(sizes) if isinstance(argument, Nat) else argument
+    if not is_open:
+        return
+    if (problem := wrong_argument(arguments) or pattern.spec.check(arguments)) is not None:
+        given = ", ".join(f"{name} = {size}" for name, size in sorted(sizes.items()))
+        raise UserError(f"{pattern.spec.name}: {problem} (for {given})", pattern.location)
 
 
 def at_argument(function: DepLambda, argument: Nat | RiseType) -> Term:

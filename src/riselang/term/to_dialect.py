@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     FileLineColLoc,
     FunctionType,
     IntAttr,
@@ -98,13 +99,13 @@ def program_module(term: Term, name: str, results: int = 1) -> ModuleOp:
 
 def buffer_types(type: RiseType) -> list[MemRefType]:
     """The memrefs that hold a value of `type`, one for each scalar leaf."""
-    types: list[MemRefType] = []
-    for lengths, leaf in leaves(type):
-        for length in lengths:
-            if not length.is_constant:
-                raise LimitationError(f"the length {length} is not known, so no buffer holds it")
-        types.append(MemRefType(leaf.element, [length.constant for length in lengths]))
-    return types
+    return [
+        MemRefType(
+            leaf.element,
+            [length.constant if length.is_constant else DYNAMIC_INDEX for length in lengths],
+        )
+        for lengths, leaf in leaves(type)
+    ]
 
 
 def _function(

@@ -31,6 +31,7 @@ def view(name: str, before: str, after: str, option: str = "") -> str:
 
 
 ROUND_TRIPS = {
+    "size": with_values({"n": "index"}, '%N = rise.codegen.size "N" = %n'),
     "cast of a buffer": with_values(
         {"m": "memref<4xf32>"}, f"%0 = rise.codegen.cast %m : memref<4xf32> -> {A4}"
     ),

@@ -12,7 +12,7 @@ import riselang as rl
 from riselang.api.compile import Compilation
 from riselang.dialects.module import make_context, module_text, parse_module, verify_module
 from riselang.dsl.values import Value
-from riselang.errors import LimitationError, UserError
+from riselang.errors import UserError
 from riselang.lowering.convert_rise_to_imperative import ConvertRiseToImperativePass
 from riselang.lowering.temporaries import STACK_BUDGET, STACK_LIMIT
 
@@ -51,18 +51,6 @@ def test_the_stack_has_a_budget() -> None:
     assert stack == STACK_BUDGET // STACK_LIMIT
     assert heap == freed
     assert heap > 0
-
-
-def test_symbolic_lengths_are_a_limitation() -> None:
-    text = """
-    func.func @f(%out : memref<?xf32>, %in : memref<?xf32>) {
-      %x = rise.in %in : !rise.array<N, scalar<f32>>
-      rise.out %out <- %x
-      func.return
-    }
-    """
-    with pytest.raises(LimitationError, match="length N"):
-        Compilation(parse_module(text)).text("affine")
 
 
 def test_unknown_loop_dialects_are_refused() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IndexType, MemRefType
+from xdsl.dialects.builtin import IndexType, MemRefType, StringAttr
 from xdsl.ir import Attribute, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -92,6 +92,24 @@ def _is_unwrapping(one: Attribute, other: Attribute) -> bool:
     if isinstance(wrapped, IdxType):
         return isinstance(plain, IndexType)
     return isinstance(wrapped, ScalarType) and wrapped.element == plain
+
+
+@irdl_op_definition
+class SizeOp(IRDLOperation):
+    """Says that an index is the size that types call by a name: `rise.codegen.size "N" = %n`."""
+
+    name = "rise.codegen.size"
+    size = prop_def(StringAttr)
+    value = operand_def(IndexType)
+    result = result_def(IndexType)
+    traits = traits_def(Pure())
+    assembly_format = "$size `=` $value attr-dict"
+
+    def __init__(self, name: str, value: SSAValue):
+        super().__init__(
+            operands=[value], properties={"size": StringAttr(name)}, result_types=[IndexType()]
+        )
+        self.result.name_hint = name if SSAValue.is_valid_name(name) else None
 
 
 @irdl_op_definition
@@ -502,8 +520,8 @@ class AssignOp(IRDLOperation):
 
 
 CODEGEN_OPS = (
-    CastOp, IdxOp, ZipOp, TupleOp, ConcatOp, PadConstOp, GatherOp, SliceAtOp, GenerateOp, FstOp,
-    SndOp, UnzipOp, UnzipAccOp, SplitOp, SplitAccOp, JoinOp, JoinAccOp, TransposeOp,
+    CastOp, SizeOp, IdxOp, ZipOp, TupleOp, ConcatOp, PadConstOp, GatherOp, SliceAtOp, GenerateOp,
+    FstOp, SndOp, UnzipOp, UnzipAccOp, SplitOp, SplitAccOp, JoinOp, JoinAccOp, TransposeOp,
     TransposeAccOp, SlideOp, PadOp, PadWrapOp, PadReflectOp, ReverseOp, ReverseAccOp, TakeOp,
     DropOp, ZipFirstAccOp, ZipSecondAccOp, MapReadOp, AssignOp,
 )  # fmt: skip

@@ -1,0 +1,82 @@
+"""Sizes from the shapes of arrays: the first that tells a size binds it, the others must agree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from riselang.errors import UserError
+from riselang.nat import Nat, Solved, solve
+from riselang.term.nodes import Term
+from riselang.term.sizes import check_sizes
+
+
+class SizeBinding:
+    """The sizes that are known so far, and where each came from."""
+
+    def __init__(self) -> None:
+        self.sizes: dict[str, Nat] = {}
+        self._origins: dict[str, str] = {}
+        self._waiting: list[tuple[Nat, int, str]] = []
+
+    def bind(self, lengths: Sequence[Nat], shape: Sequence[int], name: str) -> None:
+        """Make the lengths of an array equal to its shape."""
+        for position, (length, found) in enumerate(zip(lengths, shape, strict=True)):
+            self._bind(length, found, f"dimension {position} of {name}")
+
+    def finished(self) -> Mapping[str, Nat]:
+        """All the sizes, after the lengths that had to wait for others."""
+        while self._waiting:
+            waiting, self._waiting = self._waiting, []
+            for entry in waiting:
+                self._bind(*entry)
+            if len(self._waiting) == len(waiting):
+                length, found, place = waiting[0]
+                raise UserError(f"{place} is {found}, which does not determine {length}")
+        return self.sizes
+
+    def _bind(self, length: Nat, found: int, place: str) -> None:
+        known = length.substitute(self.sizes)
+        if len(known.variables) > 1:
+            self._waiting.append((length, found, place))
+            return
+        answer = solve(known, Nat.const(found), sorted(known.variables))
+        if not isinstance(answer, Solved):
+            raise UserError(f"{place} is {found}, but expected {length}{self._told(length)}")
+        for name, size in answer.substitution.items():
+            self.sizes[name] = size
+            self._origins[name] = place
+
+    def _told(self, length: Nat) -> str:
+        origins = ", ".join(
+            f"{name} = {self.sizes[name]} from {self._origins[name]}"
+            for name in sorted(length.variables)
+            if name in self._origins
+        )
+        return f" ({origins})" if origins else ""
+
+
+class OpenShapes:
+    """What the shapes of the buffers of a function must be to each other."""
+
+    def __init__(self, dimensions: Sequence[tuple[int, Sequence[Nat]]], terms: Sequence[Term]):
+        self._dimensions = tuple(dimensions)
+        """Positions of parameters, each with its lengths."""
+        self._terms = tuple(terms)
+        self._known: dict[tuple[tuple[int, ...], ...], Mapping[str, Nat]] = {}
+
+    def sizes(
+        self, shapes: Mapping[int, tuple[int, ...]], names: Sequence[str]
+    ) -> Mapping[str, Nat]:
+        """The sizes that explain the shapes; refused where a program does not permit them."""
+        key = tuple(shapes[position] for position, _ in self._dimensions)
+        if key in self._known:
+            return self._known[key]
+        binding = SizeBinding()
+        for position, lengths in self._dimensions:
+            if len(shapes[position]) == len(lengths):
+                binding.bind(lengths, shapes[position], names[position])
+        sizes = binding.finished()
+        for term in self._terms:
+            check_sizes(term, sizes)
+        self._known[key] = sizes
+        return sizes
