@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 ARM_OPENMP := pyomp==0.6.0
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: demo test fuzz bench lint types imports unit filecheck format clean
+.PHONY: demo test fuzz bench docs docs-tables lint types imports unit filecheck format clean
 
 demo: $(VENV)/core
 	$(BIN)/python examples/demo.py
@@ -39,6 +39,15 @@ fuzz: $(VENV)/all
 bench: $(VENV)/all
 	$(BIN)/python benchmarks/run.py
 
+# The site, in build/docs; a warning is an error.
+docs: $(VENV)/all
+	$(BIN)/sphinx-build -W -q docs build/docs
+	@echo "the site is in build/docs/index.html"
+
+# The parts of the documentation that the code writes: pattern tables, and what is shown as printed.
+docs-tables: $(VENV)/all
+	$(BIN)/python docs/generate.py
+
 format: $(VENV)/all
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -58,4 +67,4 @@ $(VENV)/all: pyproject.toml | $(VENV)/bin/python
 	@touch $@ $(VENV)/core
 
 clean:
-	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build .pytest_cache .ruff_cache .hypothesis

@@ -19,7 +19,9 @@ def scalar_array(argument: Any, type: ScalarType, name: str) -> Array:
     try:
         return np.asarray(argument, dtype=numpy_dtype(type))
     except (TypeError, ValueError, OverflowError):
-        raise UserError(f"argument {name}: expected a {show(type)}, found {argument!r}") from None
+        raise UserError(
+            f"argument {name}: expected a number of type {show(type)}, but found {argument!r}"
+        ) from None
 
 
 def bind_sizes(

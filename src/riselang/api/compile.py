@@ -99,11 +99,14 @@ class Compilation:
     @cached_property
     def native_text(self) -> str:
         """The module as native MLIR gets it, with C entry points."""
+        return module_text(self._native_module(), generic=True)
+
+    def _native_module(self) -> ModuleOp:
         module = self._stages[2].clone()
         for function in module.walk():
             if isinstance(function, FuncOp) and _is_public(function):
                 function.attributes["llvm.emit_c_interface"] = UnitAttr()
-        return module_text(module, generic=True)
+        return module
 
     @cached_property
     def threads(self) -> bool:
@@ -114,7 +117,13 @@ class Compilation:
 
     @cached_property
     def llvm_ir(self) -> str:
-        return mlir.to_llvm_ir(self.native_text, pipelines.cpu(threads=self.threads))
+        pipeline = pipelines.cpu(threads=self.threads)
+        try:
+            return mlir.to_llvm_ir(self.native_text, pipeline)
+        except UserError:
+            # Once more with the places of the ops, which only an error is worth printing for.
+            text = module_text(self._native_module(), generic=True, locations=True)
+            return mlir.to_llvm_ir(text, pipeline)
 
     @cached_property
     def object_code(self) -> bytes:

@@ -11,6 +11,7 @@ from riselang import config
 from riselang.api.kernel import Kernel
 from riselang.api.specs import as_type
 from riselang.dialects.rise.types import RiseType
+from riselang.dsl.locations import function_location
 from riselang.dsl.tracing import trace_function
 from riselang.errors import UserError
 from riselang.nat import Nat
@@ -63,7 +64,11 @@ def jit(
     float: str | None = None,
     sizes: str = "specialise",
 ) -> Any:
-    """Compile a function of arrays; `backend="interpret"` runs the interpreter instead."""
+    """Compile a function of arrays; `backend="interpret"` runs the interpreter instead.
+
+    `float` is what may be done to float arithmetic: strict, contract or relaxed. A function is
+    traced for the sizes of each call; with `sizes="symbolic"` once for all, and may name them.
+    """
     if backend not in BACKENDS:
         raise UserError(f"backend must be one of {', '.join(BACKENDS)}, but is {backend!r}")
     if sizes not in SIZES:
@@ -77,15 +82,18 @@ def jit(
 
 def _signature(function: Callable[..., Any]) -> tuple[tuple[str, ...], tuple[RiseType, ...]]:
     name = getattr(function, "__name__", "the function")
+    location = function_location(function)
     try:
         signature = inspect.signature(function, eval_str=True)
     except NameError as error:
-        raise UserError(f"the annotations of {name} cannot be read: {error}") from None
+        raise UserError(f"the annotations of {name} cannot be read: {error}", location) from None
     names: list[str] = []
     types: list[RiseType] = []
     for parameter in signature.parameters.values():
         if parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
-            raise UserError(f"{name}: parameter {parameter.name} must be a plain parameter")
+            raise UserError(
+                f"{name}: parameter {parameter.name} must be a plain parameter", location
+            )
         names.append(parameter.name)
-        types.append(as_type(parameter.annotation, parameter.name, name))
+        types.append(as_type(parameter.annotation, parameter.name, name, location))
     return tuple(names), tuple(types)

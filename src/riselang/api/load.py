@@ -6,7 +6,7 @@ from pathlib import Path
 
 from riselang import config
 from riselang.api.compile import Compilation
-from riselang.dialects.module import parse_module, verify_module
+from riselang.dialects.module import decode, parse_module, verify_module
 from riselang.dialects.rise.schemes import LOOP_DIALECTS
 from riselang.errors import UserError
 from riselang.runtime.executable import Executable
@@ -41,9 +41,9 @@ class LoadedModule:
 
 def load_file(path: str | Path, float: str | None, loops: str) -> LoadedModule:
     try:
-        text = Path(path).read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path} cannot be read: {error}") from None
+        text = decode(Path(path).read_bytes(), str(path))
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}") from None
     return load_text(text, str(path), float, loops)
 
 

@@ -47,6 +47,7 @@ class Lowered:
         return self.compilation.text(stage)
 
     def compile(self) -> Executable:
+        """The compiled function: buffers for the results, then the inputs."""
         return self.compilation.functions[self.name]
 
     def check(self, sizes: Mapping[str, Nat]) -> None:

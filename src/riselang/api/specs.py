@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from riselang.dialects.rise.types import RiseType, ScalarType, array, show
-from riselang.errors import UserError
+from riselang.errors import SourceLocation, UserError
 from riselang.nat import NatError, as_nat
 
 
@@ -49,12 +50,14 @@ class Array(_Parameter):
         return ArraySpec(type)
 
 
-def as_type(annotation: Any, name: str, function: str) -> RiseType:
+def as_type(annotation: Any, name: str, function: str, location: SourceLocation | None) -> RiseType:
     if isinstance(annotation, ArraySpec):
         return annotation.type
     if isinstance(annotation, ScalarType):
         return annotation
+    found = "none" if annotation is inspect.Parameter.empty else repr(annotation)
     raise UserError(
         f"parameter {name} of {function} needs a type such as "
-        f'rl.Array["N", rl.f32] or rl.f32, but has {annotation!r}'
+        f'rl.Array["N", rl.f32] or rl.f32, but has {found}',
+        location,
     )

@@ -10,6 +10,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from io import StringIO
 from typing import Any
 
@@ -212,10 +213,19 @@ def location_of(op: Operation) -> SourceLocation | None:
     """Where the op was written, if that is known."""
     location: Attribute = op.location
     if isinstance(location, FileLineColLoc):
-        return SourceLocation(
-            location.filename.data, location.line.data, location.column.data, len(op.name)
-        )
+        start = SourceLocation(location.filename.data, location.line.data, location.column.data)
+        return replace(start, length=_first_words(start))
     return None
+
+
+def _first_words(start: SourceLocation) -> int:
+    """How much of the line the caret is put under: an op with its results, or one word.
+
+    An op that comes from a program in notation or Python has the place it was written there.
+    """
+    line = (start.source_line or "")[start.column - 1 :]
+    found = _OPERATION_NAME.match(line)
+    return len(found[0]) if found else 1
 
 
 def verify_module(module: ModuleOp) -> None:
@@ -258,8 +268,10 @@ def walk(module: Operation) -> Iterator[Operation]:
         stack.extend(reversed(inner))
 
 
-def module_text(module: Operation, *, generic: bool = False) -> str:
+def module_text(module: Operation, *, generic: bool = False, locations: bool = False) -> str:
     stream = StringIO()
     with deep_stack():
-        Printer(stream=stream, print_generic_format=generic).print_op(module)
+        Printer(stream=stream, print_generic_format=generic, print_debuginfo=locations).print_op(
+            module
+        )
     return stream.getvalue() + "\n"

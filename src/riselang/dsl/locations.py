@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import linecache
 import os
+import re
 import sys
 from itertools import islice
 from types import FrameType
 
 from riselang.errors import SourceLocation
 
+MOST_DECORATOR_LINES = 20
+"""How far behind its first decorator the name of a function is looked for."""
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
@@ -17,6 +21,19 @@ def user_location() -> SourceLocation | None:
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
     return None if frame is None else _location(frame)
+
+
+def function_location(function: object) -> SourceLocation | None:
+    """Where a function is defined: behind its decorators, under its name."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return None
+    for number in range(code.co_firstlineno, code.co_firstlineno + MOST_DECORATOR_LINES):
+        line = linecache.getline(code.co_filename, number)
+        found = re.search(rf"def +({re.escape(code.co_name)})\b", line)
+        if found:
+            return SourceLocation(code.co_filename, number, found.start(1) + 1, len(found[1]))
+    return SourceLocation(code.co_filename, code.co_firstlineno)
 
 
 def _location(frame: FrameType) -> SourceLocation:

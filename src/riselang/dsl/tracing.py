@@ -21,7 +21,7 @@ from riselang.dialects.rise.types import (
     show,
     uncurry,
 )
-from riselang.dsl.locations import user_location
+from riselang.dsl.locations import function_location, user_location
 from riselang.errors import UserError
 from riselang.term import build
 from riselang.term.inference import Inference, TypeMismatch
@@ -94,7 +94,7 @@ def trace_function(
     function: Callable[..., Any], names: Sequence[str], types: Sequence[RiseType]
 ) -> tuple[build.Node, Trace, int]:
     """The node of a whole program, its trace, and how many results it gives."""
-    from riselang.dsl.values import Value, as_node
+    from riselang.dsl.values import Value
 
     trace = Trace()
     with trace.active():
@@ -104,13 +104,17 @@ def trace_function(
         ]
         result = function(*[Value(variable) for variable in variables])
         if result is None:
-            raise UserError(f"{_name(function)} returns nothing; return the value it computes")
+            raise UserError(
+                f"{_name(function)} returns nothing; return the value it computes",
+                function_location(function),
+            )
         results: list[Any] = list(result) if isinstance(result, tuple) else [result]
-        nodes = [as_node(value) for value in results]
+        nodes = [_returned(function, value) for value in results]
         for node in nodes:
             if isinstance(trace.inference.resolve(node.type), FunType):
                 raise UserError(
-                    f"{_name(function)} returns a function; apply it to its remaining arguments"
+                    f"{_name(function)} returns a function; apply it to its remaining arguments",
+                    function_location(function),
                 )
         body = nodes[-1]
         for node in reversed(nodes[:-1]):
@@ -118,6 +122,16 @@ def trace_function(
         type = fun(*types, body.type) if types else body.type
         root = build.Function(type, variables, body, scope)
         return root, trace, len(nodes)
+
+
+def _returned(function: Callable[..., Any], value: Any) -> build.Node:
+    """What a function returns; a mistake in it is the function's, not that of its caller."""
+    from riselang.dsl.values import as_node
+
+    try:
+        return as_node(value)
+    except UserError as error:
+        raise UserError(error.message, function_location(function)) from None
 
 
 def _name(function: Callable[..., Any]) -> str:

@@ -38,7 +38,8 @@ def given_array(text: str, type: RiseType, name: str) -> Array:
         try:
             return np.load(text, allow_pickle=False)
         except (OSError, ValueError, EOFError) as error:
-            raise UserError(f"input {name}: {text} cannot be read: {error}") from None
+            reason = getattr(error, "strerror", None) or error
+            raise UserError(f"input {name}: {text} cannot be read: {reason}") from None
     try:
         return np.asarray(ast.literal_eval(text), dtype=numpy_dtype(_element(type, name)))
     except (ValueError, SyntaxError, TypeError, OverflowError, MemoryError, RecursionError):

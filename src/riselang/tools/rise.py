@@ -174,9 +174,11 @@ def _run_kernel(kernel: Kernel, options: argparse.Namespace) -> None:
 
 def _chosen(options: argparse.Namespace, functions: dict[str, Executable]) -> str:
     name = options.function or (next(iter(functions)) if len(functions) == 1 else None)
+    if not functions:
+        raise UserError(f"{options.file} has no function")
     if name not in functions:
         asked = f"no function {name}" if name else "several functions; give --function"
-        raise UserError(f"{options.file} has {asked}; it has: {', '.join(functions) or 'none'}")
+        raise UserError(f"{options.file} has {asked}; it has: {', '.join(functions)}")
     return name
 
 

@@ -49,8 +49,10 @@ class KernelSource:
     def kernel(self, function: str | None) -> Kernel:
         if function is None and len(self.kernels) == 1:
             return next(iter(self.kernels.values()))
+        if not self.kernels:
+            raise UserError(f"{self.file} has no program")
         if function is None or function not in self.kernels:
-            known = ", ".join(self.kernels) or "none"
+            known = ", ".join(self.kernels)
             asked = f"no program {function}" if function else "several programs; give --function"
             raise UserError(f"{self.file} has {asked}; it has: {known}")
         return self.kernels[function]

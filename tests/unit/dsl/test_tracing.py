@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -222,7 +223,13 @@ def test_mistakes_are_explained(name: str) -> None:
     function, message = MISTAKES[name]
     with pytest.raises(rl.UserError) as caught:
         rl.jit(function).lower()
-    assert message in str(caught.value)
+    assert message in caught.value.message
+    lines, first = inspect.getsourcelines(function)
+    location = caught.value.location
+    assert location is not None
+    assert location.file == __file__
+    assert first <= location.line < first + len(lines)
+    assert "^" in str(caught.value)
 
 
 def test_an_error_points_at_the_line_of_the_user() -> None:
