@@ -1,8 +1,11 @@
 """Running the functions of a text module, compiled and by the reference interpreter."""
 
+import importlib.util
 import re
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -19,8 +22,24 @@ from riselang.term.from_dialect import Unit, units
 
 Array = np.ndarray[Any, Any]
 SEEDS = Path(__file__).parents[2] / "examples" / "seeds"
+EXAMPLES = Path(__file__).parents[2] / "examples" / "programs"
+NAMES = sorted(path.stem for path in EXAMPLES.glob("*.rise"))
 LOOPS = ("scf", "affine")
 _RANDOM = np.random.default_rng(20)
+
+
+@cache
+def module(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found
+
+
+def jitted(name: str) -> rl.Jitted:
+    return getattr(module(name), name)
 
 
 def seed(name: str) -> str:

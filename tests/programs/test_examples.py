@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from functools import cache
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
-from running import Array, assert_same_bits
+from running import EXAMPLES as PROGRAMS
+from running import NAMES, Array, assert_same_bits, jitted, module
 
 import riselang as rl
 from riselang.api.kernel import Kernel, TermKernel
@@ -20,27 +18,11 @@ from riselang.term.nodes import Apply, Bound, Lambda, Term
 from riselang.term.substitution import count_uses, shift, with_children
 from riselang.tools import rise
 
-PROGRAMS = Path(__file__).parents[2] / "examples" / "programs"
-NAMES = sorted(path.stem for path in PROGRAMS.glob("*.rise"))
 FORMS = ("notation", "python")
 PERMISSIONS = ("strict", "contract")
 
 RELATIVE, ABSOLUTE = 1e-5, 1e-6
 """Of floats against numpy: relative to the element, and to the largest element of the result."""
-
-
-@cache
-def module(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"example_{name}", PROGRAMS / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    found = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(found)
-    return found
-
-
-def jitted(name: str) -> rl.Jitted:
-    return getattr(module(name), name)
 
 
 @cache

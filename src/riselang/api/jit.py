@@ -8,15 +8,17 @@ from collections.abc import Callable, Mapping
 from typing import Any, overload
 
 from riselang import config
+from riselang.api.binding import given_sizes
 from riselang.api.kernel import Kernel
 from riselang.api.specs import as_type
-from riselang.dialects.rise.types import RiseType
+from riselang.dialects.rise.types import RiseType, uncurry
 from riselang.dsl.locations import function_location
 from riselang.dsl.tracing import trace_function
 from riselang.errors import UserError
 from riselang.nat import Nat
 from riselang.term.finish import finish
 from riselang.term.nodes import Term
+from riselang.term.sizes import at_sizes
 
 BACKENDS = ("compile", "interpret")
 SIZES = ("specialise", "symbolic")
@@ -34,7 +36,12 @@ class Jitted(Kernel):
         functools.update_wrapper(self, function)
 
     def source(self, types: tuple[RiseType, ...], sizes: Mapping[str, Nat]) -> tuple[Term, int]:
-        return self._traced(types)
+        if not self.symbolic:
+            return self._traced(types)
+        # The function may mention sizes by name, so it is traced for all of them.
+        term, results = self._traced(self.types)
+        known = given_sizes(uncurry(term.type)[0], types, self.names)
+        return at_sizes(term, known), results
 
     def trace(self) -> Term:
         """The program for every size, as a term."""

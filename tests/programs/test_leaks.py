@@ -1,0 +1,31 @@
+"""Memory stays flat over many calls: what a kernel allocates it frees."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from running import NAMES, jitted, module
+
+CALLS = 10_000
+PAGES = Path("/proc/self/statm")
+ALLOWED = 2 << 20
+"""Bytes; a leak of one small array in each call is more."""
+
+
+def resident() -> int:
+    return int(PAGES.read_text().split()[1]) * 4096
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_ten_thousand_calls_leave_no_memory_behind(name: str) -> None:
+    inputs = module(name).inputs()
+    lowered = jitted(name).lower(*inputs)
+    arrays = [np.asarray(value) for value in inputs]
+    for _ in range(CALLS // 10):
+        lowered.run(arrays, {})
+    before = resident()
+    for _ in range(CALLS):
+        lowered.run(arrays, {})
+    assert resident() - before < ALLOWED
