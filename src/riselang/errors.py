@@ -60,6 +60,13 @@ class UserError(RiseError):
     """The program, file or argument that was given is wrong."""
 
 
+class OutOfRangeError(UserError, IndexError):
+    """A check of an index failed while the program ran."""
+
+    def __init__(self, index: int, bound: int, location: SourceLocation | None):
+        super().__init__(f"checkIdx: the index {index} is not in [0, {bound})", location)
+
+
 class LimitationError(RiseError):
     """The program is right, but this version cannot do it."""
 

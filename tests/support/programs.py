@@ -23,7 +23,6 @@ from riselang.dialects.rise.types import (
     TupleType,
     array,
     components,
-    contains_array,
     element_of,
     fun,
     i1,
@@ -208,9 +207,7 @@ class _Generator:
             (1, self.to_memory),
         ]
         if volume(type) <= place.room:
-            options += [(2, self.reduction), (1, self.iteration)]
-            if not self.compiled:
-                options.append((1, self.while_loop))
+            options += [(2, self.reduction), (1, self.iteration), (1, self.while_loop)]
         chosen = self.choices.weighted(options)
         if chosen != self.leaf:
             self.budget -= 1
@@ -234,9 +231,7 @@ class _Generator:
         if isinstance(element_of(type), TupleType):
             options.append((4, self.zip))
         if is_matrix(type):
-            options += [(3, self.transpose), (3, self.slide), (2, self.split)]
-            if not self.compiled:
-                options.append((2, self.windows))
+            options += [(3, self.transpose), (3, self.slide), (2, self.split), (2, self.windows)]
         return options
 
     def variable(self, type: RiseType, hint: str) -> Free:
@@ -691,8 +686,6 @@ class _Generator:
 
     def scan(self, type: RiseType, place: Place) -> Term:
         n, t = length_of(type), element_of(type)
-        if self.compiled and contains_array(t):
-            return self.map(type, place)
         source = self.source(
             place,
             lambda s: isinstance(s, ArrayType) and length_of(s) == n,

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from xdsl.ir import Block
-from xdsl.rewriter import InsertPoint
 
 import riselang as rl
 from riselang.dialects.module import module_text
@@ -16,8 +14,7 @@ from riselang.dialects.rise.reference import REFERENCE, Example, Law
 from riselang.dialects.rise.schemes import PATTERNS
 from riselang.dialects.rise.types import FunType, RiseType, substitute, uncurry
 from riselang.interpreter.evaluate import from_buffers, run, to_buffers
-from riselang.lowering.imperative import _Translator
-from riselang.lowering.loops import Emitter
+from riselang.lowering.imperative import compiled_patterns
 from riselang.nat import Nat
 from riselang.notation.program import parse_term
 from riselang.term.nodes import Pattern, Term
@@ -92,9 +89,8 @@ def test_examples_are_true(name: str) -> None:
 @pytest.mark.parametrize("loops", ["affine", "scf"])
 def test_examples_are_true_compiled(loops: str) -> None:
     """All examples of patterns that compile, as functions of one module."""
-    compiled = _Translator(Emitter(InsertPoint.at_end(Block())), loops).read_rules.keys()
     terms = {name: closed(e.parameters, e.expression) for name, e in EXAMPLES.items()}
-    names = [name for name, term in terms.items() if patterns_of(term) <= compiled]
+    names = [name for name, term in terms.items() if patterns_of(term) <= compiled_patterns()]
     programs = [Program(terms[name], 1) for name in names]
     module = rl.loads(module_text(module_of(programs)), loops=loops)
     for position, (name, program) in enumerate(zip(names, programs, strict=True)):

@@ -16,7 +16,8 @@ from riselang import config, pipelines
 from riselang.dialects.module import make_context, module_text, verify_module
 from riselang.dialects.rise.functional import InOp, OutOp
 from riselang.dialects.rise.types import RiseType, ScalarType, index_bounds, leaves
-from riselang.errors import LimitationError, UserError
+from riselang.errors import LimitationError, SourceLocation, UserError
+from riselang.lowering.checks import check_locations
 from riselang.lowering.contract_rise_floats import FLOAT_PERMISSION, ContractRiseFloatsPass
 from riselang.lowering.convert_math_to_calls import ConvertMathToCallsPass
 from riselang.lowering.convert_rise_to_imperative import ConvertRiseToImperativePass
@@ -151,8 +152,26 @@ class Compilation:
                 replace(parameter, is_written=position in written)
                 for position, parameter in enumerate(parameters)
             ]
-            found[name] = Executable(code, name, signature, _open_shapes(function))
+            checks = self._checks if name in self._failing else ()
+            found[name] = Executable(code, name, signature, _open_shapes(function), checks)
         return found
+
+    @cached_property
+    def _checks(self) -> list[SourceLocation | None]:
+        """Where the checks were written that can fail when the program runs."""
+        return check_locations(self._stages[0])
+
+    @cached_property
+    def _failing(self) -> set[str]:
+        """The functions that take a buffer for a failure behind their parameters."""
+        known = {name: len(parameters) for name, parameters, _, _ in self._signatures}
+        return {
+            name
+            for function in self._stages[0].walk()
+            if isinstance(function, FuncOp)
+            and (name := function.sym_name.data) in known
+            and len(function.function_type.inputs) > known[name]
+        }
 
 
 def _open_shapes(function: FuncOp) -> OpenShapes | None:

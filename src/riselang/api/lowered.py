@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from riselang.dialects.rise.types import RiseType, leaves, result_types, uncurry
+from riselang.errors import OutOfRangeError, SourceLocation
 from riselang.interpreter.scalars import numpy_dtype
 from riselang.nat import Nat
 from riselang.runtime.arrays import Array
-from riselang.term.nodes import Term
+from riselang.term.nodes import Pattern, Term
 from riselang.term.sizes import at_sizes, check_sizes
 
 if TYPE_CHECKING:
@@ -60,7 +61,11 @@ class Lowered:
     def run(self, arrays: Sequence[Array], sizes: Mapping[str, Nat]) -> Any:
         """The results of the compiled program; `sizes` are those that it leaves open."""
         outputs = _outputs(self, sizes)
-        self.compile()(*[buffer for group in outputs for buffer in group], *arrays)
+        try:
+            self.compile()(*[buffer for group in outputs for buffer in group], *arrays)
+        except OutOfRangeError as error:
+            error.location = _as_written(self.term, error.location)
+            raise
         return _packed(outputs)
 
     def interpret(self, arrays: Sequence[Array], sizes: Mapping[str, Nat]) -> Any:
@@ -93,6 +98,18 @@ def lower_term(source: Term, name: str, results: int, float: str) -> Lowered:
     module = program_module(term, name, results)
     verify_module(module)
     return Lowered(name, source, term, results, Compilation(module, "affine", float))
+
+
+def _as_written(term: Term, location: SourceLocation | None) -> SourceLocation | None:
+    """The whole of a place in the program; compiled code knows only where it starts."""
+    stack = [term]
+    while stack and location is not None:
+        current = stack.pop()
+        found = current.location
+        if isinstance(current, Pattern) and found is not None and str(found) == str(location):
+            return found
+        stack.extend(current.children)
+    return location
 
 
 def _outputs(lowered: Lowered, sizes: Mapping[str, Nat]) -> list[list[Array]]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from riselang.dialects.rise.types import i1
-from riselang.errors import UserError
+from riselang.errors import OutOfRangeError
 from riselang.nat import Nat
 from riselang.term.nodes import Pattern
 
@@ -133,14 +133,32 @@ def _while(pattern: Pattern, condition: Function, function: Function, value: Any
 
 
 def _sort(pattern: Pattern, before: Function, xs: List) -> List:
-    """Insertion: each element goes behind all that it does not come before."""
+    """Merges runs of 1, 2, 4, ... elements that stand side by side.
+
+    Which are compared is part of the meaning, so that a function that is no order has one too.
+    """
+    width = 1
+    while width < len(xs):
+        merged: List = []
+        for start in range(0, len(xs), 2 * width):
+            middle = start + width
+            merged += _merged(before, xs[start:middle], xs[middle : middle + width])
+        xs, width = merged, 2 * width
+    return xs
+
+
+def _merged(before: Function, left: List, right: List) -> List:
+    """The next element is the one on the left, unless that on the right comes before it."""
     result: List = []
-    for x in xs:
-        position = len(result)
-        while position > 0 and before(x)(result[position - 1]):
-            position -= 1
-        result.insert(position, x)
-    return result
+    i = j = 0
+    while i < len(left) and j < len(right):
+        if before(right[j])(left[i]):
+            result.append(right[j])
+            j += 1
+        else:
+            result.append(left[i])
+            i += 1
+    return result + left[i:] + right[j:]
 
 
 def _integer(pattern: Pattern, number: int) -> int:
@@ -156,7 +174,7 @@ def _check_idx(pattern: Pattern, number: int) -> int:
     bound = _size(pattern, "n")
     number = _integer(pattern, number)
     if not 0 <= number < bound:
-        raise UserError(f"checkIdx: the index {number} is not in [0, {bound})", pattern.location)
+        raise OutOfRangeError(number, bound, pattern.location)
     return number
 
 

@@ -30,6 +30,7 @@ from riselang.dialects.rise.types import (
 )
 from riselang.errors import InternalError
 from riselang.lowering import total
+from riselang.lowering.checks import is_report
 from riselang.lowering.indices import (
     first_choice,
 )
@@ -61,6 +62,7 @@ def resolve_accesses(function: Operation, helpers: total.Helpers) -> None:
     """
     resolver = _Resolver(helpers)
     for op in function.walk():
+        resolver.can_fail |= is_report(op)
         if isinstance(op, codegen.SizeOp):
             resolver.declare(op)
             op.result.replace_all_uses_with(op.value)
@@ -93,6 +95,8 @@ class _Resolver(Memory):
     def __init__(self, helpers: total.Helpers) -> None:
         super().__init__()
         self.helpers = helpers
+        self.can_fail = False
+        """Whether the function has checks that may refuse an index."""
         self.natives: dict[tuple[SSAValue, Path], SSAValue] = {}
         self.copies: dict[tuple[Anchor, SSAValue, Nat], SSAValue] = {}
         self.places: dict[Operation, Builder] = {}
@@ -175,6 +179,8 @@ class _Resolver(Memory):
         while True:
             if not contains_array(data_of(value)) and value is not anchor:
                 return self.native(value, path)
+            if _is_nowhere(data_of(value), path):
+                return self.nothing(_leaf(data_of(value), path), builder)
             op = value.owner
             assert isinstance(op, Operation)
             if isinstance(op, codegen.CastOp):
@@ -189,6 +195,10 @@ class _Resolver(Memory):
                 place = self.follow(op.indices, path[:1], anchor, builder)
                 index = self.variable(place, array_of(op.source).length)
                 value, path = op.source, (index, *path[1:])
+                if self.may_be_empty(value):
+                    return self.unless_empty(value, path, builder)
+            elif _is_chosen(op) and self.may_be_empty(op.operands[0]):
+                return self.unless_empty(*self.step(op, path), builder)
             elif isinstance(op, codegen.ConcatOp):
                 return self.concatenated(op, path, builder)
             elif isinstance(op, codegen.PadConstOp):
@@ -196,6 +206,22 @@ class _Resolver(Memory):
             else:
                 value, path = self.step(op, path)
                 path = self.shortened(data_of(value), path, builder)
+
+    def may_be_empty(self, array: SSAValue) -> bool:
+        """Whether a refused index into the array, which goes on as 0, may find no element."""
+        least = array_of(array).length - 1
+        return self.can_fail and not is_nonnegative(least, self.facts(least))
+
+    def unless_empty(self, array: SSAValue, path: Path, builder: Builder) -> SSAValue:
+        """The scalar at `path`, where the array has elements when the program runs."""
+        leaf = _leaf(data_of(array), path)
+        return self.choice(
+            array_of(array).length - 1,
+            leaf,
+            lambda block, inner: self.follow(array, path, block, inner),
+            lambda block, inner: self.nothing(leaf, inner),
+            builder,
+        )
 
     def concatenated(self, op: codegen.ConcatOp, path: Path, builder: Builder) -> SSAValue:
         index, length = index_at(path[0]), array_of(op.first).length
@@ -346,6 +372,10 @@ class _Resolver(Memory):
         while not isinstance(op := target.owner, codegen.CastOp):
             assert isinstance(op, Operation)
             target, path = self.step(op, path)
+            if _is_nowhere(data_of(target), path):
+                return
+            if _is_chosen(op) and self.may_be_empty(target):
+                builder = self.inside_unless_empty(target, builder)
             path = self.shortened(data_of(target), path, builder)
         buffer, indices = self.place(op, path)
         if self.is_affine(indices):
@@ -354,6 +384,41 @@ class _Resolver(Memory):
         else:
             values = self.arithmetic(indices, builder)
             builder.insert(memref.StoreOp.get(value, buffer, values))
+
+    def inside_unless_empty(self, array: SSAValue, builder: Builder) -> Builder:
+        """A place for code that runs where the array has elements."""
+        length, zero = self.arithmetic([array_of(array).length, Nat.const(0)], builder)
+        condition = builder.insert(arith.CmpiOp(length, zero, "sgt")).results[0]
+        block = Block([end := scf.YieldOp()])
+        builder.insert(scf.IfOp(condition, [], Region(block)))
+        return Builder(InsertPoint.before(end))
+
+
+def _is_chosen(op: Operation) -> bool:
+    """Whether the op takes an element by an index that the program computes, not a loop."""
+    if not isinstance(op, codegen.IdxOp):
+        return False
+    owner = op.index.owner
+    if isinstance(owner, Block | arith.ConstantOp):
+        return False
+    # A cast of nothing stands for an expression over other indices.
+    return not isinstance(owner, codegen.CastOp) or len(owner.sources) > 0
+
+
+def _is_nowhere(type: RiseType, path: Path) -> bool:
+    """Whether the path leads into an empty array.
+
+    Loops over it do not run, but an index into it that a check has refused gets here.
+    """
+    for part in path:
+        if isinstance(part, Side):
+            type = components(type)[part.value]
+        else:
+            assert isinstance(type, ArrayType)
+            if type.length == Nat.const(0):
+                return True
+            type = type.element
+    return False
 
 
 def _leaf(type: RiseType, path: Path) -> Attribute:

@@ -12,10 +12,12 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from riselang.dialects.rise.codegen import CastOp
-from riselang.dialects.rise.types import RiseType, uncurry
+from riselang.dialects.rise.types import uncurry
 from riselang.errors import UserError
+from riselang.lowering.checks import Checks, Places, complete
 from riselang.lowering.imperative import store_program
 from riselang.lowering.sizes import Buffers, Sizes
+from riselang.lowering.vectors import without_vectors
 from riselang.term.from_dialect import Unit, units
 from riselang.term.recursion import stack_for
 
@@ -32,36 +34,43 @@ class ConvertRiseToImperativePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.loops not in ("scf", "affine"):
             raise UserError(f"{self.name}: expected loops=scf or loops=affine, found {self.loops}")
+        places = Places()
+        checks: list[Checks] = []
         for function in list(op.walk()):
-            if isinstance(function, FuncOp):
-                lower_function(function, self.loops)
+            if isinstance(function, FuncOp) and not function.is_declaration:
+                checks.append(Checks(function.body.blocks[0], places))
+                lower_function(function, self.loops, checks[-1])
+        complete(op, checks, places)
 
 
-def lower_function(function: FuncOp, loops: str) -> None:
+def lower_function(function: FuncOp, loops: str, checks: Checks) -> None:
     found = units(function)
     sizes = Sizes(function, [group for _, unit in found for group in _buffers(unit)])
     for place, unit in found:
         with stack_for(unit.term.depth, frames_per_level=12):
-            _lower_unit(place, unit, loops, sizes)
+            _lower_unit(place, unit, loops, sizes, checks)
     _erase_dead(function)
 
 
 def _buffers(unit: Unit) -> list[Buffers]:
-    inputs = zip(unit.inputs, uncurry(unit.term.type)[0], strict=False)
-    return [*inputs, ([buffer for group in unit.outputs for buffer in group], _body_type(unit))]
+    types, result = uncurry(unit.term.type)
+    inputs = zip(unit.inputs, types, strict=True)
+    return [*inputs, ([buffer for group in unit.outputs for buffer in group], result)]
 
 
-def _lower_unit(place: Operation, unit: Unit, loops: str, sizes: Sizes) -> None:
+def _lower_unit(place: Operation, unit: Unit, loops: str, sizes: Sizes, checks: Checks) -> None:
     point = InsertPoint.before(place)
+    term = without_vectors(unit.term)
+    types, result = uncurry(term.type)
     inputs = [
         _insert(point, CastOp(buffers, type))
-        for buffers, type in zip(unit.inputs, uncurry(unit.term.type)[0], strict=True)
+        for buffers, type in zip(unit.inputs, types, strict=True)
     ]
     outputs = [buffer for group in unit.outputs for buffer in group]
-    target = _insert(point, CastOp(outputs, _body_type(unit)))
+    target = _insert(point, CastOp(outputs, result))
     read = {buffer for group in unit.inputs for buffer in group}
     overlaps = not read.isdisjoint(outputs)
-    store_program(unit.term, inputs, target, point, loops, overlaps, sizes)
+    store_program(term, inputs, target, point, loops, overlaps, sizes, checks)
     place.detach()
     place.erase(safe_erase=False)
 
@@ -70,13 +79,6 @@ def _insert(point: InsertPoint, op: Operation) -> SSAValue:
     assert point.insert_before is not None
     point.block.insert_op_before(op, point.insert_before)
     return op.results[0]
-
-
-def _body_type(unit: Unit) -> RiseType:
-    type = unit.term.type
-    for _ in unit.inputs:
-        type = type.output  # type: ignore[union-attr]
-    return type
 
 
 def _erase_dead(function: FuncOp) -> None:

@@ -1,25 +1,28 @@
 """Phase 1: from a term to loops over `rise.codegen` access paths (seed 000, section 4.2.1).
 
-The rules stand in `loop_rules.py`, `view_rules.py` and `index_rules.py`; read `translation.py`
-first.
+The rules stand in `loop_rules.py`, `sort_rules.py`, `window_rules.py`, `view_rules.py` and
+`index_rules.py`; read `translation.py` first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from riselang.dialects.rise import codegen
+from riselang.lowering.checks import Checks
 from riselang.lowering.index_rules import IndexRules
 from riselang.lowering.loop_rules import LoopRules
 from riselang.lowering.loops import Emitter
 from riselang.lowering.sizes import Sizes
+from riselang.lowering.sort_rules import SortRules
 from riselang.lowering.translation import (
     Delayed,
     data_type,
 )
+from riselang.lowering.vectors import VECTOR_PATTERNS
 from riselang.lowering.view_rules import ViewRules
 from riselang.term.nodes import (
     Lambda,
@@ -35,6 +38,7 @@ def store_program(
     loops: str,
     overlaps: bool,
     sizes: Sizes,
+    checks: Checks,
 ) -> None:
     """Emit at `point` the loops that run the closed `term` on `inputs` and fill `target`.
 
@@ -44,7 +48,7 @@ def store_program(
     for _ in inputs:
         assert isinstance(body, Lambda)
         body = body.body
-    translator = _Translator(Emitter(point, sizes), loops)
+    translator = _Translator(Emitter(point, sizes), loops, checks)
     result = Delayed(body, tuple(inputs))
     if overlaps:
         kept = translator.materialised(
@@ -55,11 +59,17 @@ def store_program(
         translator.store(result, target)
 
 
-class _Translator(LoopRules, ViewRules, IndexRules):
+def compiled_patterns() -> frozenset[str]:
+    """The patterns that can be compiled: those with a rule, and those that become others first."""
+    rules = _Translator(Emitter(InsertPoint.at_end(Block())), "scf").read_rules
+    return frozenset((*rules, *(spec.name for spec in VECTOR_PATTERNS)))
+
+
+class _Translator(LoopRules, ViewRules, IndexRules, SortRules):
     """The table of rules: a pattern that has none here cannot be compiled yet."""
 
-    def __init__(self, emitter: Emitter, loops: str):
-        super().__init__(emitter, loops)
+    def __init__(self, emitter: Emitter, loops: str, checks: Checks | None = None):
+        super().__init__(emitter, loops, checks)
         self.read_rules = {
             "map": self.read_map,
             "mapSeq": self.read_materialised,
@@ -68,10 +78,15 @@ class _Translator(LoopRules, ViewRules, IndexRules):
             "reduce": self.read_reduce,
             "reduceSeq": self.read_reduce,
             "reduceSeqUnroll": self.read_reduce,
+            "reducePar": self.read_reduce_par,
             "scan": self.read_scan,
             "scanSeq": self.read_scan,
             "iterate": self.read_iterate,
             "iterateSeq": self.read_iterate,
+            "while": self.read_while,
+            "sort": self.read_sort,
+            "circularBuffer": self.read_windows,
+            "rotateValues": self.read_windows,
             "toMem": self.read_to_memory,
             "concat": self.read_concat,
             "padConst": self.read_pad_const,
@@ -85,6 +100,7 @@ class _Translator(LoopRules, ViewRules, IndexRules):
             "scatterWith": self.read_scatter_with,
             "fromIdx": self.read_from_idx,
             "clampIdx": self.read_clamp_idx,
+            "checkIdx": self.read_check_idx,
             "zip": self.read_zip,
             "tuple": self.read_tuple,
             "fst": self.read_view(codegen.FstOp),

@@ -20,6 +20,7 @@ from riselang.dialects.rise.types import (
 )
 from riselang.dialects.rise.types import index as index_type
 from riselang.lowering.translation import (
+    Environment,
     Lazy,
     Translation,
     Value,
@@ -57,9 +58,7 @@ class IndexRules(Translation):
         assert isinstance(type, ArrayType)
         block = Block(arg_types=[idx(type.length)])
         with self.emitter.inside(block):
-            result = self.apply(function, [block.args[0]])
-            assert isinstance(result, SSAValue)
-            self.emitter.add(ReturnOp([result]))
+            self.emitter.add(ReturnOp([self.applied(function, [block.args[0]])]))
         return self.add(codegen.GenerateOp(Region(block), type))
 
     def store_generate(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
@@ -138,18 +137,35 @@ class IndexRules(Translation):
 
     def read_clamp_idx(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         """`min(max(x, 0), n - 1)` on the integer as an index."""
-        source = pattern.argument("t")
-        assert isinstance(source, ScalarType)
-        number: Term = Bound(1, source)
-        for op, type in conversion_op(source, index_type):
-            number = Scalar(op, [number], type)
         last = Bound(0, index_type)
         zero = Literal(literal(0, index_type))
-        number = Scalar("arith.maxsi", [number, zero], index_type)
+        number = Scalar("arith.maxsi", [_as_index(pattern, 1), zero], index_type)
         number = Scalar("arith.minsi", [number, last], index_type)
-        value = self.force(arguments[0])
         limit = self.emitter.length(size(pattern, "n") - 1)
-        clamped = self.read(number, (value, self.add(codegen.CastOp([limit], index_type))))
-        assert isinstance(clamped, SSAValue)
-        plain = self.add(codegen.CastOp([clamped], IndexType()))
-        return self.add(codegen.CastOp([plain], result_type(pattern)))
+        given = self.force(arguments[0]), self.add(codegen.CastOp([limit], index_type))
+        return self.as_idx(self.plain_index(number, given), pattern)
+
+    def read_check_idx(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        number = self.plain_index(_as_index(pattern, 0), (self.force(arguments[0]),))
+        bound = self.emitter.length(size(pattern, "n"))
+        builder = self.emitter.builder
+        return self.as_idx(self.checks.index(number, bound, pattern.location, builder), pattern)
+
+    def plain_index(self, number: Term, environment: Environment) -> SSAValue:
+        """The integer term `number` as a plain index."""
+        value = self.read(number, environment)
+        assert isinstance(value, SSAValue)
+        return self.add(codegen.CastOp([value], IndexType()))
+
+    def as_idx(self, index: SSAValue, pattern: Pattern) -> SSAValue:
+        return self.add(codegen.CastOp([index], result_type(pattern)))
+
+
+def _as_index(pattern: Pattern, variable: int) -> Term:
+    """The integer that is the argument of `pattern`, a variable, converted to an index."""
+    source = pattern.argument("t")
+    assert isinstance(source, ScalarType)
+    number: Term = Bound(variable, source)
+    for op, type in conversion_op(source, index_type):
+        number = Scalar(op, [number], type)
+    return number

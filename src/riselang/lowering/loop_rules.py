@@ -4,40 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.dialects import arith
 from xdsl.ir import Block, Region, SSAValue
 
 from riselang.dialects.rise import codegen
 from riselang.dialects.rise.functional import ReturnOp
 from riselang.dialects.rise.schemes import Role
 from riselang.dialects.rise.types import (
+    ArrayType,
     RiseType,
+    array,
     contains_array,
+    element_of,
 )
-from riselang.errors import LimitationError
+from riselang.interpreter.patterns import CHUNK
 from riselang.lowering.loops import LoopKind
 from riselang.lowering.translation import (
-    Delayed,
     Lazy,
     Step,
-    Translation,
     Value,
+    data_type,
     result_type,
     size,
 )
+from riselang.lowering.window_rules import WindowRules
 from riselang.nat import Nat
 from riselang.term.nodes import (
     Pattern,
 )
-from riselang.term.views import is_view
 
 
-class LoopRules(Translation):
+class LoopRules(WindowRules):
     """Rules of the patterns that compute."""
 
     def store_map(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
         function = self.force(arguments[0])
-        source = self.read_data(arguments[1])
         kind = LoopKind.PARALLEL if pattern.spec.role is Role.PARALLEL else LoopKind.SEQUENTIAL
+        windows = self.windows_in_order(arguments[1]) if kind is LoopKind.SEQUENTIAL else None
+        if windows is not None:
+            self.store_windows(windows, function, target, pattern.to or self.loops)
+            return
+        source = self.read_data(arguments[1])
 
         def body(index: SSAValue) -> None:
             element = self.add(codegen.IdxOp(source, index))
@@ -54,9 +61,7 @@ class LoopRules(Translation):
         assert isinstance(element, RiseType)
         block = Block(arg_types=[element])
         with self.emitter.inside(block):
-            result = self.apply(function, [block.args[0]])
-            assert isinstance(result, SSAValue)
-            self.emitter.add(ReturnOp([result]))
+            self.emitter.add(ReturnOp([self.applied(function, [block.args[0]])]))
         return self.add(codegen.MapReadOp(source, Region(block), result_type(pattern)))
 
     def read_materialised(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
@@ -76,6 +81,42 @@ class LoopRules(Translation):
 
         return self.fold(pattern, size(pattern, "n"), arguments[1], step)
 
+    def read_reduce_par(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        """Chunks of a fixed length on threads, each from the start value, then their results."""
+        function, init = self.force(arguments[0]), self.kept(arguments[1])
+        source = self.read_data(arguments[2])
+        type, length = data_type(init), size(pattern, "n")
+        full, rest = length // CHUNK, length % CHUNK
+
+        def fold(elements: SSAValue) -> SSAValue:
+            def step(index: SSAValue, accumulator: SSAValue) -> tuple[Value, list[Lazy]]:
+                return function, [self.add(codegen.IdxOp(elements, index)), accumulator]
+
+            count = data_type(elements)
+            assert isinstance(count, ArrayType)
+            return self.fold(pattern, count.length, init, step)
+
+        # A rest of no elements has a place of its own, which is not looked at.
+        places, count = full + 1, (length + CHUNK - 1) // CHUNK
+
+        def fill(target: SSAValue) -> None:
+            whole = self.add(codegen.TakeOp(source, array(full * CHUNK, type)))
+            chunks = self.add(codegen.SplitOp(whole, array(full, array(CHUNK, type))))
+
+            def body(index: SSAValue) -> None:
+                result = fold(self.add(codegen.IdxOp(chunks, index)))
+                self.copy(result, self.add(codegen.IdxOp(target, index)))
+
+            if full != Nat.const(0):
+                self.each(full, pattern.to or self.loops, body, LoopKind.PARALLEL)
+            if rest != Nat.const(0):
+                result = fold(self.add(codegen.DropOp(source, array(rest, type))))
+                place = self.emitter.length(full)
+                self.copy(result, self.add(codegen.IdxOp(target, place)))
+
+        results = self.materialised(array(places, type), fill)
+        return fold(self.add(codegen.TakeOp(results, array(count, type))))
+
     def read_iterate(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         function = self.force(arguments[0])
 
@@ -83,6 +124,52 @@ class LoopRules(Translation):
             return function, [value]
 
         return self.fold(pattern, size(pattern, "k"), arguments[1], step)
+
+    def read_while(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        holds, function = self.force(arguments[0]), self.force(arguments[1])
+        type = pattern.argument("t")
+        assert isinstance(type, RiseType)
+        repeat = self.repeat_in_memory if contains_array(type) else self.repeat_in_registers
+        return repeat(type, holds, function, arguments[2])
+
+    def repeat_in_registers(
+        self, type: RiseType, holds: Value, function: Value, init: Lazy
+    ) -> SSAValue:
+        def condition(carried: Sequence[SSAValue]) -> SSAValue:
+            return self.goes_on(holds, self.wrap(type, list(carried)))
+
+        def body(carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            return self.unwrap(self.applied(function, [self.wrap(type, list(carried))]))
+
+        inits = self.unwrap(self.read_data(init))
+        return self.wrap(type, list(self.emitter.while_loop(inits, condition, body)))
+
+    def repeat_in_memory(
+        self, type: RiseType, holds: Value, function: Value, init: Lazy
+    ) -> SSAValue:
+        """Two buffers take turns, as in a fold."""
+        current, following = self.buffers(type), self.buffers(type)
+        half = len(current)
+        self.store(init, self.add(codegen.CastOp(current, type)))
+
+        def condition(carried: Sequence[SSAValue]) -> SSAValue:
+            return self.goes_on(holds, self.add(codegen.CastOp(carried[:half], type)))
+
+        def body(carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            value = self.add(codegen.CastOp(carried[:half], type))
+            self.store_applied(function, [value], self.add(codegen.CastOp(carried[half:], type)))
+            return (*carried[half:], *carried[:half])
+
+        results = self.emitter.while_loop([*current, *following], condition, body)
+        return self.add(codegen.CastOp(results[:half], type))
+
+    def goes_on(self, holds: Value, value: SSAValue) -> SSAValue:
+        """Whether the condition holds, and no check has failed that was to end the loop."""
+        (condition,) = self.unwrap(self.applied(holds, [value]))
+        if not self.checks.are_used:
+            return condition
+        passed = self.checks.none_failed(self.emitter.builder)
+        return self.add(arith.AndIOp(condition, passed))
 
     def fold(self, pattern: Pattern, length: Nat, init: Lazy, step: Step) -> SSAValue:
         """A value that a loop carries: in registers, or in memory where there are arrays in it."""
@@ -96,9 +183,7 @@ class LoopRules(Translation):
     ) -> SSAValue:
         def body(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
             function, arguments = step(index, self.wrap(type, list(carried)))
-            result = self.apply(function, arguments)
-            assert isinstance(result, SSAValue)
-            return self.unwrap(result)
+            return self.unwrap(self.applied(function, arguments))
 
         inits = self.unwrap(self.read_data(init))
         results = self.emitter.loop(length, dialect, LoopKind.SEQUENTIAL, inits, body)
@@ -135,25 +220,43 @@ class LoopRules(Translation):
         source = self.read_data(arguments[2])
         type = pattern.argument("t")
         assert isinstance(type, RiseType)
-        inits = self.unwrap(self.read_data(arguments[1])) if not contains_array(type) else None
-        if inits is None:
-            raise LimitationError(
-                f"{pattern.spec.name} with arrays as accumulators cannot be compiled yet; "
-                'the interpreter runs it (backend="interpret")',
-                pattern.location,
-            )
+        store = self.scan_in_memory if contains_array(type) else self.scan_in_registers
+        store(pattern, function, arguments[1], source, target)
 
+    def scan_in_registers(
+        self, pattern: Pattern, function: Value, init: Lazy, source: SSAValue, target: SSAValue
+    ) -> None:
         def body(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
             element = self.add(codegen.IdxOp(source, index))
-            result = self.apply(function, [element, self.wrap(type, list(carried))])
-            assert isinstance(result, SSAValue)
-            scalars = self.unwrap(result)
+            scalars = self.unwrap(self.applied(function, [element, self.wrap(type, list(carried))]))
             kept = self.wrap(type, list(scalars))
             self.copy(kept, self.add(codegen.IdxOp(target, index)))
             return scalars
 
+        initial = self.read_data(init)
+        type = data_type(initial)
         length, dialect = size(pattern, "n"), pattern.to or self.loops
-        self.emitter.loop(length, dialect, LoopKind.SEQUENTIAL, inits, body)
+        self.emitter.loop(length, dialect, LoopKind.SEQUENTIAL, self.unwrap(initial), body)
+
+    def scan_in_memory(
+        self, pattern: Pattern, function: Value, init: Lazy, source: SSAValue, target: SSAValue
+    ) -> None:
+        """Each accumulator is made in its place, and kept in a buffer for the next one.
+
+        The place itself is written through a path, which no loop can carry.
+        """
+        type = element_of(data_type(target))
+        last = self.buffers(type)
+        self.store(init, self.add(codegen.CastOp(last, type)))
+
+        def body(index: SSAValue) -> None:
+            accumulator = self.add(codegen.CastOp(last, type))
+            element = self.add(codegen.IdxOp(source, index))
+            place = self.add(codegen.IdxOp(target, index))
+            self.store_applied(function, [element, accumulator], place)
+            self.copy(place, self.add(codegen.CastOp(last, type)))
+
+        self.each(size(pattern, "n"), pattern.to or self.loops, body)
 
     def read_to_memory(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         return self.materialised(
@@ -167,11 +270,3 @@ class LoopRules(Translation):
 
     def store_let(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
         self.store_applied(self.force(arguments[1]), [self.bind(arguments[0])], target)
-
-    def bind(self, lazy: Lazy) -> Value:
-        """A computed value with two or more uses gets memory; a view or a scalar needs none."""
-        if not isinstance(lazy, Delayed) or is_view(lazy.term):
-            return self.force(lazy)
-        if not contains_array(lazy.term.type):
-            return self.force(lazy)
-        return self.materialised(lazy.term.type, lambda target: self.store(lazy, target))

@@ -28,6 +28,11 @@ from riselang.nat import Nat
 LoopBody = Callable[[SSAValue, Sequence[SSAValue]], Sequence[SSAValue]]
 """From the index and the carried values to their next values; emits at the current place."""
 
+WhileBody = Callable[[Sequence[SSAValue]], Sequence[SSAValue]]
+"""From the carried values to their next values; emits at the current place."""
+Condition = Callable[[Sequence[SSAValue]], SSAValue]
+"""From the carried values to whether there is another iteration, a plain i1."""
+
 
 class LoopKind(Enum):
     SEQUENTIAL = "one iteration after the other"
@@ -76,6 +81,37 @@ class Emitter:
             op = scf.ForOp(*self._bounds(length), inits, Region(block))
         return self.add(op).results
 
+    def range_loop(
+        self,
+        start: SSAValue,
+        end: SSAValue,
+        step: SSAValue,
+        inits: Sequence[SSAValue],
+        body: LoopBody,
+    ) -> Sequence[SSAValue]:
+        """`for i = start to end step step`, with bounds that are known only at run time."""
+        block = Block(arg_types=[IndexType(), *(init.type for init in inits)])
+        block.args[0].name_hint = "i"
+        with self.inside(block):
+            self.add(scf.YieldOp(*body(block.args[0], block.args[1:])))
+        return self.add(scf.ForOp(start, end, step, inits, Region(block))).results
+
+    def constant(self, number: int) -> SSAValue:
+        return self.length(Nat.const(number))
+
+    def while_loop(
+        self, inits: Sequence[SSAValue], condition: Condition, body: WhileBody
+    ) -> Sequence[SSAValue]:
+        """Carries values from `inits` on as long as `condition` holds of them; the last ones."""
+        types = [init.type for init in inits]
+        before, after = Block(arg_types=types), Block(arg_types=types)
+        with self.inside(after):
+            self.add(scf.YieldOp(*body(after.args)))
+        # The condition comes last: by then it is known whether the loop has anything to check.
+        with self.inside(before):
+            self.add(scf.ConditionOp(condition(before.args), *before.args))
+        return self.add(scf.WhileOp(inits, types, Region(before), Region(after))).results
+
     def length(self, length: Nat) -> SSAValue:
         """A length as a value."""
         if length.is_constant:
@@ -101,8 +137,7 @@ class Emitter:
         return ()
 
     def _bounds(self, length: Nat) -> tuple[SSAValue, SSAValue, SSAValue]:
-        lower, upper, step = (self.length(bound) for bound in (Nat.const(0), length, Nat.const(1)))
-        return lower, upper, step
+        return self.constant(0), self.length(length), self.constant(1)
 
 
 def _affine_parallel(operands: list[SSAValue], bound: AffineMapAttr, block: Block) -> Operation:

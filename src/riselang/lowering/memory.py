@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from xdsl.builder import Builder
 from xdsl.dialects import affine, arith, memref
 from xdsl.dialects.builtin import (
     AffineMapAttr,
     AffineSetAttr,
+    AnyFloat,
+    FloatAttr,
+    IndexType,
     IntegerAttr,
+    IntegerType,
     MemRefType,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
@@ -145,6 +149,12 @@ class Memory:
             return self.affine_load(buffer, indices, builder)
         values = self.arithmetic(indices, builder)
         return builder.insert(memref.LoadOp.get(buffer, values)).results[0]
+
+    def nothing(self, type: Attribute, builder: Builder) -> SSAValue:
+        """What stands for an element that does not exist."""
+        if isinstance(type, IntegerType | IndexType):
+            return builder.insert(arith.ConstantOp(IntegerAttr(0, type))).results[0]
+        return builder.insert(arith.ConstantOp(FloatAttr(0.0, cast(AnyFloat, type)))).results[0]
 
     def place(self, op: codegen.CastOp, path: Path) -> tuple[SSAValue, list[Nat]]:
         """The buffer and the indices that a path means."""

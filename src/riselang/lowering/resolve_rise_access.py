@@ -10,7 +10,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
 from riselang.lowering.access import resolve_accesses
+from riselang.lowering.checks import CHECKS
 from riselang.lowering.contract_rise_floats import FLOAT_PERMISSION
+from riselang.lowering.nesting import sequentialise_inner_loops
 from riselang.lowering.temporaries import place_temporaries
 from riselang.lowering.total import Helpers
 from riselang.term.recursion import stack_for
@@ -23,14 +25,16 @@ class ResolveRiseAccessPass(ModulePass):
     name = "resolve-rise-access"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        # The permission has been used; what is left is plain MLIR.
+        # These have been used, or are known to who runs the passes; what is left is plain MLIR.
         op.attributes.pop(FLOAT_PERMISSION, None)
+        op.attributes.pop(CHECKS, None)
         helpers: Helpers = {}
         for function in list(op.walk()):
             if isinstance(function, FuncOp):
                 # One map that is read may lead to the next, as deep as there are ops.
                 with stack_for(min(sum(1 for _ in function.walk()), 50_000)):
                     resolve_accesses(function, helpers)
+                    sequentialise_inner_loops(function)
                     place_temporaries(function)
         known = {f.sym_name.data for f in op.ops if isinstance(f, FuncOp)}
         op.body.block.add_ops(helper for name, helper in helpers.items() if name not in known)

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, UnitAttr
 from xdsl.dialects.memref import AllocaOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from riselang.dialects.rise import codegen
 from riselang.dialects.rise.functional import EmbedOp
@@ -24,10 +24,12 @@ from riselang.dialects.rise.types import (
     ScalarType,
     TupleType,
     components,
+    contains_array,
     leaves,
     uncurry,
 )
 from riselang.errors import LimitationError
+from riselang.lowering.checks import Checks, Places
 from riselang.lowering.loops import Emitter, LoopKind
 from riselang.nat import Nat
 from riselang.term.embedding import embed_tree, scalar_leaves
@@ -47,6 +49,7 @@ from riselang.term.nodes import (
     spine,
 )
 from riselang.term.sizes import at_argument
+from riselang.term.views import is_view
 
 TEMPORARY = "rise.temporary"
 """Marks the allocations that lowering makes, which a later step places."""
@@ -100,9 +103,10 @@ class Translation:
     read_rules: Mapping[str, ReadRule]
     store_rules: Mapping[str, StoreRule]
 
-    def __init__(self, emitter: Emitter, loops: str):
+    def __init__(self, emitter: Emitter, loops: str, checks: Checks | None = None):
         self.emitter = emitter
         self.loops = loops
+        self.checks = checks or Checks(Block(), Places())
 
     # Terms
 
@@ -175,6 +179,12 @@ class Translation:
             )
         return self.apply(rule(pattern, given[:arity]), given[arity:])
 
+    def applied(self, function: Value, arguments: Sequence[Lazy]) -> SSAValue:
+        """The data that a function gives for all its arguments."""
+        result = self.apply(function, arguments)
+        assert isinstance(result, SSAValue), result
+        return result
+
     def enter(
         self, closure: Closure, arguments: Sequence[Lazy]
     ) -> tuple[Term, Environment, Sequence[Lazy]]:
@@ -209,9 +219,7 @@ class Translation:
         if rule is not None and len(given) == pattern.spec.arity:
             rule(pattern, given, target)
             return
-        result = self.apply(function, arguments)
-        assert isinstance(result, SSAValue)
-        self.copy(result, target)
+        self.copy(self.applied(function, arguments), target)
 
     def copy(self, value: SSAValue, target: SSAValue) -> None:
         """Store a value that is only read, element by element."""
@@ -254,6 +262,22 @@ class Translation:
         fill(self.add(codegen.CastOp(buffers, type)))
         return self.add(codegen.CastOp(buffers, type))
 
+    def bind(self, lazy: Lazy) -> Value:
+        """A computed value with two or more uses gets memory; a view or a scalar needs none."""
+        if not isinstance(lazy, Delayed) or is_view(lazy.term):
+            return self.force(lazy)
+        if not contains_array(lazy.term.type):
+            return self.force(lazy)
+        return self.materialised(lazy.term.type, lambda target: self.store(lazy, target))
+
+    def kept(self, lazy: Lazy) -> SSAValue:
+        """A value that is read many times: one that is computed gets memory."""
+        value = self.bind(lazy)
+        assert isinstance(value, SSAValue), value
+        if not contains_array(data_type(value)) or is_in_memory(value):
+            return value
+        return self.materialised(data_type(value), lambda target: self.copy(value, target))
+
     def buffers(self, type: RiseType) -> list[SSAValue]:
         values: list[SSAValue] = []
         for lengths, leaf in leaves(type):
@@ -282,6 +306,18 @@ class Translation:
         first_type, second_type = components(type)
         first = self.wrap(first_type, scalars)
         return self.add(codegen.TupleOp(first, self.wrap(second_type, scalars)))
+
+
+def is_in_memory(value: SSAValue) -> bool:
+    """Whether reading the value computes nothing but indices."""
+    stack = [value]
+    while stack:
+        op = stack.pop().owner
+        if isinstance(op, codegen.MapReadOp | codegen.GenerateOp | EmbedOp | Block):
+            return False
+        if not isinstance(op, codegen.CastOp):
+            stack.extend(operand for operand in op.operands if isinstance(operand.type, RiseType))
+    return True
 
 
 def data_type(value: SSAValue) -> RiseType:

@@ -40,7 +40,9 @@ _DECLARATION = re.compile(
 )
 
 
-_HELPER = re.compile(r"^define (?P<rest>.*@rise_\w+\(.*\)) \{$", re.MULTILINE)
+_HELPER = re.compile(
+    r"^define (?P<rest>.*@rise_(?:index_error|\w*(?:div|rem)[su]i_\w+)\(.*\)) \{$", re.MULTILINE
+)
 """Functions of our own that lowering calls; MLIR has no way to say that they stay calls."""
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 
 from riselang.dialects.rise.types import ScalarType
-from riselang.errors import LimitationError, UserError
+from riselang.errors import LimitationError, OutOfRangeError, SourceLocation, UserError
 from riselang.interpreter.scalars import numpy_dtype
 from riselang.nat import Nat
 from riselang.native.llvm import LoadedCode
@@ -76,21 +76,25 @@ class Executable:
         name: str,
         parameters: Sequence[Parameter],
         shapes: OpenShapes | None = None,
-        result: Any = None,
+        checks: Sequence[SourceLocation | None] = (),
     ):
+        """`checks` says where each check was written, if the function has any that can fail."""
         self._code = code  # keeps the machine code alive
         self.name = name
         self.parameters = tuple(parameters)
+        self._checks = tuple(checks)
         self._shapes = shapes
         self._buffers = [at for at, each in enumerate(parameters) if each.shape is not None]
         kinds = [
             ctypes.c_void_p if parameter.shape is not None else scalar_kind(parameter.type)
             for parameter in parameters
         ]
+        if checks:
+            kinds.append(ctypes.c_void_p)
         address = code.address(f"_mlir_ciface_{name}")
-        self._function = ctypes.CFUNCTYPE(result, *kinds)(address)
+        self._function = ctypes.CFUNCTYPE(None, *kinds)(address)
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: Any) -> None:
         if len(arguments) != len(self.parameters):
             raise UserError(
                 f"{self.name} takes {len(self.parameters)} arguments, "
@@ -111,7 +115,19 @@ class Executable:
             passed.append(ctypes.addressof(kept[-1]))
         self._check_sizes(arrays)
         check_overlap(arrays, [b.name for b in buffers], [b.is_written for b in buffers])
-        return self._function(*passed)
+        if self._checks:
+            self._call_checked(passed)
+        else:
+            self._function(*passed)
+
+    def _call_checked(self, passed: Sequence[Any]) -> None:
+        """Pass a buffer for the first check that fails, and raise what is found there."""
+        failure = np.zeros(4, np.int64)
+        described = _describe(failure)
+        self._function(*passed, ctypes.addressof(described))
+        count, check, index, bound = failure.tolist()
+        if count:
+            raise OutOfRangeError(index, bound, self._checks[check - 1])
 
     def _check_sizes(self, arrays: Sequence[Array]) -> None:
         """Refuses shapes that do not fit together, and indices that are out of range."""

@@ -1,0 +1,201 @@
+"""Checks at run time: what a failed one leaves behind, and how functions pass it on.
+
+A function with a check in it, and every function that calls one, takes one more buffer behind its
+parameters, of four integers that are 0 at first. A check that fails counts itself there; the first
+one also leaves its number, the index and the bound. The program goes on with the index 0, so no
+access leaves its array, and the caller looks into the buffer at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    FileLineColLoc,
+    FunctionType,
+    IndexType,
+    IntAttr,
+    IntegerAttr,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+    UnknownLoc,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from riselang.errors import SourceLocation
+
+CHECKS = "rise.checks"
+"""The attribute of a module that says where each check was written."""
+FAILURE = MemRefType(i64, [4])
+"""How many checks failed; the number of the first, counted from 1; its index; its bound."""
+REPORT = "rise_index_error"
+"""The function that a failed check calls."""
+ADD_INTEGERS = 1
+"""`addi` among the kinds of `memref.atomic_rmw`."""
+
+
+class Places:
+    """Where the checks of a module were written; a check is known by its number in this list."""
+
+    def __init__(self) -> None:
+        self.locations: list[SourceLocation | None] = []
+
+    def number(self, location: SourceLocation | None) -> int:
+        self.locations.append(location)
+        return len(self.locations)
+
+
+class Checks:
+    """The checks of one function, given its entry block."""
+
+    def __init__(self, entry: Block, places: Places):
+        self.entry = entry
+        self.places = places
+        self.failure: SSAValue | None = None
+
+    @property
+    def are_used(self) -> bool:
+        return self.failure is not None
+
+    def buffer(self) -> SSAValue:
+        """The buffer for a failure, which becomes the last parameter of the function."""
+        if self.failure is None:
+            self.failure = self.entry.insert_arg(FAILURE, len(self.entry.args))
+            self.failure.name_hint = "failure"
+        return self.failure
+
+    def index(
+        self, number: SSAValue, bound: SSAValue, location: SourceLocation | None, builder: Builder
+    ) -> SSAValue:
+        """The plain index `number` if it is below `bound`, else 0, and a report."""
+        is_outside = builder.insert(arith.CmpiOp(number, bound, "uge")).results[0]
+        check = IntegerAttr(self.places.number(location), i64)
+        block = Block()
+        inner = Builder(InsertPoint.at_end(block))
+        position = inner.insert(arith.ConstantOp(check)).results[0]
+        inner.insert(func.CallOp(REPORT, [self.buffer(), position, number, bound], []))
+        inner.insert(scf.YieldOp())
+        builder.insert(scf.IfOp(is_outside, [], Region(block)))
+        zero = _constant(0, builder)
+        return builder.insert(arith.SelectOp(is_outside, zero, number)).results[0]
+
+    def none_failed(self, builder: Builder) -> SSAValue:
+        """Whether all checks so far have passed: a loop that goes on for ever must end."""
+        zero = _constant(0, builder)
+        count = builder.insert(memref.LoadOp.get(self.buffer(), [zero])).results[0]
+        none = builder.insert(arith.ConstantOp(IntegerAttr(0, i64))).results[0]
+        return builder.insert(arith.CmpiOp(count, none, "eq")).results[0]
+
+
+def _constant(number: int, builder: Builder) -> SSAValue:
+    return builder.insert(arith.ConstantOp.from_int_and_width(number, IndexType())).results[0]
+
+
+def complete(module: ModuleOp, checks: Sequence[Checks], places: Places) -> None:
+    """Give the functions that can fail their parameter, their callers too, and say where."""
+    if not places.locations:
+        return
+    failing = {check.entry: check for check in checks if check.are_used}
+    _pass_on(module, failing, places)
+    for entry in failing:
+        function = entry.parent_op()
+        assert isinstance(function, func.FuncOp)
+        outputs = list(function.function_type.outputs)
+        types = FunctionType.from_lists([argument.type for argument in entry.args], outputs)
+        function.properties["function_type"] = types
+    module.body.block.add_op(_report_function())
+    module.attributes[CHECKS] = ArrayAttr([_attribute(place) for place in places.locations])
+
+
+def _pass_on(module: ModuleOp, failing: dict[Block, Checks], places: Places) -> None:
+    """Calls of functions that can fail get the buffer of their caller, which then can fail too."""
+    calls = [op for op in module.walk() if isinstance(op, func.CallOp)]
+    done: set[Operation] = set()
+    while True:
+        names = {_function_of(entry).sym_name.data for entry in failing}
+        found = [call for call in calls if call not in done and _callee(call) in names]
+        if not found:
+            return
+        for call in found:
+            done.add(call)
+            entry = _entry_around(call)
+            caller = failing.setdefault(entry, Checks(entry, places))
+            call.operands = [*call.operands, caller.buffer()]
+
+
+def is_report(op: Operation) -> bool:
+    """Whether the op is what a failed check does."""
+    return isinstance(op, func.CallOp) and _callee(op) == REPORT
+
+
+def _callee(call: func.CallOp) -> str:
+    return call.callee.root_reference.data
+
+
+def _function_of(entry: Block) -> func.FuncOp:
+    function = entry.parent_op()
+    assert isinstance(function, func.FuncOp)
+    return function
+
+
+def _entry_around(op: Operation) -> Block:
+    parent = op.parent_op()
+    while not isinstance(parent, func.FuncOp):
+        assert parent is not None
+        parent = parent.parent_op()
+    return parent.body.blocks[0]
+
+
+def _report_function() -> func.FuncOp:
+    """Counts a failure; of several that come at once, exactly one is the first."""
+    types: list[Attribute] = [FAILURE, i64, IndexType(), IndexType()]
+    block = Block(arg_types=types)
+    failure, number, index, bound = block.args
+    builder = Builder(InsertPoint.at_end(block))
+    one = builder.insert(arith.ConstantOp(IntegerAttr(1, i64))).results[0]
+    none = builder.insert(arith.ConstantOp(IntegerAttr(0, i64))).results[0]
+    place = _constant(0, builder)
+    count = memref.AtomicRMWOp(
+        operands=[one, failure, [place]],
+        properties={"kind": IntegerAttr(ADD_INTEGERS, i64)},
+        result_types=[i64],
+    )
+    earlier = builder.insert(count).results[0]
+    is_first = builder.insert(arith.CmpiOp(earlier, none, "eq")).results[0]
+    body = Block()
+    inner = Builder(InsertPoint.at_end(body))
+    values = [number, *(inner.insert(arith.IndexCastOp(v, i64)).results[0] for v in (index, bound))]
+    for position, value in enumerate(values, 1):
+        inner.insert(memref.StoreOp.get(value, failure, [_constant(position, inner)]))
+    inner.insert(scf.YieldOp())
+    builder.insert(scf.IfOp(is_first, [], Region(body)))
+    builder.insert(func.ReturnOp())
+    function_type = FunctionType.from_lists(types, [])
+    return func.FuncOp(REPORT, function_type, Region(block), visibility=StringAttr("private"))
+
+
+def _attribute(location: SourceLocation | None) -> Attribute:
+    if location is None:
+        return UnknownLoc()
+    return FileLineColLoc(
+        StringAttr(location.file), IntAttr(location.line), IntAttr(location.column)
+    )
+
+
+def check_locations(module: ModuleOp) -> list[SourceLocation | None]:
+    """Where the checks of a module after phase 1 were written, in the order of their numbers."""
+    attribute = module.attributes.get(CHECKS)
+    found: list[SourceLocation | None] = []
+    for place in attribute if isinstance(attribute, ArrayAttr) else ():
+        if isinstance(place, FileLineColLoc):
+            file, line, column = place.filename.data, place.line.data, place.column.data
+            found.append(SourceLocation(file, line, column))
+        else:
+            found.append(None)
+    return found

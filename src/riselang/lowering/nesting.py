@@ -1,0 +1,76 @@
+"""Which parallel loops run on threads: the outermost ones.
+
+A parallel loop inside another one runs in the thread that reached it, as a plain loop; so does one
+of at most one iteration, so that a loop inside it may be the one that is spread.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects import affine, arith, scf
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import Operation, Region, SSAValue
+from xdsl.ir.affine import AffineConstantExpr
+
+Parallel = scf.ParallelOp | affine.ParallelOp
+
+
+def sequentialise_inner_loops(function: Operation) -> None:
+    """Turn each parallel loop that does not run on threads into a sequential one."""
+    stack = [(block, False) for region in function.regions for block in region.blocks]
+    while stack:
+        block, is_inside = stack.pop()
+        for op in list(block.ops):
+            spreads = isinstance(op, Parallel) and not is_inside and not _is_short(op)
+            if isinstance(op, Parallel) and not spreads and _is_plain(op):
+                op = _sequential(op)
+            inner = is_inside or spreads
+            stack.extend((block, inner) for region in op.regions for block in region.blocks)
+
+
+def _is_plain(op: Parallel) -> bool:
+    """Whether the loop counts one index from 0 by 1 without results, as lowering makes them."""
+    if op.results or len(op.body.block.args) != 1:
+        return False
+    if isinstance(op, affine.ParallelOp):
+        (start,), (step,) = op.lowerBoundsMap.data.results, op.steps.data
+        return start == AffineConstantExpr(0) and step.value.data == 1
+    return _number(op.lowerBound[0]) == 0 and _number(op.step[0]) == 1
+
+
+def _is_short(op: Parallel) -> bool:
+    """Whether the loop is known to have at most one iteration."""
+    if not _is_plain(op):
+        return False
+    if isinstance(op, affine.ParallelOp):
+        (end,) = op.upperBoundsMap.data.results
+        return isinstance(end, AffineConstantExpr) and end.value <= 1
+    length = _number(op.upperBound[0])
+    return length is not None and length <= 1
+
+
+def _number(value: SSAValue) -> int | None:
+    owner = value.owner
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+        return owner.value.value.data
+    return None
+
+
+def _sequential(op: Parallel) -> Operation:
+    """The same loop, one iteration after the other."""
+    body = op.body.detach_block(0)
+    if isinstance(op, affine.ParallelOp):
+        operands, end = list(op.map_operands), op.upperBoundsMap
+        loop = affine.ForOp.from_region([], operands, [], [], 0, end, Region(body))
+    else:
+        end = body.last_op
+        assert isinstance(end, scf.ReduceOp)
+        end.detach()
+        end.erase()
+        body.add_op(scf.YieldOp())
+        loop = scf.ForOp(op.lowerBound[0], op.upperBound[0], op.step[0], [], Region(body))
+    block = op.parent
+    assert block is not None
+    block.insert_op_before(loop, op)
+    op.detach()
+    op.erase()
+    return loop

@@ -1,0 +1,52 @@
+// RUN: rise-opt %s -p 'convert-rise-to-imperative{loops=affine},resolve-rise-access' | filecheck %s
+
+// A vector is moved by a loop over its scalars.
+// CHECK-LABEL: func.func @moved
+// CHECK-NEXT:   affine.for [[Vi:%\w+]] = 0 to 16 {
+// CHECK-NEXT:     [[V0:%\w+]] = affine.load %x[[[Vi]]] : memref<16xf32>
+// CHECK-NEXT:     affine.store [[V0]], %out[[[Vi]] floordiv 4 * -4 + [[Vi]] mod 4 + 12] : memref<16xf32>
+// CHECK-NEXT:   }
+// CHECK-NEXT:   func.return
+
+func.func @moved(%out: memref<16xf32>, %x: memref<16xf32>) {
+  rise.lowering_unit {
+    %0 = rise.in %x : !rise.array<16, scalar<f32>>
+    %asScalar = rise.asScalar #rise.nat<4> #rise.nat<4> #rise.scalar<f32>
+    %reverse = rise.reverse #rise.nat<4> #rise.vector<4, scalar<f32>>
+    %asVector = rise.asVector #rise.nat<4> #rise.nat<4> #rise.scalar<f32>
+    %1 = rise.apply %asVector, %0
+    %2 = rise.apply %reverse, %1
+    %3 = rise.apply %asScalar, %2
+    rise.out %out <- %3
+    rise.return
+  }
+  func.return
+}
+
+// A scalar many times.
+// CHECK-LABEL: func.func @repeated
+// CHECK-NEXT:   affine.for [[Vi:%\w+]] = 0 to 4 {
+// CHECK-NEXT:     [[V0:%\w+]] = affine.load %x[[[Vi]]] : memref<4xf32>
+// CHECK-NEXT:     affine.for [[Vix1:%\w+]] = 0 to 3 {
+// CHECK-NEXT:       affine.store [[V0]], %out[[[Vi]] * 3 + [[Vix1]]] : memref<12xf32>
+// CHECK-NEXT:     }
+// CHECK-NEXT:   }
+// CHECK-NEXT:   func.return
+
+func.func @repeated(%out: memref<12xf32>, %x: memref<4xf32>) {
+  rise.lowering_unit {
+    %0 = rise.in %x : !rise.array<4, scalar<f32>>
+    %asScalar = rise.asScalar #rise.nat<3> #rise.nat<4> #rise.scalar<f32>
+    %map = rise.map #rise.nat<4> #rise.scalar<f32> #rise.vector<3, scalar<f32>>
+    %fun = rise.lambda (%x0 : !rise.scalar<f32>) -> !rise.vector<3, scalar<f32>> {
+      %vectorFromScalar = rise.vectorFromScalar #rise.nat<3> #rise.scalar<f32>
+      %1 = rise.apply %vectorFromScalar, %x0
+      rise.return %1 : !rise.vector<3, scalar<f32>>
+    }
+    %2 = rise.apply %map, %fun, %0
+    %3 = rise.apply %asScalar, %2
+    rise.out %out <- %3
+    rise.return
+  }
+  func.return
+}
