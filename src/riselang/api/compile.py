@@ -18,7 +18,11 @@ from riselang.dialects.rise.functional import InOp, OutOp
 from riselang.dialects.rise.types import RiseType, ScalarType, index_bounds, leaves
 from riselang.errors import LimitationError, SourceLocation, UserError
 from riselang.lowering.checks import check_locations
-from riselang.lowering.contract_rise_floats import FLOAT_PERMISSION, ContractRiseFloatsPass
+from riselang.lowering.contract_rise_floats import (
+    FLOAT_PERMISSION,
+    ContractRiseFloatsPass,
+    contracts,
+)
 from riselang.lowering.convert_math_to_calls import ConvertMathToCallsPass
 from riselang.lowering.convert_rise_to_imperative import ConvertRiseToImperativePass
 from riselang.lowering.resolve_rise_access import ResolveRiseAccessPass
@@ -26,7 +30,9 @@ from riselang.nat import Nat, nat_min
 from riselang.native import libraries, llvm, mlir
 from riselang.runtime.executable import Executable, Parameter
 from riselang.runtime.shapes import OpenShapes
+from riselang.term.contraction import contract
 from riselang.term.from_dialect import units
+from riselang.term.nodes import Term
 
 STAGES = ("notation", "rise", "imperative", "affine", "llvm", "asm", "obj")
 """The vocabulary of `as_text`, `--emit` and `--as`."""
@@ -48,9 +54,9 @@ class Compilation:
     def __init__(self, module: ModuleOp, loops: str = "scf", float: str = "strict"):
         self.module = module
         self.loops = loops
+        self._checks: list[SourceLocation | None] = []
+        """Where the checks were written that can fail when the program runs."""
         module.attributes[FLOAT_PERMISSION] = StringAttr(float)
-        if float != "strict":
-            ContractRiseFloatsPass().apply(make_context(), module)
         self._signatures = [
             (function.sym_name.data, _parameters(function), _written(function), function)
             for function in module.walk()
@@ -65,7 +71,7 @@ class Compilation:
         if stage == "obj":
             raise UserError("object code is no text; ask for asm, or use 'rise compile --emit obj'")
         texts = {
-            "rise": lambda: module_text(self.module),
+            "rise": lambda: module_text(self._contracted),
             "imperative": lambda: module_text(self._stages[0]),
             "affine": lambda: module_text(self._stages[1]),
             "llvm": lambda: self.llvm_ir,
@@ -84,30 +90,52 @@ class Compilation:
                 texts.append(f"// {name}\n{show_term(unit.term)}\n")
         return "\n".join(texts)
 
+    def term(self, name: str) -> Term:
+        """The only program of a function, as it runs under the float permission."""
+        (function,) = (function for known, _, _, function in self._signatures if known == name)
+        ((_, unit),) = units(function)
+        return contract(unit.term) if contracts(self.module) else unit.term
+
     @cached_property
-    def _stages(self) -> tuple[ModuleOp, ModuleOp, ModuleOp]:
-        """The module after each of our passes."""
+    def _contracted(self) -> ModuleOp:
+        """The module with what its float permission makes of it."""
+        module = self.module.clone()
+        if contracts(module):
+            ContractRiseFloatsPass().apply(make_context(), module)
+        return module
+
+    @cached_property
+    def _stages(self) -> tuple[ModuleOp, ModuleOp]:
+        """The module after each of our passes, to be looked at."""
         module = self.module.clone()
         context = make_context()
         made: list[ModuleOp] = []
-        for step in our_passes(self.loops):
+        for step in our_passes(self.loops)[:2]:
             step.apply(context, module)
             verify_module(module)
             made.append(module)
             module = module.clone()
-        return made[0], made[1], made[2]
+        return made[0], made[1]
 
     @cached_property
-    def native_text(self) -> str:
-        """The module as native MLIR gets it, with C entry points."""
-        return module_text(self._native_module(), generic=True)
-
-    def _native_module(self) -> ModuleOp:
-        module = self._stages[2].clone()
+    def _lowered(self) -> ModuleOp:
+        """The module after all of our passes, with C entry points; native MLIR verifies it."""
+        module = self.module.clone()
+        context = make_context()
+        first, *others = our_passes(self.loops)
+        first.apply(context, module)
+        self._checks = check_locations(module)
+        for step in others:
+            step.apply(context, module)
         for function in module.walk():
             if isinstance(function, FuncOp) and _is_public(function):
                 function.attributes["llvm.emit_c_interface"] = UnitAttr()
         return module
+
+    @cached_property
+    def native_text(self) -> str:
+        """The module as native MLIR gets it."""
+        return module_text(self._lowered, generic=True)
 
     @cached_property
     def threads(self) -> bool:
@@ -123,7 +151,7 @@ class Compilation:
             return mlir.to_llvm_ir(self.native_text, pipeline)
         except UserError:
             # Once more with the places of the ops, which only an error is worth printing for.
-            text = module_text(self._native_module(), generic=True, locations=True)
+            text = module_text(self._lowered, generic=True, locations=True)
             return mlir.to_llvm_ir(text, pipeline)
 
     @cached_property
@@ -157,17 +185,12 @@ class Compilation:
         return found
 
     @cached_property
-    def _checks(self) -> list[SourceLocation | None]:
-        """Where the checks were written that can fail when the program runs."""
-        return check_locations(self._stages[0])
-
-    @cached_property
     def _failing(self) -> set[str]:
         """The functions that take a buffer for a failure behind their parameters."""
         known = {name: len(parameters) for name, parameters, _, _ in self._signatures}
         return {
             name
-            for function in self._stages[0].walk()
+            for function in self._lowered.walk()
             if isinstance(function, FuncOp)
             and (name := function.sym_name.data) in known
             and len(function.function_type.inputs) > known[name]

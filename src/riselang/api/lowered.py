@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,18 +29,21 @@ class Lowered:
     name: str
     source: Term
     """The program as it was written."""
-    term: Term
-    """The program as it runs, under its float permission."""
     results: int
     compilation: Compilation
     _checked: set[tuple[tuple[str, Nat], ...]] = field(
         default_factory=set[tuple[tuple[str, Nat], ...]]
     )
 
+    @cached_property
+    def term(self) -> Term:
+        """The program as it runs, under its float permission."""
+        return self.compilation.term(self.name)
+
     @property
     def inputs(self) -> tuple[RiseType, ...]:
         """The types of the parameters, which may say more of the sizes than was written."""
-        return uncurry(self.term.type)[0]
+        return uncurry(self.source.type)[0]
 
     def as_text(self, stage: str = "rise") -> str:
         """The program at a stage: notation, rise, imperative, affine, llvm or asm."""
@@ -55,7 +59,7 @@ class Lowered:
         """Refuses sizes that a program for all sizes does not permit."""
         given = tuple(sorted(sizes.items(), key=lambda item: item[0]))
         if given not in self._checked:
-            check_sizes(self.term, sizes)
+            check_sizes(self.source, sizes)
             self._checked.add(given)
 
     def run(self, arrays: Sequence[Array], sizes: Mapping[str, Nat]) -> Any:
@@ -64,7 +68,7 @@ class Lowered:
         try:
             self.compile()(*[buffer for group in outputs for buffer in group], *arrays)
         except OutOfRangeError as error:
-            error.location = _as_written(self.term, error.location)
+            error.location = _as_written(self.source, error.location)
             raise
         return _packed(outputs)
 
@@ -91,13 +95,11 @@ def lower_term(source: Term, name: str, results: int, float: str) -> Lowered:
     # The compiler is imported when the first program is compiled, to keep the import fast.
     from riselang.api.compile import Compilation
     from riselang.dialects.module import verify_module
-    from riselang.term.contraction import contract
     from riselang.term.to_dialect import program_module
 
-    term = source if float == "strict" else contract(source)
-    module = program_module(term, name, results)
+    module = program_module(source, name, results)
     verify_module(module)
-    return Lowered(name, source, term, results, Compilation(module, "affine", float))
+    return Lowered(name, source, results, Compilation(module, "affine", float))
 
 
 def _as_written(term: Term, location: SourceLocation | None) -> SourceLocation | None:
@@ -118,7 +120,7 @@ def _outputs(lowered: Lowered, sizes: Mapping[str, Nat]) -> list[list[Array]]:
             np.empty([length.substitute(sizes).constant for length in lengths], numpy_dtype(leaf))
             for lengths, leaf in leaves(type)
         ]
-        for type in result_types(lowered.term.type, lowered.results)
+        for type in result_types(lowered.source.type, lowered.results)
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Region
 from xdsl.passes import ModulePass
@@ -17,6 +17,12 @@ from riselang.term.to_dialect import emit_program
 
 FLOAT_PERMISSION = "rise.float"
 """The attribute of a module that says what may be done to its float arithmetic."""
+
+
+def contracts(module: ModuleOp) -> bool:
+    """Whether a module permits sums of products to be contracted."""
+    permission = module.attributes.get(FLOAT_PERMISSION)
+    return isinstance(permission, StringAttr) and permission.data != "strict"
 
 
 @dataclass(frozen=True)

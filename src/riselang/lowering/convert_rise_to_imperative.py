@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -15,16 +15,21 @@ from riselang.dialects.rise.codegen import CastOp
 from riselang.dialects.rise.types import uncurry
 from riselang.errors import UserError
 from riselang.lowering.checks import Checks, Places, complete
+from riselang.lowering.contract_rise_floats import contracts
 from riselang.lowering.imperative import store_program
 from riselang.lowering.sizes import Buffers, Sizes
 from riselang.lowering.vectors import without_vectors
+from riselang.term.contraction import contract
 from riselang.term.from_dialect import Unit, units
 from riselang.term.recursion import stack_for
 
 
 @dataclass(frozen=True)
 class ConvertRiseToImperativePass(ModulePass):
-    """Turns functional RISE into loops over `rise.codegen` access paths."""
+    """Turns functional RISE into loops over `rise.codegen` access paths.
+
+    Where the module permits it, float contraction is decided first.
+    """
 
     name = "convert-rise-to-imperative"
 
@@ -39,15 +44,17 @@ class ConvertRiseToImperativePass(ModulePass):
         for function in list(op.walk()):
             if isinstance(function, FuncOp) and not function.is_declaration:
                 checks.append(Checks(function.body.blocks[0], places))
-                lower_function(function, self.loops, checks[-1])
+                lower_function(function, self.loops, checks[-1], contracts(op))
         complete(op, checks, places)
 
 
-def lower_function(function: FuncOp, loops: str, checks: Checks) -> None:
+def lower_function(function: FuncOp, loops: str, checks: Checks, contracted: bool) -> None:
     found = units(function)
     sizes = Sizes(function, [group for _, unit in found for group in _buffers(unit)])
     for place, unit in found:
         with stack_for(unit.term.depth, frames_per_level=12):
+            if contracted:
+                unit = replace(unit, term=contract(unit.term))
             _lower_unit(place, unit, loops, sizes, checks)
     _erase_dead(function)
 
