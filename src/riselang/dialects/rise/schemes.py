@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 
 from riselang.dialects.rise.types import (
     FunType,
@@ -78,12 +79,18 @@ class PatternSpec:
         return self.role in (Role.LOOP, Role.PARALLEL)
 
     def instantiate(self, arguments: Mapping[str, Argument]) -> RiseType:
-        nats = {k: v for k, v in arguments.items() if isinstance(v, Nat)}
-        types = {k: v for k, v in arguments.items() if isinstance(v, RiseType)}
-        return substitute(self.type, nats, types)
+        return _instantiated(self, tuple(arguments.items()))
 
     def __repr__(self) -> str:
         return f"{self.name} : {show(self.type)}"
+
+
+@lru_cache(maxsize=1 << 14)
+def _instantiated(spec: PatternSpec, arguments: tuple[tuple[str, Argument], ...]) -> RiseType:
+    """The same few types come up again and again, in every form of a program."""
+    nats = {name: value for name, value in arguments if isinstance(value, Nat)}
+    types = {name: value for name, value in arguments if isinstance(value, RiseType)}
+    return substitute(spec.type, nats, types)
 
 
 TYPE_PARAMETERS = ("s", "t")
