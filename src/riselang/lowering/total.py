@@ -25,6 +25,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from riselang.term.embedding import scalar_operation
+from riselang.term.scalars import CMPF_PREDICATES
 
 Add = Callable[[Operation], SSAValue]
 Helpers = dict[str, func.FuncOp]
@@ -39,12 +40,28 @@ FLOAT_TO_INTEGER = {"arith.fptosi", "arith.fptoui"}
 
 
 def is_partial(op: Operation) -> bool:
-    return op.name in DIVISIONS or op.name in SHIFTS or op.name in FLOAT_TO_INTEGER
+    """Whether the op must not reach MLIR as it is."""
+    is_named = op.name in DIVISIONS or op.name in SHIFTS or op.name in FLOAT_TO_INTEGER
+    return is_named or _decided(op) is not None
+
+
+def _decided(op: Operation) -> bool | None:
+    """What a comparison gives whatever its operands are.
+
+    MLIR's canonicalize turns it into `!=` where one operand is an integer as a float and the other
+    a constant.
+    """
+    if not isinstance(op, arith.CmpfOp):
+        return None
+    predicate = CMPF_PREDICATES[op.predicate.value.data]
+    return {"false": False, "true": True}.get(predicate)
 
 
 def emit_total(op: Operation, operands: Sequence[SSAValue], add: Add, helpers: Helpers) -> SSAValue:
     """Emit the total form of the partial op `op` on `operands`."""
     type = op.results[0].type
+    if (decided := _decided(op)) is not None:
+        return add(arith.ConstantOp(IntegerAttr(int(decided), IntegerType(1))))
     if op.name in DIVISIONS and not _is_safe_divisor(operands[1]):
         # Out of line (native.llvm_text keeps it so): no processor divides vectors, and LLVM's
         # vectoriser takes exponential time for the selects of a chain of divisions.

@@ -109,3 +109,11 @@ def test_the_error_names_the_bound_of_the_call(name: str) -> None:
         messages.append(caught.value.message)
     assert messages == ["checkIdx: the index 4 is not in [0, 4)"] * 2
     assert isinstance(caught.value, rl.UserError)
+
+
+def test_a_store_into_an_array_that_may_be_empty_is_guarded() -> None:
+    """Its memory is a temporary, whose end no page protects."""
+    text = kernel(EMPTY["scatter"]).lower().as_text("affine")
+    assert "arith.cmpi sgt" in text
+    clamped = EMPTY["scatter"].replace("checkIdx", "clampIdx")
+    assert "arith.cmpi sgt" not in kernel(clamped).lower().as_text("affine")

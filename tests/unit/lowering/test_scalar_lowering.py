@@ -11,14 +11,15 @@ from xdsl.dialects.builtin import ModuleOp, f32, i1
 import riselang as rl
 from riselang.api.compile import Compilation
 from riselang.dialects.module import module_text, verify_module
+from riselang.dialects.rise.attributes import literal
 from riselang.dialects.rise.schemes import FST, MAP_SEQ, SND, ZIP
 from riselang.dialects.rise.types import SCALAR_NAMES, ScalarType, array, pair
 from riselang.interpreter.evaluate import from_buffers, run, to_buffers
 from riselang.interpreter.scalars import numpy_dtype
 from riselang.nat import Nat
 from riselang.term.embedding import _op_class, scalar_operation
-from riselang.term.nodes import Apply, Bound, Lambda, Pattern, Scalar, Term, apply_all
-from riselang.term.scalars import SCALAR_OPS
+from riselang.term.nodes import Apply, Bound, Lambda, Literal, Pattern, Scalar, Term, apply_all
+from riselang.term.scalars import CMPF_PREDICATES, SCALAR_OPS
 from riselang.term.to_dialect import program_module
 
 Array = np.ndarray[Any, Any]
@@ -130,3 +131,17 @@ def test_predicates_are_kept() -> None:
     x = test.TestOp(result_types=[f32]).results[0]
     op = scalar_operation("arith.cmpf", [x, x], i1, "ueq")
     assert "ueq" in str(op)
+
+
+@pytest.mark.parametrize("predicate", CMPF_PREDICATES)
+def test_an_integer_as_a_float_compared_with_a_constant(predicate: str) -> None:
+    """MLIR's canonicalize makes `!=` of the predicates `false` and `true` here."""
+    number = Scalar("arith.sitofp", [Bound(0, rl.i32)], rl.f32)
+    operands = [number, Literal(literal(2.0, rl.f32))]
+    function = Lambda("v", rl.i32, Scalar("arith.cmpf", operands, rl.i1, predicate))
+    body = apply_all(
+        Pattern(MAP_SEQ, (Nat.const(4), rl.i32, rl.i1)), [function, Bound(0, array(4, rl.i32))]
+    )
+    term = Lambda("xs", array(4, rl.i32), body)
+    found, expected = both_ways(term, [np.array([-1, 0, 2, 3], np.int32)], rl.i1)
+    assert np.array_equal(found, expected)
