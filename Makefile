@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 ARM_OPENMP := pyomp==0.6.0
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: demo test fuzz bench docs docs-tables lint types imports unit filecheck format clean
+.PHONY: demo test fuzz faults bench docs docs-tables lint types imports unit filecheck format clean
 
 demo: $(VENV)/core
 	$(BIN)/python examples/demo.py
@@ -35,6 +35,10 @@ FUZZ ?= 20
 SEED ?= 1
 fuzz: $(VENV)/all
 	RISE_FUZZ=$(FUZZ) RISE_FUZZ_SEED=$(SEED) $(BIN)/pytest tests/properties
+
+# Plants faults in the lowering, one at a time: the tests must find 95 of 100.
+faults: $(VENV)/all
+	$(BIN)/python tests/faults/plant.py
 
 bench: $(VENV)/all
 	$(BIN)/python benchmarks/run.py

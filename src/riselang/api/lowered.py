@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -65,12 +66,18 @@ class Lowered:
     def run(self, arrays: Sequence[Array], sizes: Mapping[str, Nat]) -> Any:
         """The results of the compiled program; `sizes` are those that it leaves open."""
         outputs = _outputs(self, sizes)
-        try:
+        with self._located():
             self.compile()(*[buffer for group in outputs for buffer in group], *arrays)
+        return _packed(outputs)
+
+    @contextmanager
+    def _located(self) -> Generator[None]:
+        """A check that fails is shown where the source has it."""
+        try:
+            yield
         except OutOfRangeError as error:
             error.location = _as_written(self.source, error.location)
             raise
-        return _packed(outputs)
 
     def interpret(self, arrays: Sequence[Array], sizes: Mapping[str, Nat]) -> Any:
         """The results by the reference interpreter."""
@@ -79,7 +86,8 @@ class Lowered:
         term = at_sizes(self.term, sizes)
         inputs, _ = uncurry(term.type)
         values = [from_buffers(type, [array]) for type, array in zip(inputs, arrays, strict=True)]
-        value = run(term, values)
+        with self._located():
+            value = run(term, values)
         outputs: list[list[Array]] = []
         types = result_types(term.type, self.results)
         for position, type in enumerate(types):
@@ -103,7 +111,7 @@ def lower_term(source: Term, name: str, results: int, float: str) -> Lowered:
 
 
 def _as_written(term: Term, location: SourceLocation | None) -> SourceLocation | None:
-    """The whole of a place in the program; compiled code knows only where it starts."""
+    """The whole of a place in the program; an op knows only where it starts."""
     stack = [term]
     while stack and location is not None:
         current = stack.pop()

@@ -1,0 +1,72 @@
+"""Faults to plant in the lowering, one at a time: each is a line of it, made wrong.
+
+A fault names a file below src/riselang/lowering, a text that occurs there once, and what stands in
+its place. `plant.py` says which tests find each of them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Fault(NamedTuple):
+    name: str
+    file: str
+    right: str
+    wrong: str
+
+
+FAULTS = (
+    # Wrong strides and offsets
+    Fault("split takes the outer length", "access.py", "_joined(path, inner_length(op.result)), *path[2:])\n            case codegen.JoinAccOp", "_joined(path, array_of(op.result).length), *path[2:])\n            case codegen.JoinAccOp"),
+    Fault("join divides by the outer length", "access.py", "length = nat_max(inner_length(op.source), Nat.const(1))", "length = nat_max(array_of(op.source).length, Nat.const(1))"),
+    Fault("join takes the remainder first", "access.py", "index_at(path[0]) // length,\n                    index_at(path[0]) % length,", "index_at(path[0]) % length,\n                    index_at(path[0]) // length,"),
+    Fault("joined indices forget the inner one", "access.py", "return index_at(path[0]) * length + index_at(path[1])", "return index_at(path[0]) * length"),
+    Fault("slide ignores its step", "access.py", "start = index_at(path[0]) * op.step.data", "start = index_at(path[0])"),
+    Fault("slide starts one late", "access.py", "return op.source, (start + index_at(path[1]), *path[2:])\n            case codegen.Reverse", "return op.source, (start + index_at(path[1]) + 1, *path[2:])\n            case codegen.Reverse"),
+    Fault("reverse is off by one", "access.py", "array_of(op.source).length - 1 - index_at(path[0])", "array_of(op.source).length - index_at(path[0])"),
+    Fault("drop drops nothing", "access.py", "return op.source, (index_at(path[0]) + dropped, *path[1:])", "return op.source, (index_at(path[0]), *path[1:])"),
+    Fault("a slice starts at its index twice", "access.py", "return op.source, (start + index_at(path[0]), *path[1:])", "return op.source, (start + start + index_at(path[0]), *path[1:])"),
+    # Swapped indices and sides
+    Fault("transpose does not swap", "access.py", "case codegen.TransposeOp() | codegen.TransposeAccOp():\n                return op.source, (path[1], path[0], *path[2:])", "case codegen.TransposeOp() | codegen.TransposeAccOp():\n                return op.source, path"),
+    Fault("zip reads the other array", "access.py", "chosen = op.first if path[1] is Side.FIRST else op.second", "chosen = op.second if path[1] is Side.FIRST else op.first"),
+    Fault("a tuple gives the other component", "access.py", "return (op.first if path[0] is Side.FIRST else op.second), path[1:]", "return (op.second if path[0] is Side.FIRST else op.first), path[1:]"),
+    Fault("the buffers of a pair are confused", "memory.py", "position += 0 if part is Side.FIRST else len(list(leaves(first)))", "position += 0"),
+    Fault("affine operands in the wrong order", "memory.py", "return map, [self.variables[name] for name in ordered]", "return map, [self.variables[name] for name in reversed(ordered)]"),
+    # Missing guards
+    Fault("a clamped pad does not clamp above", "access.py", "return nat_max(nat_min(inside, last), Nat.const(0))", "return nat_max(inside, Nat.const(0))"),
+    Fault("a clamped pad does not clamp below", "access.py", "return nat_max(nat_min(inside, last), Nat.const(0))", "return nat_min(inside, last)"),
+    Fault("a wrapped pad adds no length", "access.py", "return (index - op.left.data + length) % nat_max(length, Nat.const(1))", "return (index + length) % nat_max(length, Nat.const(1))"),
+    Fault("a reflected pad repeats the edge", "access.py", "return nat_min(distance, last * 2 - distance)", "return nat_min(distance, last * 2 + 1 - distance)"),
+    Fault("concat chooses one element late", "access.py", "            length - 1 - index,\n            _leaf", "            length - index,\n            _leaf"),
+    Fault("concat reads the second array from the start of the first", "access.py", "(index - length, *path[1:])", "(index, *path[1:])"),
+    Fault("padConst ignores the right end", "access.py", "array_of(op.source).length - 1 - index,\n                leaf,", "array_of(op.source).length + 9 - index,\n                leaf,"),
+    Fault("an affine.if takes the other branch", "memory.py", "gap = second - first if isinstance(choice, Min) else first - second", "gap = first - second if isinstance(choice, Min) else second - first"),
+    Fault("a negative index is divided as if it were natural", "indices.py", "case Mod(dividend, divisor) if self._is_natural(dividend):", "case Mod(dividend, divisor):"),
+    Fault("clampIdx allows one more", "index_rules.py", 'size(pattern, "n") - 1', 'size(pattern, "n")'),
+    Fault("clampIdx does not clamp below", "index_rules.py", 'number = Scalar("arith.maxsi", [_as', 'number = Scalar("arith.addi", [_as'),
+    Fault("checkIdx accepts the bound", "checks.py", 'arith.CmpiOp(number, bound, "uge")', 'arith.CmpiOp(number, bound, "ugt")'),
+    # Loops, accumulators and memory
+    Fault("loops start at 1", "loops.py", "return self.constant(0), self.length(length), self.constant(1)", "return self.constant(1), self.length(length), self.constant(1)"),
+    Fault("a reduction forgets its start value in memory", "loop_rules.py", "        current, following = self.buffers(type), self.buffers(type)\n        self.store(init, self.add(codegen.CastOp(current, type)))\n\n        def body(", "        current, following = self.buffers(type), self.buffers(type)\n        self.store(init, self.add(codegen.CastOp(following, type)))\n\n        def body("),
+    Fault("a reduction in memory reads what it writes", "loop_rules.py", "value = self.add(codegen.CastOp(carried[:half], type))\n            target = ", "value = self.add(codegen.CastOp(carried[half:], type))\n            target = "),
+    Fault("buffers do not take turns", "loop_rules.py", "            self.store_applied(function, arguments, target)\n            return (*carried[half:], *carried[:half])", "            self.store_applied(function, arguments, target)\n            return carried"),
+    Fault("a scan passes on what it got", "loop_rules.py", "            self.copy(kept, self.add(codegen.IdxOp(target, index)))\n            return scalars", "            self.copy(kept, self.add(codegen.IdxOp(target, index)))\n            return carried"),
+    Fault("reducePar starts the last fold without its first chunk", "loop_rules.py", "return fold(self.add(codegen.TakeOp(results, array(count, type))))", "return fold(self.add(codegen.TakeOp(results, array(full, type))))"),
+    Fault("while stops too late", "loop_rules.py", "            return self.goes_on(holds, self.wrap(type, list(carried)))", "            self.goes_on(holds, self.wrap(type, list(carried)))\n            return self.add(arith.ConstantOp.from_int_and_width(0, 1))"),
+    Fault("an overlapping target is written at once", "imperative.py", "    if overlaps:", "    if False:"),
+    Fault("temporaries of threads are shared", "temporaries.py", "if isinstance(parent, FuncOp | scf.ParallelOp | affine.ParallelOp):", "if isinstance(parent, FuncOp):"),
+    Fault("temporaries are never freed", "temporaries.py", "        block.insert_op_before(memref.DeallocOp.get(moved.memref), last)", "        del last"),
+    Fault("scatter writes at the position of the value", "index_rules.py", "write(new, self.add(codegen.IdxOp(target, place)))", "write(new, self.add(codegen.IdxOp(target, index)))"),
+    Fault("a let is computed again at each use", "translation.py", "        return self.materialised(lazy.term.type, lambda target: self.store(lazy, target))", "        return self.force(lazy)"),
+    Fault("sort is not stable", "sort_rules.py", "for place in (right, left)]", "for place in (left, right)]"),
+    Fault("sort forgets the last run", "sort_rules.py", 'return self.add(arith.CmpiOp(carried[-1], end, "slt"))', 'return self.add(arith.CmpiOp(self.add(arith.AddiOp(carried[-1], carried[-1])), end, "slt"))'),
+    Fault("a ring is one element too short", "window_rules.py", "    length = windows.window.length\n    if", "    length = nat_max(windows.window.length - 1, Nat.const(1))\n    if"),
+    Fault("rotated values lose the newest", "window_rules.py", "return scalars[len(scalars) - len(carried) :]", "return scalars[: len(carried)]"),
+    # Scalars and sizes
+    Fault("division by zero is not guarded", "total.py", "return self.op(\"arith.select\", is_zero, at_zero, result)", "return result"),
+    Fault("a shift by the width wraps", "total.py", 'fits = self.compare("ult", amount, self.integer(width))', 'fits = self.compare("ule", amount, self.integer(width))'),
+    Fault("NaN becomes the smallest integer", "total.py", 'outside = self.op("arith.ori", self.op("arith.ori", is_nan, too_low), too_high)', 'outside = self.op("arith.ori", too_low, too_high)'),
+    Fault("a size is read from the wrong dimension", "sizes.py", "arith.ConstantOp.from_int_and_width(position, IndexType())", "arith.ConstantOp.from_int_and_width(0, IndexType())"),
+    Fault("contraction is not applied", "convert_rise_to_imperative.py", "            if contracted:", "            if False:"),
+)  # fmt: skip
