@@ -30,6 +30,13 @@ EXACT_BF16 = (
 LLVM would narrow the operations again, and its AArch64 back end then rounds them towards zero.
 """
 
+STRUCTURED = (
+    "one-shot-bufferize",
+    "func.func(promote-buffers-to-stack{max-alloc-size-in-bytes=65536})",
+    "convert-linalg-to-loops",
+)
+"""Tensors become buffers on the stack, and structured ops become loops."""
+
 TO_LLVM = (
     "expand-strided-metadata",
     "lower-affine",
@@ -46,9 +53,9 @@ TO_LLVM = (
 )
 
 
-def cpu(*, threads: bool) -> tuple[str, ...]:
-    """From affine, scf and memref to the LLVM dialect."""
-    simplify = ("canonicalize", "cse")
+def cpu(*, threads: bool, structured: bool = False) -> tuple[str, ...]:
+    """From affine, scf and memref to the LLVM dialect; `structured` for linalg and tensor, too."""
+    simplify = (*(STRUCTURED if structured else ()), "canonicalize", "cse")
     if not threads:
         return (*simplify, "lower-affine", *SEQUENTIAL_PARALLEL, *TO_LLVM)
     *before, last = TO_LLVM

@@ -28,6 +28,7 @@ from riselang.lowering.convert_rise_to_imperative import ConvertRiseToImperative
 from riselang.lowering.resolve_rise_access import ResolveRiseAccessPass
 from riselang.nat import Nat, nat_min
 from riselang.native import libraries, llvm, mlir
+from riselang.native.text import native_text
 from riselang.runtime.executable import Executable, Parameter
 from riselang.runtime.shapes import OpenShapes
 from riselang.term.contraction import contract
@@ -135,7 +136,7 @@ class Compilation:
     @cached_property
     def native_text(self) -> str:
         """The module as native MLIR gets it."""
-        return module_text(self._lowered, generic=True)
+        return native_text(self._lowered)
 
     @cached_property
     def threads(self) -> bool:
@@ -146,12 +147,13 @@ class Compilation:
 
     @cached_property
     def llvm_ir(self) -> str:
-        pipeline = pipelines.cpu(threads=self.threads)
+        structured = "linalg." in self.native_text or "tensor<" in self.native_text
+        pipeline = pipelines.cpu(threads=self.threads, structured=structured)
         try:
             return mlir.to_llvm_ir(self.native_text, pipeline)
         except UserError:
             # Once more with the places of the ops, which only an error is worth printing for.
-            text = module_text(self._lowered, generic=True, locations=True)
+            text = native_text(self._lowered, locations=True)
             return mlir.to_llvm_ir(text, pipeline)
 
     @cached_property

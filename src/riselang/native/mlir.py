@@ -9,7 +9,7 @@ from itertools import groupby
 from types import SimpleNamespace
 from typing import Any
 
-from riselang.errors import InternalError, RiseError, SourceLocation, UserError
+from riselang.errors import InternalError, LimitationError, RiseError, SourceLocation, UserError
 from riselang.pipelines import INLINE_SCOPES
 
 _DIAGNOSTIC = re.compile(r'error: "(?P<file>[^"]*)":(?P<line>\d+):(?P<column>\d+): (?P<message>.*)')
@@ -41,6 +41,7 @@ def to_llvm_ir(text: str, pipeline: Sequence[str]) -> str:
     """LLVM IR of a module that `pipeline` takes to the LLVM dialect."""
 
     def translate(module: Any) -> str:
+        _check_translatable(module.operation)
         return str(_wheel().llvm.translate_module_to_llvmir(module.operation))
 
     return str(_in_context(text, pipeline, translate))
@@ -64,6 +65,17 @@ def _in_context(text: str, pipeline: Sequence[str], then: Any = str) -> Any:
         except (ir.MLIRError, ValueError) as error:
             raise _pass_error(error, pipeline) from None
         return then(module)
+
+
+def _check_translatable(operation: Any) -> None:
+    """Translation of anything but the LLVM dialect takes the process down."""
+    for region in operation.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                name = inner.operation.name
+                if not name.startswith(("llvm.", "omp.")):
+                    raise LimitationError(f"{name} cannot be compiled")
+                _check_translatable(inner.operation)
 
 
 def _inline_alloca_scopes(operation: Any) -> None:
