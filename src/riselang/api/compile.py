@@ -25,6 +25,7 @@ from riselang.lowering.contract_rise_floats import (
 )
 from riselang.lowering.convert_math_to_calls import ConvertMathToCallsPass
 from riselang.lowering.convert_rise_to_imperative import ConvertRiseToImperativePass
+from riselang.lowering.explanation import explained_text
 from riselang.lowering.resolve_rise_access import ResolveRiseAccessPass
 from riselang.nat import Nat, nat_min
 from riselang.native import libraries, llvm, mlir
@@ -63,6 +64,14 @@ class Compilation:
             for function in module.walk()
             if isinstance(function, FuncOp) and not function.is_declaration
         ]
+
+    def explained(self, stage: str) -> str:
+        """Stage imperative or affine, with the pattern and line each loop and access is for."""
+        texts = {
+            "imperative": lambda: explained_text(self._stages[0]),
+            "affine": lambda: explained_text(self._stages[1]),
+        }
+        return texts[stage]() if stage in texts else self.text(stage)
 
     def text(self, stage: str) -> str:
         if stage == "notation":

@@ -45,6 +45,7 @@ from riselang.lowering.memory import (
     index_at,
     inner_length,
 )
+from riselang.lowering.origins import builder_at, builder_like
 from riselang.nat import (
     Nat,
     is_less,
@@ -110,7 +111,7 @@ class _Resolver(Memory):
                 continue
             if isinstance(op, codegen.AssignOp):
                 value = self.native(op.value, ())
-                self.store(value, op.target, Builder(InsertPoint.before(op)))
+                self.store(value, op.target, builder_at(InsertPoint.before(op), op.location))
             elif isinstance(op, codegen.CastOp) and not isinstance(op.result.type, RiseType):
                 if op.sources:
                     op.result.replace_all_uses_with(self.native(op.sources[0], ()))
@@ -150,7 +151,7 @@ class _Resolver(Memory):
     def behind(self, op: Operation) -> Builder:
         """The place behind an op; what is added there keeps its order."""
         if op not in self.places:
-            self.places[op] = Builder(InsertPoint.after(op))
+            self.places[op] = builder_at(InsertPoint.after(op), op.location)
         return self.places[op]
 
     def inline(self, op: EmbedOp) -> SSAValue:
@@ -158,7 +159,7 @@ class _Resolver(Memory):
         mapping: dict[SSAValue, SSAValue] = {}
         for argument, operand in zip(op.body.block.args, op.arguments, strict=True):
             mapping[argument] = self.native(operand, ())
-        builder = Builder(InsertPoint.before(op))
+        builder = builder_at(InsertPoint.before(op), op.location)
         for inner in op.body.block.ops:
             if isinstance(inner, ReturnOp):
                 return mapping[inner.values[0]]
@@ -264,7 +265,7 @@ class _Resolver(Memory):
         is_affine = self.is_affine([gap]) and first_choice(gap) is None
         for branch in (chosen, other):
             block = Block()
-            value = branch(block, Builder(InsertPoint.at_end(block)))
+            value = branch(block, builder_like(builder, InsertPoint.at_end(block)))
             block.add_op(affine.YieldOp.get(value) if is_affine else scf.YieldOp(value))
             regions.append(Region(block))
         if is_affine:
@@ -391,7 +392,7 @@ class _Resolver(Memory):
         condition = builder.insert(arith.CmpiOp(length, zero, "sgt")).results[0]
         block = Block([end := scf.YieldOp()])
         builder.insert(scf.IfOp(condition, [], Region(block)))
-        return Builder(InsertPoint.before(end))
+        return builder_like(builder, InsertPoint.before(end))
 
 
 def _is_chosen(op: Operation) -> bool:

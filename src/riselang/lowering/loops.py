@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import (
     DenseIntElementsAttr,
     IndexType,
     IntegerAttr,
+    LocationAttr,
     TensorType,
     i32,
     i64,
@@ -22,8 +23,10 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
+from riselang.lowering.origins import NOWHERE, locate, origin_of
 from riselang.lowering.sizes import Sizes
 from riselang.nat import Nat
+from riselang.term.nodes import Pattern
 
 LoopBody = Callable[[SSAValue, Sequence[SSAValue]], Sequence[SSAValue]]
 """From the index and the carried values to their next values; emits at the current place."""
@@ -45,9 +48,18 @@ class Emitter:
     def __init__(self, point: InsertPoint, sizes: Sizes | None = None):
         self.builder = Builder(point)
         self.sizes = sizes
+        self.origin: LocationAttr = NOWHERE
 
     def add(self, op: Operation) -> Operation:
+        locate(op, self.origin)
         return self.builder.insert(op)
+
+    @contextmanager
+    def made_for(self, pattern: Pattern) -> Generator[None]:
+        """What is added comes from the pattern."""
+        outer, self.origin = self.origin, origin_of(pattern)
+        yield
+        self.origin = outer
 
     @contextmanager
     def inside(self, block: Block) -> Generator[None]:

@@ -43,6 +43,7 @@ from riselang.lowering.indices import (
     is_small,
     replace_atom,
 )
+from riselang.lowering.origins import builder_like
 from riselang.nat import (
     Facts,
     Min,
@@ -204,7 +205,7 @@ class Memory:
         regions: list[Region] = []
         for chosen in (first, second):
             block = Block()
-            inner = Builder(InsertPoint.at_end(block))
+            inner = builder_like(builder, InsertPoint.at_end(block))
             decided = [replace_atom(index, choice, chosen) for index in indices]
             decided = [simplify(index, self.facts(index)) for index in decided]
             value = self.affine_load(buffer, decided, inner)

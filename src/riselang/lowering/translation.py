@@ -177,7 +177,9 @@ class Translation:
                 '(backend="interpret")',
                 pattern.location,
             )
-        return self.apply(rule(pattern, given[:arity]), given[arity:])
+        with self.emitter.made_for(pattern):
+            result = rule(pattern, given[:arity])
+        return self.apply(result, given[arity:])
 
     def applied(self, function: Value, arguments: Sequence[Lazy]) -> SSAValue:
         """The data that a function gives for all its arguments."""
@@ -217,7 +219,8 @@ class Translation:
         pattern, given = function.pattern, (*function.arguments, *arguments)
         rule = self.store_rules.get(pattern.spec.name)
         if rule is not None and len(given) == pattern.spec.arity:
-            rule(pattern, given, target)
+            with self.emitter.made_for(pattern):
+                rule(pattern, given, target)
             return
         self.copy(self.applied(function, arguments), target)
 

@@ -1,0 +1,67 @@
+"""Lowered programs as text that says, behind each loop and access, what it is for."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+from xdsl.dialects import affine, memref, scf
+from xdsl.dialects.builtin import FileLineColLoc, NameLoc
+from xdsl.ir import Operation
+from xdsl.printer import Printer
+
+from riselang.dialects.module import deep_stack
+from riselang.dialects.rise import codegen
+
+EXPLAINED = (
+    affine.ForOp, affine.ParallelOp, affine.LoadOp, affine.StoreOp, scf.ForOp, scf.ParallelOp,
+    scf.WhileOp, memref.LoadOp, memref.StoreOp, memref.AllocOp, memref.AllocaOp, codegen.IdxOp,
+    codegen.AssignOp,
+)  # fmt: skip
+
+
+def explained_text(module: Operation) -> str:
+    """The module, with comments; it can be read back."""
+    stream = _Lines()
+    printer = _Printer(stream=stream)
+    with deep_stack():
+        printer.print_op(module)
+    lines = stream.getvalue().split("\n")
+    for number, comment in printer.comments.items():
+        lines[number] += f"  // {comment}"
+    return "\n".join(lines) + "\n"
+
+
+def explanation(op: Operation) -> str | None:
+    """`map at dot.rise:2` for an op that was made for a pattern."""
+    location = op.location
+    if not isinstance(location, NameLoc):
+        return None
+    name, place = location.desc.data, location.location
+    if not isinstance(place, FileLineColLoc):
+        return name
+    file = place.filename.data.replace("\\", "/").rpartition("/")[2]
+    return f"{name} at {file}:{place.line.data}"
+
+
+class _Lines(StringIO):
+    """A stream that knows which line it is in."""
+
+    number = 0
+
+    def write(self, text: str, /) -> int:
+        self.number += text.count("\n")
+        return super().write(text)
+
+
+class _Printer(Printer):
+    def __init__(self, stream: _Lines):
+        super().__init__(stream=stream)
+        self._lines = stream
+        self.comments: dict[int, str] = {}
+
+    def print_op(self, op: Operation) -> None:
+        line = self._lines.number
+        super().print_op(op)
+        comment = explanation(op) if isinstance(op, EXPLAINED) else None
+        if comment is not None:
+            self.comments[line] = comment

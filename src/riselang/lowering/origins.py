@@ -1,0 +1,48 @@
+"""Where ops come from: what lowering makes is located at the pattern that it is made for."""
+
+from __future__ import annotations
+
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import (
+    FileLineColLoc,
+    IntAttr,
+    LocationAttr,
+    NameLoc,
+    StringAttr,
+    UnknownLoc,
+)
+from xdsl.ir import Operation
+from xdsl.rewriter import InsertPoint
+
+from riselang.term.nodes import Pattern
+
+NOWHERE = UnknownLoc()
+
+
+def origin_of(pattern: Pattern) -> NameLoc:
+    """The name of the pattern, and where it was written if that is known."""
+    place = pattern.location
+    location = NOWHERE if place is None else FileLineColLoc(
+        StringAttr(place.file), IntAttr(place.line), IntAttr(place.column)
+    )  # fmt: skip
+    return NameLoc(StringAttr(pattern.spec.name), location)
+
+
+def builder_at(point: InsertPoint, origin: LocationAttr = NOWHERE) -> Builder:
+    """A builder whose ops come from one place, unless they say another."""
+    builder = Builder(point)
+    if origin is not NOWHERE:
+        builder.operation_insertion_handler.append(lambda op: locate(op, origin))
+    return builder
+
+
+def builder_like(builder: Builder, point: InsertPoint) -> Builder:
+    """A builder at another point, whose ops come from the same place."""
+    other = Builder(point)
+    other.extend_from_listener(builder)
+    return other
+
+
+def locate(op: Operation, origin: LocationAttr) -> None:
+    if isinstance(op.location, UnknownLoc):
+        op.location = origin
