@@ -466,6 +466,9 @@ PATTERNS: dict[str, Meaning] = {
     "concat": _concat,
     "generate": _generate,
     "fromIdx": _same,
+    "sizeOf": lambda sizes, batch, arguments: Data(
+        len(batch), np.full(len(batch), sizes["n"], np.int64)
+    ),
     "clampIdx": _clamp_idx,
     "at": _at,
     "sliceAt": _slice_at,

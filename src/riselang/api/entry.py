@@ -9,27 +9,40 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from xdsl.ir import Block, SSAValue
 
-    from riselang.api.load import LoadedModule
+    from riselang.api.load import LoadedModule, LoadedProgram
     from riselang.dialects.rise.functional import LoweringUnitOp
 
 
-def load(path: str | Path, *, float: str | None = None, loops: str = "scf") -> LoadedModule:
-    """Read an MLIR file and make its functions callable with numpy arrays.
+def load(
+    path: str | Path,
+    *,
+    float: str | None = None,
+    loops: str | None = None,
+    backend: str = "compile",
+) -> LoadedModule | LoadedProgram:
+    """Read a file and make its programs callable with numpy arrays, as attributes.
 
-    `loops` is the loop dialect of patterns that do not say `{to = ...}`.
+    The functions of an MLIR file take their output buffers too, in the order of their parameters;
+    `loops` is the loop dialect of patterns that do not say `{to = ...}`, "scf" by default. The
+    definitions of a `.rise` file return their results.
     """
     from riselang.api.load import load_file
 
-    return load_file(path, float, loops)
+    return load_file(path, float, loops, backend)
 
 
 def loads(
-    text: str, *, name: str = "<text>", float: str | None = None, loops: str = "scf"
-) -> LoadedModule:
-    """Like `load`, from text."""
+    text: str,
+    *,
+    name: str = "<text>",
+    float: str | None = None,
+    loops: str | None = None,
+    backend: str = "compile",
+) -> LoadedModule | LoadedProgram:
+    """Like `load`, from text: in notation where `name` ends in ".rise", else in MLIR."""
     from riselang.api.load import load_text
 
-    return load_text(text, name, float, loops)
+    return load_text(text, name, float, loops, backend)
 
 
 def build(

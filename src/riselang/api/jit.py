@@ -14,6 +14,7 @@ from riselang.api.specs import as_type
 from riselang.dialects.rise.types import RiseType, uncurry
 from riselang.dsl.locations import function_location
 from riselang.dsl.tracing import trace_function
+from riselang.dsl.values import Value
 from riselang.errors import UserError
 from riselang.nat import Nat
 from riselang.term.finish import finish
@@ -34,6 +35,12 @@ class Jitted(Kernel):
         self.function = function
         self.symbolic = sizes == "symbolic"
         functools.update_wrapper(self, function)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run the kernel; inside a function that is traced, its body becomes part of that one."""
+        if any(isinstance(argument, Value) for argument in arguments):
+            return self.function(*arguments)
+        return super().__call__(*arguments)
 
     def source(self, types: tuple[RiseType, ...], sizes: Mapping[str, Nat]) -> tuple[Term, int]:
         if not self.symbolic:

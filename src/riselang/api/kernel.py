@@ -12,6 +12,7 @@ from riselang.api.binding import bind_sizes, given_sizes, scalar_array
 from riselang.api.lowered import Lowered, lower_term
 from riselang.api.specs import ArraySpec
 from riselang.dialects.rise.types import (
+    FunType,
     RiseType,
     ScalarType,
     show,
@@ -22,8 +23,9 @@ from riselang.dsl.locations import user_location
 from riselang.errors import UserError
 from riselang.nat import Nat
 from riselang.runtime.arrays import Array, as_array, check_layout
-from riselang.term.nodes import Lambda, Term
+from riselang.term.nodes import Apply, Bound, Lambda, Term
 from riselang.term.sizes import at_sizes
+from riselang.term.substitution import shift
 
 _Key = tuple[tuple[RiseType, ...], tuple[tuple[str, Nat], ...]]
 """Types of parameters, and sizes."""
@@ -124,11 +126,24 @@ class TermKernel(Kernel):
 
     def __init__(self, name: str, term: Term, backend: str = "compile", float: str = "strict"):
         self.term = term
+        self._program = _with_parameters(term, 0)
         types, _ = uncurry(term.type)
-        super().__init__(name, _parameter_names(term), types, backend, float)
+        super().__init__(name, _parameter_names(self._program), types, backend, float)
 
     def source(self, types: tuple[RiseType, ...], sizes: Mapping[str, Nat]) -> tuple[Term, int]:
-        return at_sizes(self.term, sizes), 1
+        return at_sizes(self._program, sizes), 1
+
+
+def _with_parameters(term: Term, position: int) -> Term:
+    """A function that is no lambda, such as `map(neg)`, as one."""
+    if isinstance(term, Lambda):
+        body = _with_parameters(term.body, position + 1)
+        return Lambda(term.name, term.parameter, body, term.location)
+    if not isinstance(term.type, FunType):
+        return term
+    input = term.type.input
+    body = _with_parameters(Apply(shift(term, 1), Bound(0, input)), position + 1)
+    return Lambda(f"x{position}", input, body, term.location)
 
 
 def _parameter_names(term: Term) -> list[str]:

@@ -1,15 +1,21 @@
-"""`rl.load`: the functions of an MLIR text module, called with numpy arrays."""
+"""`rl.load`: the programs of a file, called with numpy arrays."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from riselang import config
 from riselang.api.compile import Compilation
+from riselang.api.kernel import TermKernel
 from riselang.dialects.module import decode, parse_module, verify_module
 from riselang.dialects.rise.schemes import LOOP_DIALECTS
 from riselang.errors import UserError
+from riselang.notation.program import Program, parse_program
 from riselang.runtime.executable import Executable
+
+BACKENDS = ("compile", "interpret")
 
 
 class LoadedModule:
@@ -28,8 +34,7 @@ class LoadedModule:
             raise AttributeError(name)
         functions = self._compilation.functions
         if name not in functions:
-            known = ", ".join(functions) or "none"
-            raise AttributeError(f"{self._name} has no function {name}; it has: {known}")
+            raise AttributeError(_missing(self._name, "function", name, functions))
         return functions[name]
 
     def __dir__(self) -> list[str]:
@@ -39,18 +44,103 @@ class LoadedModule:
         return f"<module {self._name}>"
 
 
-def load_file(path: str | Path, float: str | None, loops: str) -> LoadedModule:
+class LoadedProgram:
+    """The definitions of a file in notation; each is an attribute, and called as rl.jit's are.
+
+    The program itself may be called where it is clear which definition is meant: `main`, or the
+    only one.
+    """
+
+    def __init__(self, program: Program, kernels: Mapping[str, TermKernel], name: str):
+        self._program = program
+        self._kernels = kernels
+        self._name = name
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self._chosen()(*arguments)
+
+    def as_text(self, stage: str = "notation") -> str:
+        """The file at a stage; after notation, a definition is asked: `.main.lower(N=4)`."""
+        if stage != "notation":
+            return self._chosen().lower().as_text(stage)
+        texts = [f"def {name} = {kernel.term}" for name, kernel in self._kernels.items()]
+        return "\n\n".join(texts) + "\n"
+
+    def _chosen(self) -> TermKernel:
+        if "main" in self._kernels:
+            return self._kernels["main"]
+        if len(self._kernels) == 1:
+            return next(iter(self._kernels.values()))
+        if not self._kernels:
+            raise next(iter(self._program.helpers.values()))
+        names = ", ".join(self._kernels)
+        raise UserError(f"{self._name} has several definitions; call one of them by name: {names}")
+
+    def __getattr__(self, name: str) -> TermKernel:
+        if name in self._program.helpers:
+            raise self._program.helpers[name]
+        if name.startswith("_") or name not in self._kernels:
+            raise AttributeError(_missing(self._name, "definition", name, self._kernels))
+        return self._kernels[name]
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._kernels]
+
+    def __repr__(self) -> str:
+        return f"<program {self._name}: {', '.join(self._kernels)}>"
+
+
+def _missing(file: str, kind: str, name: str, known: Mapping[str, object]) -> str:
+    return f"{file} has no {kind} {name}; it has: {', '.join(known) or 'none'}"
+
+
+def load_file(
+    path: str | Path, float: str | None, loops: str | None, backend: str
+) -> LoadedModule | LoadedProgram:
     try:
-        text = decode(Path(path).read_bytes(), str(path))
+        data = Path(path).read_bytes()
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}") from None
-    return load_text(text, str(path), float, loops)
+    return load_text(decode(data, str(path)), str(path), float, loops, backend)
 
 
-def load_text(text: str, name: str, float: str | None, loops: str) -> LoadedModule:
+def load_text(
+    text: str, name: str, float: str | None, loops: str | None, backend: str
+) -> LoadedModule | LoadedProgram:
+    """The programs in a text, in notation where its name ends in `.rise`, else in MLIR."""
     permission = config.float_permission(float)
-    if loops not in LOOP_DIALECTS:
+    if backend not in BACKENDS:
+        raise UserError(f"backend must be one of {', '.join(BACKENDS)}, but is {backend!r}")
+    if loops not in (None, *LOOP_DIALECTS):
         raise UserError(f"loops must be 'scf' or 'affine', but is {loops!r}")
+    if name.endswith(".rise"):
+        return _load_notation(text, name, permission, loops, backend)
+    return _load_module(text, name, permission, loops or "scf", backend)
+
+
+def _load_module(text: str, name: str, permission: str, loops: str, backend: str) -> LoadedModule:
+    if backend != "compile":
+        raise UserError(f"{name} is MLIR, which is compiled; backend='interpret' takes .rise files")
     module = parse_module(text, name)
     verify_module(module)
     return LoadedModule(Compilation(module, loops, permission), name)
+
+
+def _load_notation(
+    text: str, name: str, permission: str, loops: str | None, backend: str
+) -> LoadedProgram:
+    if loops is not None:
+        raise UserError(
+            f"{name}: loops={loops!r} is for MLIR files; in notation a pattern says it itself, "
+            "as in mapSeq[scf]"
+        )
+    program = parse_program(text, name)
+    return LoadedProgram(program, program_kernels(program, permission, backend), name)
+
+
+def program_kernels(program: Program, permission: str, backend: str) -> dict[str, TermKernel]:
+    """Each definition that has its types, as something to call."""
+    return {
+        definition.name: TermKernel(definition.name, definition.term, backend, permission)
+        for definition in program
+    }

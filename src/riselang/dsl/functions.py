@@ -12,11 +12,13 @@ from riselang.dialects.rise.schemes import (
     Argument,
     PatternSpec,
 )
+from riselang.dialects.rise.types import FunType, uncurry
 from riselang.dsl.locations import user_location
-from riselang.dsl.tracing import apply_pattern
+from riselang.dsl.tracing import apply_pattern, shown
 from riselang.dsl.values import Value, operation
 from riselang.errors import UserError
 from riselang.nat import Nat, NatError, as_nat
+from riselang.term import build
 from riselang.term.scalars import OVERLOADS
 
 
@@ -66,6 +68,28 @@ class PatternFunction:
             return PatternFunction(self.spec, sizes, given, to)
         return Value(apply_pattern(self.spec, sizes, given, to))
 
+    def as_function(self, expected: FunType, what: str) -> build.Node | None:
+        """This pattern where a function is expected: itself, if as many arguments are missing.
+
+        A computed argument is named outside the function, so that it is computed once: then the
+        pattern is called.
+        """
+        missing = self.spec.explicit[len(self._sizes) :]
+        if missing:
+            raise self._needs_sizes(f"this is {what}")
+        values = [argument.node for argument in self._arguments if isinstance(argument, Value)]
+        if self.arity != len(uncurry(expected)[0]) or not all(build.is_view(v) for v in values):
+            return None
+        return apply_pattern(self.spec, self._sizes, self._arguments, self._to, expected, what)
+
+    def _needs_sizes(self, found: str) -> UserError:
+        names = ", ".join(self.spec.explicit)
+        return UserError(
+            f"{self.spec.name} needs {names} first, as in rl.{self.spec.python_name}({names}); "
+            f"{found}",
+            user_location(),
+        )
+
     def _sizes_hint(self) -> str:
         names = ", ".join(self.spec.explicit)
         return f" after the size(s) {names}" if names else ""
@@ -73,6 +97,8 @@ class PatternFunction:
     def _explicit(self, name: str, size: Any) -> Argument:
         if name in KEYWORD_PARAMETERS:
             return self._keyword(name, size)
+        if isinstance(size, Value) or callable(size):
+            raise self._needs_sizes(f"found {shown(size)}")
         try:
             if isinstance(size, bool) or not isinstance(size, int | str | Nat):
                 raise NatError("it is no number or size expression")
@@ -85,6 +111,8 @@ class PatternFunction:
 
     def _keyword(self, name: str, value: Any) -> str:
         known = KEYWORD_PARAMETERS[name]
+        if isinstance(value, Value):
+            raise self._needs_sizes(f"found {value!r}")
         if value not in known:
             raise UserError(
                 f"{self.spec.name}({name}): expected one of {', '.join(known)}, found {value!r}",

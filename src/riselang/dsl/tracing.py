@@ -7,16 +7,18 @@ import re
 import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from riselang.dialects.rise.schemes import TUPLE, Argument, PatternSpec
 from riselang.dialects.rise.types import (
     FunType,
+    IdxType,
     RiseType,
     ScalarType,
     TupleType,
     TypeVariable,
     fun,
+    i1,
     pair,
     show,
     uncurry,
@@ -58,12 +60,30 @@ class Trace:
         try:
             self.inference.unify(expected, found)
         except TypeMismatch as error:
-            detail = f"; {_without_unknowns(error.detail)}" if error.detail else ""
             raise UserError(
                 f"{what}: expected {show_type(error.expected)}, but found "
-                f"{show_type(error.found)}{detail}",
+                f"{show_type(error.found)}{_mismatch_hint(error)}",
                 user_location(),
             ) from None
+
+
+def _mismatch_hint(error: TypeMismatch) -> str:
+    if isinstance(error.found, ScalarType):
+        if error.expected == i1:
+            return "; compare it with something, as in a != 0"
+        if isinstance(error.expected, IdxType):
+            return "; rl.clamp_idx(n, i) makes an index of an integer"
+        if isinstance(error.expected, ScalarType):
+            return f"; rl.cast(a, rl.{show(error.expected)}) converts"
+    return f"; {_without_unknowns(error.detail)}" if error.detail else ""
+
+
+def shown(value: Any) -> str:
+    """A Python value in an error; functions by name."""
+    if not callable(value):
+        return repr(value)
+    name = getattr(value, "__name__", "")
+    return "a lambda" if name == "<lambda>" else f"the function {name}" if name else repr(value)
 
 
 def show_type(type: RiseType) -> str:
@@ -109,19 +129,28 @@ def trace_function(
                 function_location(function),
             )
         results: list[Any] = list(result) if isinstance(result, tuple) else [result]
+        for value in results:
+            _check_result(function, value)
         nodes = [_returned(function, value) for value in results]
-        for node in nodes:
-            if isinstance(trace.inference.resolve(node.type), FunType):
-                raise UserError(
-                    f"{_name(function)} returns a function; apply it to its remaining arguments",
-                    function_location(function),
-                )
         body = nodes[-1]
         for node in reversed(nodes[:-1]):
             body = make_pair(trace, node, body)
         type = fun(*types, body.type) if types else body.type
         root = build.Function(type, variables, body, scope)
         return root, trace, len(nodes)
+
+
+def _check_result(function: Callable[..., Any], value: Any) -> None:
+    """A program gives values; what else it gives is explained at its first line."""
+    if callable(value):
+        missing = getattr(value, "arity", None)
+        lacks = f", which lacks {missing} argument(s)" if isinstance(missing, int) else ""
+        problem = f"{shown(value)}{lacks}; apply it to its arguments"
+    elif isinstance(value, str | dict | list | set):
+        problem = f"{value!r}; return one value, or several as in return a, b"
+    else:
+        return
+    raise UserError(f"{_name(function)} returns {problem}", function_location(function))
 
 
 def _returned(function: Callable[..., Any], value: Any) -> build.Node:
@@ -153,35 +182,62 @@ def make_pair(trace: Trace, first: build.Node, second: build.Node) -> build.Node
 
 
 def apply_pattern(
-    spec: PatternSpec, explicit: Sequence[Argument], arguments: Sequence[Any], to: str | None
+    spec: PatternSpec,
+    explicit: Sequence[Argument],
+    arguments: Sequence[Any],
+    to: str | None,
+    expected: FunType | None = None,
+    what: str = "",
 ) -> build.Node:
-    """A pattern applied to all its arguments; data first, so that functions see their types."""
+    """A pattern applied to its arguments; data first, so that functions see their types.
+
+    Where a function is expected the last arguments are missing.
+    """
     from riselang.dsl.values import as_node
 
     trace = current_trace()
     location = user_location()
     parameters = trace.inference.instantiate(spec, dict(zip(spec.explicit, explicit, strict=True)))
     check_arguments(trace, spec, parameters)
-    type = spec.instantiate(parameters)
-    inputs, result = uncurry(type)
+    inputs, result = uncurry(spec.instantiate(parameters))
     nodes: dict[int, build.Node] = {}
-    for position, (input, argument) in enumerate(zip(inputs, arguments, strict=True)):
+    for position, (input, argument) in enumerate(zip(inputs, arguments, strict=False)):
         if not isinstance(input, FunType):
+            what_data = f"{spec.name}, argument {position + 1}"
+            _check_data(trace, spec, input, argument, what_data)
             nodes[position] = node = as_node(argument, input)
-            what = f"{spec.name}, argument {position + 1}"
-            trace.unify(input, node.type, what)
-    for position, (input, argument) in enumerate(zip(inputs, arguments, strict=True)):
+            trace.unify(input, node.type, what_data)
+    if expected is not None:
+        result = fun(*inputs[len(arguments) :], result)
+        trace.unify(expected, result, what)
+    for position, (input, argument) in enumerate(zip(inputs, arguments, strict=False)):
         if isinstance(input, FunType):
             nodes[position] = trace_argument(spec, position, input, argument)
-    use = build.PatternUse(type, spec, parameters, to, scope=trace.scope, location=location)
     check_arguments(trace, spec, parameters)
-    return build.Application(
-        trace.inference.resolve(result),
-        use,
-        [nodes[position] for position in range(len(inputs))],
-        scope=trace.scope,
-        location=location,
+    type = spec.instantiate(parameters)
+    use = build.PatternUse(type, spec, parameters, to, scope=trace.scope, location=location)
+    return (
+        build.Application(
+            trace.inference.resolve(result),
+            use,
+            [nodes[position] for position in range(len(arguments))],
+            scope=trace.scope,
+            location=location,
+        )
+        if arguments
+        else use
     )
+
+
+def _check_data(
+    trace: Trace, spec: PatternSpec, expected: RiseType, argument: Any, what: str
+) -> None:
+    """A function for a value is an argument in the wrong place, or too few of them."""
+    if callable(argument):
+        type = show_type(trace.inference.resolve(expected))
+        raise UserError(
+            f"{what}: expected {type}, but found {shown(argument)}; {spec!r}", user_location()
+        )
 
 
 def check_arguments(trace: Trace, spec: PatternSpec, parameters: Mapping[str, Argument]) -> None:
@@ -192,19 +248,41 @@ def check_arguments(trace: Trace, spec: PatternSpec, parameters: Mapping[str, Ar
         raise UserError(f"{spec.name}: {problem}", user_location())
 
 
+@runtime_checkable
+class PatternLike(Protocol):
+    """A function that may be a pattern without its last arguments."""
+
+    def __call__(self, *arguments: Any) -> Any: ...
+
+    def as_function(self, expected: FunType, what: str) -> build.Node | None:
+        """The pattern as a function of this type; None where it is better called."""
+
+
 def trace_argument(
     spec: PatternSpec, position: int, expected: FunType, function: Any
 ) -> build.Node:
     """A Python function where a pattern takes one."""
+    trace = current_trace()
+    what = f"{spec.name}, argument {position + 1}"
+    if not callable(function):
+        raise UserError(
+            f"{what}: expected a function of type "
+            f"{show_type(trace.inference.resolve(expected))}, but found {function!r}; {spec!r}",
+            user_location(),
+        )
+    if isinstance(function, PatternLike):
+        node = function.as_function(expected, what)
+        if node is not None:
+            return node
+    return _traced_lambda(spec, position, expected, function)
+
+
+def _traced_lambda(
+    spec: PatternSpec, position: int, expected: FunType, function: Callable[..., Any]
+) -> build.Node:
     from riselang.dsl.values import Value, as_node
 
     trace = current_trace()
-    if not callable(function):
-        raise UserError(
-            f"{spec.name}, argument {position + 1}: expected a function of type "
-            f"{show_type(trace.inference.resolve(expected))}, but found {function!r}",
-            user_location(),
-        )
     inputs, output = uncurry(expected)
     with trace.inner_scope() as scope:
         names = parameter_names(function)
@@ -217,13 +295,39 @@ def trace_argument(
             )
             for number, input in enumerate(inputs)
         ]
-        values = spread(trace, spec, function, names, [Value(v) for v in variables])
-        body = as_node(function(*values), output)
+        result = called(trace, spec, function, [Value(v) for v in variables])
+        if result is None:
+            raise UserError(
+                f"{spec.name}, argument {position + 1}: {shown(function)} returns nothing; return "
+                "the value it computes",
+                function_location(function) or user_location(),
+            )
+        body = as_node(result, output)
         trace.unify(output, body.type, f"{spec.name}, result of argument {position + 1}")
     return build.Function(
         trace.inference.resolve(expected), variables, body, scope,
         scope=trace.scope, location=user_location(),
     )  # fmt: skip
+
+
+def called(
+    trace: Trace, spec: PatternSpec, function: Callable[..., Any], values: Sequence[Any]
+) -> Any:
+    """What a function gives for these values; one of more arguments gets components of pairs.
+
+    A function that gives functions takes them one after the other.
+    """
+    names = parameter_names(function)
+    if names is not None and 0 < len(names) < len(values):
+        count = len(names)
+        result = function(*values[:count])
+        if callable(result):
+            return called(trace, spec, result, values[count:])
+    result = function(*spread(trace, spec, names, values))
+    *others, last = values
+    if callable(result) and isinstance(trace.inference.resolve(last.node.type), TupleType):
+        return called(trace, spec, function, [*others, last.fst, last.snd])
+    return result
 
 
 def parameter_names(function: Any) -> list[str] | None:
@@ -246,8 +350,8 @@ def parameter_names(function: Any) -> list[str] | None:
 
 
 def spread(
-    trace: Trace, spec: PatternSpec, function: Any, names: list[str] | None, values: list[Any]
-) -> list[Any]:
+    trace: Trace, spec: PatternSpec, names: list[str] | None, values: Sequence[Any]
+) -> Sequence[Any]:
     """Where a function of more arguments meets pairs, it gets their components."""
     from riselang.dsl.values import project
 

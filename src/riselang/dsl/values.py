@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from riselang.dialects.rise.schemes import FST, SND
 from riselang.dialects.rise.types import (
     ArrayType,
+    IdxType,
     RiseType,
     ScalarType,
     TupleType,
@@ -18,24 +19,26 @@ from riselang.dialects.rise.types import (
     i1,
 )
 from riselang.dsl.locations import user_location
+from riselang.dsl.mistakes import NotANumber, refuse
 from riselang.dsl.tracing import (
     apply_pattern,
     current_trace,
     make_pair,
     scalar_or_unknown,
     show_type,
+    shown,
 )
 from riselang.errors import UserError
 from riselang.term import build
+from riselang.term.scalars import resolve
 
 Operand = Any
 
 
-class Value:
+class Value(NotANumber):
     """A value of the program that is being traced."""
 
     __slots__ = ("node",)
-    __array_ufunc__ = None  # numpy scalars on the left leave the operator to us
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, node: build.Node):
@@ -60,7 +63,7 @@ class Value:
         """`xs | f` applies a function; on integers it is the bitwise or."""
         if callable(other):
             return other(self)
-        return binary("bitor", self, other)
+        return binary("bitor", "|", self, other)
 
     def __len__(self) -> int:
         type = self.type
@@ -68,7 +71,11 @@ class Value:
             return 2
         if isinstance(type, ArrayType) and type.length.is_constant:
             return type.length.constant
-        raise UserError(f"{show_type(type)} has no length that is known here", user_location())
+        raise UserError(
+            f"the length of {show_type(type)} is not known here; rl.size_of(x) is the length of an "
+            "array in the program",
+            user_location(),
+        )
 
     def __iter__(self) -> Iterator[Value]:
         if not isinstance(self.type, TupleType):
@@ -79,13 +86,9 @@ class Value:
             )
         return iter((project(self, 0), project(self, 1)))
 
-    def __getitem__(self, position: int) -> Value:
-        if isinstance(self.type, TupleType) and position in (0, 1):
-            return project(self, position)
-        raise UserError(
-            f"only a pair can be indexed, by 0 or 1, but this is {show_type(self.type)}",
-            user_location(),
-        )
+    def __getitem__(self, place: Any) -> Value:
+        """A part of a pair by 0 or 1, an element by a number or an index, or a slice."""
+        return element(self, place)
 
     def __bool__(self) -> bool:
         raise UserError(
@@ -95,73 +98,82 @@ class Value:
         )
 
     def __add__(self, other: Operand) -> Value:
-        return binary("add", self, other)
+        return binary("add", "+", self, other)
 
     def __radd__(self, other: Operand) -> Value:
-        return binary("add", other, self)
+        return binary("add", "+", other, self)
 
     def __sub__(self, other: Operand) -> Value:
-        return binary("sub", self, other)
+        return binary("sub", "-", self, other)
 
     def __rsub__(self, other: Operand) -> Value:
-        return binary("sub", other, self)
+        return binary("sub", "-", other, self)
 
     def __mul__(self, other: Operand) -> Value:
-        return binary("mult", self, other)
+        return binary("mult", "*", self, other)
 
     def __rmul__(self, other: Operand) -> Value:
-        return binary("mult", other, self)
+        return binary("mult", "*", other, self)
 
     def __truediv__(self, other: Operand) -> Value:
-        return binary("div", self, other)
+        return binary("div", "/", self, other)
 
     def __rtruediv__(self, other: Operand) -> Value:
-        return binary("div", other, self)
+        return binary("div", "/", other, self)
 
     def __floordiv__(self, other: Operand) -> Value:
-        return binary("floordiv", self, other)
+        return binary("floordiv", "//", self, other)
 
     def __rfloordiv__(self, other: Operand) -> Value:
-        return binary("floordiv", other, self)
+        return binary("floordiv", "//", other, self)
 
     def __mod__(self, other: Operand) -> Value:
-        return self - (self // other) * other
+        return self - binary("floordiv", "%", self, other) * other
 
     def __rmod__(self, other: Operand) -> Value:
-        return other - (other // self) * self
+        return other - binary("floordiv", "%", other, self) * self
 
     def __pow__(self, other: Operand) -> Value:
-        return binary("pow", self, other)
+        return binary("pow", "**", self, other)
 
     def __and__(self, other: Operand) -> Value:
-        return binary("bitand", self, other)
+        return binary("bitand", "&", self, other)
 
     def __xor__(self, other: Operand) -> Value:
-        return binary("bitxor", self, other)
+        return binary("bitxor", "^", self, other)
+
+    def __rpow__(self, other: Operand) -> Value:
+        return binary("pow", "**", other, self)
 
     def __neg__(self) -> Value:
-        return operation("neg", self)
+        return operation("neg", self, shown="-")
+
+    def __invert__(self) -> Value:
+        """Not, of a truth value."""
+        if self.type != i1:
+            refuse(f"'~' works on truth values, but this is {show_type(self.type)}")
+        return binary("bitxor", "~", self, True)
 
     def __abs__(self) -> Value:
         return operation("abs", self)
 
     def __lt__(self, other: Operand) -> Value:
-        return compare("lt", self, other)
+        return compare("lt", "<", self, other)
 
     def __le__(self, other: Operand) -> Value:
-        return compare("le", self, other)
+        return compare("le", "<=", self, other)
 
     def __gt__(self, other: Operand) -> Value:
-        return compare("gt", self, other)
+        return compare("gt", ">", self, other)
 
     def __ge__(self, other: Operand) -> Value:
-        return compare("ge", self, other)
+        return compare("ge", ">=", self, other)
 
     def __eq__(self, other: object) -> Value:  # type: ignore[override]
-        return compare("eq", self, other)
+        return compare("eq", "==", self, other)
 
     def __ne__(self, other: object) -> Value:  # type: ignore[override]
-        return compare("ne", self, other)
+        return compare("ne", "!=", self, other)
 
 
 def as_node(value: Any, expected: RiseType | None = None) -> build.Node:
@@ -169,6 +181,8 @@ def as_node(value: Any, expected: RiseType | None = None) -> build.Node:
     trace = current_trace()
     if isinstance(value, Value):
         return value.node
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
     if isinstance(value, bool | np.bool_):
         return build.Constant(i1, int(value), scope=trace.scope, location=user_location())
     if isinstance(value, numbers.Real):
@@ -182,39 +196,71 @@ def as_node(value: Any, expected: RiseType | None = None) -> build.Node:
         return make_pair(trace, as_node(first), as_node(second))
     if callable(value):
         raise UserError(
-            f"expected a value here, but found the function {value!r}; apply it to its arguments",
+            f"expected a value here, but found {shown(value)}; apply it to its arguments",
             user_location(),
         )
-    wanted = "" if expected is None else f" of type {show_type(trace.inference.resolve(expected))}"
+    wanted = None if expected is None else trace.inference.resolve(expected)
+    type = "" if wanted is None else f" of type {show_type(wanted)}"
     raise UserError(
-        f"expected a value{wanted}, but found {value!r}; arrays come in as parameters of the "
-        "traced function",
-        user_location(),
+        f"expected a value{type}, but found {shown(value)}{_hint(value, wanted)}", user_location()
     )
+
+
+def _hint(value: Any, expected: RiseType | None) -> str:
+    if isinstance(expected, IdxType):
+        return "; rl.clamp_idx(n, i) makes an index of a number"
+    if isinstance(value, np.ndarray | list):
+        return "; arrays come in as parameters of the traced function"
+    return ""
+
+
+def element(value: Value, place: Any) -> Value:
+    from riselang.dsl.indexing import item
+
+    return item(value, place)
 
 
 def project(value: Value, position: int) -> Value:
     return Value(apply_pattern(FST if position == 0 else SND, (), [value], None))
 
 
-def operation(name: str, *operands: Operand) -> Value:
+def operation(name: str, *operands: Operand, shown: str | None = None) -> Value:
     """A scalar operation on operands of one type, which is also the type of its result."""
     trace = current_trace()
-    nodes = _scalars(name, operands)
+    shown = shown or name
+    nodes = _scalars(shown, operands)
     for node in nodes[1:]:
-        trace.unify(nodes[0].type, node.type, f"operands of '{name}'")
+        trace.unify(nodes[0].type, node.type, f"operands of '{shown}'")
     type = trace.inference.resolve(nodes[0].type)
+    _check_defined(name, shown, type)
     return Value(build.Operation(type, name, nodes, scope=trace.scope, location=user_location()))
 
 
-def binary(name: str, left: Operand, right: Operand) -> Value:
-    return operation(name, left, right)
+def _check_defined(name: str, shown: str, type: RiseType) -> None:
+    if not isinstance(type, ScalarType) or name == "neg" or resolve(name, type) is not None:
+        return
+    instead = f"; {INSTEAD[name]}" if name in INSTEAD else ""
+    raise UserError(f"'{shown}' is not defined on {show_type(type)}{instead}", user_location())
 
 
-def compare(predicate: str, left: Operand, right: Operand) -> Value:
+INSTEAD = {
+    "div": "use //, or rl.cast the operands to a float",
+    "floordiv": "use / and rl.math.floor",
+    "bitand": "put the comparisons around it in parentheses",
+    "bitor": "put the comparisons around it in parentheses",
+    "bitxor": "a power is a ** b",
+    "pow": "multiply, or rl.cast the operands to a float",
+}
+
+
+def binary(name: str, shown: str, left: Operand, right: Operand) -> Value:
+    return operation(name, left, right, shown=shown)
+
+
+def compare(predicate: str, shown: str, left: Operand, right: Operand) -> Value:
     trace = current_trace()
-    first, second = _scalars(f"compare {predicate}", (left, right))
-    trace.unify(first.type, second.type, f"operands of '{predicate}'")
+    first, second = _scalars(shown, (left, right))
+    trace.unify(first.type, second.type, f"operands of '{shown}'")
     return Value(
         build.Operation(
             i1, "compare", [first, second], predicate, scope=trace.scope, location=user_location()
@@ -247,8 +293,16 @@ def _scalars(name: str, operands: tuple[Operand, ...]) -> list[build.Node]:
         type = trace.inference.resolve(node.type)
         if not scalar_or_unknown(type):
             raise UserError(
-                f"'{name}' works on scalars, but this is {show_type(type)}; "
-                "use rl.map to apply it to every element",
+                f"'{name}' works on scalars, but this is {show_type(type)}"
+                f"{NOT_SCALAR_HINTS.get(type.__class__, '')}",
                 user_location(),
             )
     return nodes
+
+
+NOT_SCALAR_HINTS: Mapping[type[RiseType], str] = {
+    ArrayType: "; use rl.map to apply it to every element, and rl.zip(x, y) | rl.map(...) for two "
+    "arrays",
+    TupleType: "; take the pair apart by a, b = p, or by a lambda of two arguments",
+    IdxType: "; rl.from_idx(i) is the number",
+}

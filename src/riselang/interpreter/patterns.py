@@ -232,6 +232,7 @@ MEANINGS: Mapping[str, Callable[..., Any]] = {
     "clampIdx": _clamp_idx,
     "checkIdx": _check_idx,
     "fromIdx": lambda pattern, i: i,
+    "sizeOf": lambda pattern, xs: _size(pattern, "n"),
     "let": _let,
     "toMem": lambda pattern, value: value,
     "mapSeq": _map,

@@ -99,6 +99,7 @@ class _Translator(LoopRules, ViewRules, IndexRules, SortRules):
             "scatter": self.read_scatter,
             "scatterWith": self.read_scatter_with,
             "fromIdx": self.read_from_idx,
+            "sizeOf": self.read_size_of,
             "clampIdx": self.read_clamp_idx,
             "checkIdx": self.read_check_idx,
             "zip": self.read_zip,

@@ -135,6 +135,11 @@ class IndexRules(Translation):
         plain = self.add(codegen.CastOp([self.read_data(arguments[0])], IndexType()))
         return self.add(codegen.CastOp([plain], index_type))
 
+    def read_size_of(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        """A length is in the type, so the array itself is not read."""
+        length = self.emitter.length(size(pattern, "n"))
+        return self.add(codegen.CastOp([length], index_type))
+
     def read_clamp_idx(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         """`min(max(x, 0), n - 1)` on the integer as an index."""
         last = Bound(0, index_type)

@@ -16,6 +16,7 @@ from riselang.dialects.rise.types import (
     ScalarType,
     TupleType,
     TypeVariable,
+    array,
     f32,
     fun,
     i1,
@@ -23,10 +24,13 @@ from riselang.dialects.rise.types import (
     nat_variables,
     pair,
     show,
+    substitute,
     type_variables,
     uncurry,
+    variable,
 )
 from riselang.errors import SourceLocation, UserError
+from riselang.nat import Nat
 from riselang.notation.operators import ScalarFunction, operand_problem
 from riselang.notation.source import Source
 from riselang.notation.syntax import Span
@@ -34,7 +38,8 @@ from riselang.term import build
 from riselang.term.inference import Inference, TypeMismatch
 
 NOT_SCALAR_HINTS: Mapping[type[RiseType], str] = {
-    ArrayType: "; use map to apply it to every element",
+    ArrayType: "; use map to apply it to every element, and zip(x, y) |> map(...) for two arrays",
+    TupleType: "; fst and snd give its parts, and fun((a, b), ...) takes both",
     FunType: "; apply that to its arguments",
     IdxType: "; fromIdx gives the number",
 }
@@ -53,6 +58,8 @@ class Context:
         self.scope = build.Scope()
         self.at: Span = (0, 0)
         """Where the latest node stands, for errors that come without a place."""
+        self.assumes_functions = False
+        """Whether a parameter was taken for a function of one type; each use may have its own."""
         self._variables: list[build.Variable] = []
         self._patterns: list[build.PatternUse] = []
         self._constants: list[build.Constant] = []
@@ -80,12 +87,14 @@ class Context:
         try:
             self.inference.unify(expected, found)
         except TypeMismatch as error:
-            detail = f"; {_without_unknowns(error.detail)}" if error.detail else ""
-            raise self.error(
-                f"{what}: expected {show_type(error.expected)}, but found "
-                f"{show_type(error.found)}{detail}",
-                span,
-            ) from None
+            raise self.error(f"{what}: {mismatch(error)}", span) from None
+
+    def know_function(self, unknown: TypeVariable, type: FunType, node: build.Node) -> None:
+        """Note that an unknown type is that of a function, as its use shows."""
+        self.assumes_functions = True
+        if not self.inference.know_function(unknown, type):
+            name = node.name if isinstance(node, build.Variable) else "this function"
+            raise UserError(f"'{name}' is applied to itself, so it has no type", node.location)
 
     # Nodes
 
@@ -181,8 +190,8 @@ class Context:
             self._check_scalar(function, self.resolve(operand.type), span)
         alike, what = operands, f"operands of '{function.name}'"
         if function.op == "arith.select":
-            self.unify(i1, operands[0].type, "condition of 'select'", span)
-            alike, what = operands[1:], "branches of 'select'"
+            self.unify(i1, operands[0].type, f"condition of '{function.name}'", span)
+            alike, what = operands[1:], f"branches of '{function.name}'"
         for operand in alike[1:]:
             self.unify(alike[0].type, operand.type, what, span)
         location, scope = self.location(span), self.scope
@@ -206,12 +215,9 @@ class Context:
     def check_finished(self) -> None:
         """What could only be checked when all types are known."""
         for constant in self._constants:
-            if isinstance(self.resolve(constant.type), TypeVariable):
-                self.inference.unify(
-                    constant.type, i32 if isinstance(constant.number, int) else f32
-                )
-        for variable in self._variables:
-            self._check_determined(variable, variable.name)
+            self._check_constant(constant)
+        for parameter in self._variables:
+            self._check_determined(parameter, parameter.name)
         for use in self._patterns:
             self._check_determined(use, use.spec.name)
         for function, operands, span in self._operations:
@@ -222,21 +228,73 @@ class Context:
                 message = f"'{function.name}' is not defined on {show_type(type)}: {problem}"
                 raise self.error(message, span)
 
+    def _check_constant(self, constant: build.Constant) -> None:
+        type = self.resolve(constant.type)
+        if isinstance(type, TypeVariable):
+            self.inference.unify(type, i32 if isinstance(constant.number, int) else f32)
+        elif not isinstance(type, ScalarType):
+            message = f"expected {show_type(type)}, but found the number {constant.number}"
+            raise UserError(message, constant.location)
+
     def _check_determined(self, node: build.Node, name: str) -> None:
         type = self.resolve(node.type)
         unknown = any(name.startswith("?") for name in nat_variables(type))
         if not unknown and not any(True for _ in type_variables(type)):
             return
         known = "" if isinstance(type, TypeVariable) else f", only {show_type(type)}"
-        hint = f"write it, as in {name} : N.f32"
+        hint = f"write it, as in {name} : {show(_example(type))}"
         if isinstance(node, build.PatternUse):
-            hint = "write the types of the parameters around it"
+            hint = "give it all its arguments, or write the types of the parameters around it"
         raise Undetermined(f"the type of '{name}' is not determined{known}; {hint}", node.location)
+
+
+def mismatch(error: TypeMismatch) -> str:
+    """What was expected, what was found, and what may help."""
+    expected, found = error.expected, error.found
+    detail = f"; {_without_unknowns(error.detail)}" if error.detail else ""
+    kind = ""
+    if isinstance(found, FunType) and not isinstance(expected, FunType):
+        kind, detail = "the function ", "; is an argument missing?"
+    elif isinstance(expected, IdxType) and isinstance(found, ScalarType):
+        detail = "; clampIdx(n, i) makes an index of an integer"
+    elif expected == i1 and isinstance(found, ScalarType):
+        detail = "; compare it with something, as in a != 0"
+    elif isinstance(expected, ScalarType) and isinstance(found, ScalarType):
+        detail = f"; cast[{show(expected)}](...) converts"
+    return f"expected {show_type(expected)}, but found {kind}{show_type(found)}{detail}"
 
 
 def show_type(type: RiseType) -> str:
     """The type in notation, with unknowns as underscores."""
     return _without_unknowns(show(type))
+
+
+def general(type: RiseType) -> RiseType:
+    """The type with letters for its unknowns: `(t -> t) -> n.t -> n.t`."""
+    sizes = sorted((n for n in nat_variables(type) if n[0] == "?"), key=lambda n: int(n[1:]))
+    types = list(dict.fromkeys(type_variables(type)))
+    taken = nat_variables(type)
+    size_letters = iter([letter for letter in _letters("nmkl") if letter not in taken])
+    type_letters = iter([letter for letter in _letters("tsuv") if letter not in taken])
+    return substitute(
+        type,
+        {name: Nat.var(next(size_letters)) for name in sizes},
+        {name: variable(next(type_letters)) for name in types},
+    )
+
+
+def _example(type: RiseType) -> RiseType:
+    """A type like this one without unknowns."""
+    if isinstance(type, TypeVariable):
+        return array(Nat.var("N"), f32)
+    unknown = sorted(name for name in nat_variables(type) if name[0] == "?")
+    letters = [letter for letter in _letters("NMKL") if letter not in nat_variables(type)]
+    sizes = {name: Nat.var(letter) for name, letter in zip(unknown, letters, strict=False)}
+    return substitute(type, sizes, dict.fromkeys(type_variables(type), f32))
+
+
+def _letters(letters: str) -> list[str]:
+    return [*letters, *(f"{letters[0]}{number}" for number in range(1, 100))]
 
 
 def _without_unknowns(text: str) -> str:

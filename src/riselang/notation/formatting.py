@@ -2,37 +2,59 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
-from riselang.errors import LimitationError
 from riselang.notation.layout import layout
 from riselang.notation.reader import read
 from riselang.notation.source import Comment, Source
-from riselang.notation.syntax import Span
+from riselang.notation.syntax import Definition, Span
+from riselang.notation.writer import token_places
 
 
 def format_program(text: str, name: str = "<text>") -> str:
-    """The text laid out anew; comments stay where they stand before a definition or at the end.
+    """The text laid out anew, with all its comments; formatting the result changes nothing.
 
-    Formatting the result again changes nothing.
+    A comment stays before the token that follows it. Behind the last token of a definition it stays
+    on its line.
     """
     source = Source(text, name)
     definitions, comments = read(source)
     blanked = source.blanked(comments)
-    is_expression = not blanked.lstrip().startswith("def")
-    starts = [0] if is_expression else [definition.start for definition in definitions]
-    groups = _grouped(_extents(blanked, starts), comments, source)
-    parts: list[str] = []
-    for definition, group in zip(definitions, groups, strict=False):
-        start = "" if is_expression else f"def {definition.name} = "
-        parts.append("\n".join([*group, layout(definition.value, start)]))
-    if groups[-1]:
-        parts.append("\n".join(groups[-1]))
-    return "\n\n".join(parts) + "\n"
+    parts = [
+        _Part(definition, extent, [extent[0] + place for place in token_places(body)])
+        for definition, extent in zip(definitions, _extents(blanked, definitions), strict=True)
+        for body in (blanked[slice(*extent)],)
+    ]
+    last = _distribute(comments, parts, text)
+    texts = [part.text() for part in parts]
+    if last:
+        texts.append("\n".join(_standing(last)))
+    return "\n\n".join(texts) + "\n"
 
 
-def _extents(blanked: str, starts: Sequence[int]) -> list[Span]:
+@dataclass
+class _Part:
+    """A definition with the comments before its tokens, by their number, and those behind it."""
+
+    definition: Definition
+    extent: Span
+    places: Sequence[int]
+    before: dict[int, list[Comment]] = field(default_factory=dict[int, list[Comment]])
+    behind: list[Comment] = field(default_factory=list[Comment])
+
+    def text(self) -> str:
+        definition = self.definition
+        start = "" if definition.start is None else f"def {definition.name} = "
+        return " ".join(
+            [layout(definition.value, start, self.before), *(c.text for c in self.behind)]
+        )
+
+
+def _extents(blanked: str, definitions: Sequence[Definition]) -> list[Span]:
     """Where each definition starts and ends, without the space around it."""
+    starts = [definition.start or 0 for definition in definitions]
     extents: list[Span] = []
     for start, following in zip(starts, [*starts[1:], len(blanked)], strict=True):
         body = blanked[start:following].rstrip()
@@ -40,20 +62,48 @@ def _extents(blanked: str, starts: Sequence[int]) -> list[Span]:
     return extents
 
 
-def _grouped(
-    extents: Sequence[Span], comments: Sequence[Comment], source: Source
-) -> list[list[str]]:
-    """The comments before each definition, and those after the last one."""
-    groups: list[list[str]] = [[] for _ in range(len(extents) + 1)]
-    position = 0
+def _distribute(comments: Sequence[Comment], parts: Sequence[_Part], text: str) -> list[Comment]:
+    """Give each comment to its token; those that are left stand at the end of the file."""
+    number, last = 0, list[Comment]()
     for comment in comments:
         start = comment.span[0]
-        while position < len(extents) and extents[position][1] <= start:
-            position += 1
-        if position < len(extents) and extents[position][0] < start:
-            raise LimitationError(
-                "a comment inside an expression cannot be kept; put it before the definition",
-                source.location(comment.span),
-            )
-        groups[position].append(comment.text.rstrip())
-    return groups
+        while number < len(parts) and parts[number].places[-1] < start:
+            if _is_behind(comment, parts[number], text):
+                break
+            # One before the last parenthesis of a definition does not belong to the next.
+            is_inside = start < parts[number].extent[1]
+            comment = replace(comment, before_blank=comment.before_blank or is_inside)
+            number += 1
+        if number == len(parts):
+            last.append(comment)
+        elif parts[number].places[-1] < start:
+            parts[number].behind.append(comment)
+        else:
+            _attach(comment, parts[number], text)
+    return last
+
+
+def _attach(comment: Comment, part: _Part, text: str) -> None:
+    token = bisect_left(part.places, comment.span[0])
+    place = part.places[token]
+    if text.startswith("//", place) and not comment.is_block:
+        token += 2  # at the start of a line a division would be a comment
+    is_first = token == 0
+    comment = replace(comment, before_blank=is_first and comment.before_blank)
+    part.before.setdefault(token, []).append(comment)
+
+
+def _is_behind(comment: Comment, part: _Part, text: str) -> bool:
+    """Whether a comment follows on the last line of a definition; `//` would be a division."""
+    end = part.behind[-1].span[1] if part.behind else part.extent[1]
+    between = text[end : comment.span[0]]
+    return comment.is_block and "\n" not in between
+
+
+def _standing(comments: Sequence[Comment]) -> list[str]:
+    """Comments on lines of their own, with the empty lines between them."""
+    *others, final = comments
+    lines: list[str] = []
+    for comment in others:
+        lines += [comment.text, ""] if comment.before_blank else [comment.text]
+    return [*lines, final.text]

@@ -6,9 +6,10 @@ until the line is full. Widths are found once, from the leaves up, so the time i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from riselang.dialects.rise.types import show
+from riselang.notation.source import Comment
 from riselang.notation.syntax import (
     Ascription,
     Binary,
@@ -23,9 +24,11 @@ from riselang.notation.syntax import (
     Parameter,
     Pipe,
     Syntax,
+    Text,
     Tuple,
     children,
 )
+from riselang.notation.writer import Writer
 from riselang.stack import more_stack
 
 WIDTH = 88
@@ -39,22 +42,27 @@ LEVELS = {
 EXPRESSION, PIPE, COMPARISON, UNARY, CALL, PRIMARY = 0, 1, 2, 8, 9, 10
 
 
-def layout(syntax: Syntax, start: str = "") -> str:
-    """The text of an expression that follows `start` on its line."""
+def layout(
+    syntax: Syntax, start: str = "", comments: Mapping[int, Sequence[Comment]] | None = None
+) -> str:
+    """The text of an expression that follows `start` on its line.
+
+    The comments stand before the token of their number; see `writer.py`.
+    """
     with more_stack(8 * syntax.depth):
-        return _Layout(start).text(syntax)
+        return _Layout(comments or {}).text(syntax, start)
 
 
-class _Layout:
-    def __init__(self, start: str):
-        self.pieces = [start]
-        self.column = len(start)
+class _Layout(Writer):
+    def __init__(self, comments: Mapping[int, Sequence[Comment]]):
+        super().__init__(comments)
         self.widths: dict[Syntax, int] = {}
         self.widest: dict[Syntax, int] = {}
         """The width of the widest function in an expression, by which it is broken."""
 
-    def text(self, syntax: Syntax) -> str:
+    def text(self, syntax: Syntax, start: str) -> str:
         self.measure(syntax)
+        self.put(start)
         if isinstance(syntax, Fun):
             self.function(syntax, 0, broken=True)
         else:
@@ -87,14 +95,6 @@ class _Layout:
 
     # Text
 
-    def put(self, text: str) -> None:
-        self.pieces.append(text)
-        self.column += len(text)
-
-    def newline(self, indent: int) -> None:
-        self.pieces.append("\n" + " " * indent)
-        self.column = indent
-
     def write(self, syntax: Syntax, indent: int, level: int) -> None:
         """Write `syntax` where only what binds at least as tightly as `level` stands bare."""
         if _level(syntax) >= level:
@@ -106,7 +106,7 @@ class _Layout:
 
     def bare(self, syntax: Syntax, indent: int) -> None:
         match syntax:
-            case Name(text=text) | Constant(text=text):
+            case Name(text=text) | Constant(text=text) | Text(literal=text):
                 self.put(text)
             case Option():
                 self.put(_option(syntax))
@@ -127,24 +127,39 @@ class _Layout:
                 self.write(operand, indent, UNARY)
             case Tuple(items=items):
                 self.arguments(items, indent)
-            case Ascription(value=value, type=type):
+            case Ascription(value=value):
                 self.put("(")
                 self.write(value, indent + 1, EXPRESSION)
-                self.put(f" : {show(type)})")
+                self.put(f" : {_written(syntax)})")
             case _:
                 raise TypeError(f"{syntax} is no expression")
 
     def function(self, function: Fun, indent: int, broken: bool) -> None:
+        self.put("fun(")
         head = _head(function.parameters)
-        if self.column + len(head) > WIDTH and len(function.parameters) > 1:
-            head = _head(function.parameters, ",\n" + " " * (indent + 5))
-        self.put(f"fun({head},")
+        if self.column + len(head) >= WIDTH and len(function.parameters) > 1:
+            self.parameters(function.parameters, indent + 2)
+            broken = True
+        else:
+            self.put(head)
+        self.put(",")
         if broken:
             self.newline(indent + 2)
             self.write(function.body, indent + 2, EXPRESSION)
         else:
             self.put(" ")
             self.write(function.body, indent, EXPRESSION)
+        self.put(")")
+
+    def parameters(self, parameters: Sequence[Parameter], indent: int) -> None:
+        """Parameters that are too long for a line, one on each."""
+        self.newline(indent)
+        self.put("(")
+        for position, parameter in enumerate(parameters):
+            if position:
+                self.put(",")
+                self.newline(indent + 1)
+            self.put(_parameter(parameter))
         self.put(")")
 
     def call(self, call: Call, indent: int) -> None:
@@ -291,14 +306,16 @@ def _own_width(syntax: Syntax) -> int:
     match syntax:
         case Name(text=text) | Constant(text=text):
             return len(text)
+        case Text(literal=literal):
+            return max(len(line) for line in literal.split("\n"))
         case Option():
             return len(_option(syntax))
         case Call(arguments=arguments) | Tuple(items=arguments):
             return 2 * len(arguments)
         case Pipe():
             return len(" |> ")
-        case Ascription(type=type):
-            return len("( : )") + len(show(type))
+        case Ascription():
+            return len("( : )") + len(_written(syntax))
         case If():
             return len("if  then  else ")
         case Binary(operator=operator):
@@ -309,15 +326,22 @@ def _own_width(syntax: Syntax) -> int:
 
 def _option(option: Option) -> str:
     choice = option.choice if isinstance(option.choice, str) else show(option.choice)
-    return f"{option.name}[{choice}]"
+    return f"{option.name}[{option.written or choice}]"
 
 
-def _head(parameters: Sequence[Parameter], separator: str = ", ") -> str:
+def _written(node: Ascription | Parameter) -> str:
+    """The type of a node as its author wrote it."""
+    return node.written or ("" if node.type is None else show(node.type))
+
+
+def _head(parameters: Sequence[Parameter]) -> str:
     """The parameters; in parentheses where there are several, or one with a type."""
-    texts = [
-        parameter.name if parameter.type is None else f"{parameter.name} : {show(parameter.type)}"
-        for parameter in parameters
-    ]
+    texts = [_parameter(parameter) for parameter in parameters]
     if len(parameters) == 1 and parameters[0].type is None:
         return texts[0]
-    return f"({separator.join(texts)})"
+    return f"({', '.join(texts)})"
+
+
+def _parameter(parameter: Parameter) -> str:
+    name = parameter.name
+    return name if parameter.type is None else f"{name} : {_written(parameter)}"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from riselang.dialects.rise.schemes import LOOP_DIALECTS, PATTERNS, PatternSpec
-from riselang.dialects.rise.types import show, uncurry
+from riselang.dialects.rise.types import ScalarType, show, uncurry
 from riselang.errors import LimitationError
 from riselang.notation.context import Context
 from riselang.notation.names import Binder, Bindings
-from riselang.notation.operators import FUNCTIONS, ScalarFunction
+from riselang.notation.operators import EMBED, FUNCTIONS, ScalarFunction
 from riselang.notation.source import Source
 from riselang.notation.syntax import Ascription, Call, Definition, Fun, Name, Option, Pipe, Syntax
 from riselang.term import build
@@ -55,8 +55,15 @@ class PatternChoice:
         return len(self.spec.explicit) + self.spec.arity
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class EmbedChoice:
+    """Foreign ops that give a scalar of this type."""
+
+    type: ScalarType
+
+
 Argument = Closure | build.Node
-Head = Closure | build.Node | PatternChoice | ScalarFunction
+Head = Closure | build.Node | PatternChoice | ScalarFunction | EmbedChoice
 INLINING_LIMIT = 100_000
 
 
@@ -110,9 +117,13 @@ class Lookup(Context):
                 )
         return value
 
-    def option(self, option: Option) -> PatternChoice | ScalarFunction:
+    def option(self, option: Option) -> PatternChoice | ScalarFunction | EmbedChoice:
         name, choice = option.name, option.choice
         shown = choice if isinstance(choice, str) else show(choice)
+        if name == EMBED:
+            if not isinstance(choice, ScalarType):
+                raise self.error(f"'embed[{shown}]': expected a scalar type", option.span)
+            return EmbedChoice(choice)
         if name in FUNCTIONS:
             function = FUNCTIONS[name].with_choice(choice)
             if function is None:

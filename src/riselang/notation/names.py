@@ -6,7 +6,8 @@ import difflib
 from collections.abc import Mapping, Sequence
 
 from riselang.dialects.rise.schemes import PATTERNS
-from riselang.notation.operators import FUNCTIONS
+from riselang.dialects.rise.types import SCALARS, nat_variables
+from riselang.notation.operators import EMBED, FUNCTIONS
 from riselang.notation.source import Source
 from riselang.notation.syntax import (
     Definition,
@@ -19,6 +20,27 @@ from riselang.notation.syntax import (
     children,
     spine,
 )
+
+ELSEWHERE: Mapping[str, str] = {
+    "fold": "the left fold is reduce(f, start)",
+    "foldl": "the left fold is reduce(f, start)",
+    "filter": "lengths are in the types, so nothing is left out; use map with if",
+    "sum": "a sum is reduce(add, 0.0)",
+    "flatten": "one level is flattened by join",
+    "concatMap": "that is map, then join",
+    "reshape": "split(m) cuts an array into chunks, and join flattens it",
+    "length": "sizeOf(x) is the length of an array",
+    "len": "sizeOf(x) is the length of an array",
+    "range": "generate(fun(i : idx[N], fromIdx(i))) counts",
+    "iota": "generate(fun(i : idx[N], fromIdx(i))) counts",
+    "True": "truth values are true and false",
+    "False": "truth values are true and false",
+    "compose": "functions are composed by x |> f |> g",
+    "where": "a choice is if c then a else b",
+    "mul": "a product is mult",
+    "embed": 'foreign ops are embed[f32]("...", a), with the type they give in brackets',
+}
+"""What other languages have, and what it is here."""
 
 Binder = Parameter | Let | Definition
 Bindings = Mapping[Name, Binder]
@@ -38,6 +60,8 @@ class _Resolver:
         self.source = source
         self.bindings: dict[Name, Binder] = {}
         self.scope: dict[str, list[Binder]] = {}
+        self.sizes: set[str] = set()
+        """The names in the types of parameters, to explain one that is used as a value."""
 
     def enter(self, name: str, binder: Binder) -> None:
         self.scope.setdefault(name, []).append(binder)
@@ -51,11 +75,13 @@ class _Resolver:
         match syntax:
             case Name():
                 self.name(syntax)
-            case Option(name=name) if name not in PATTERNS and name not in FUNCTIONS:
+            case Option(name=name) if not (name == EMBED or name in PATTERNS or name in FUNCTIONS):
                 raise self.unknown(name, syntax)
             case Fun(parameters=parameters, body=body):
                 for parameter in parameters:
                     self.enter(parameter.name, parameter)
+                    if parameter.type is not None:
+                        self.sizes |= nat_variables(parameter.type)
                 self.visit(body)
                 for parameter in parameters:
                     self.leave(parameter.name)
@@ -101,7 +127,14 @@ class _Resolver:
             raise self.unknown(name.text, name)
 
     def unknown(self, text: str, syntax: Syntax) -> Exception:
-        known = [*self.scope, *PATTERNS, *FUNCTIONS]
-        near = difflib.get_close_matches(text, known, 1)
-        hint = f"; did you mean '{near[0]}'?" if near else ""
-        return self.source.error(f"unknown name '{text}'{hint}", syntax.span)
+        return self.source.error(f"unknown name '{text}'{self.hint(text)}", syntax.span)
+
+    def hint(self, text: str) -> str:
+        if text in SCALARS:
+            return f"; this is a type, and cast[{text}](x) converts x to it"
+        if text in self.sizes:
+            return "; this is a size, and sizeOf(x) is the length of an array as a number"
+        if text in ELSEWHERE:
+            return f"; {ELSEWHERE[text]}"
+        near = difflib.get_close_matches(text, [*self.scope, *PATTERNS, *FUNCTIONS], 1)
+        return f"; did you mean '{near[0]}'?" if near else ""

@@ -9,7 +9,13 @@ from xdsl.dialects.builtin import IndexType
 
 from riselang.dialects.rise.types import SCALARS, RiseType, ScalarType, is_float
 from riselang.term.conversion import width
-from riselang.term.scalars import CMPF_PREDICATES, CMPI_PREDICATES, OVERLOADS, SCALAR_OPS
+from riselang.term.scalars import (
+    CMPF_PREDICATES,
+    CMPI_PREDICATES,
+    OVERLOADS,
+    SCALAR_OPS,
+    resolve,
+)
 
 INFIX: Mapping[str, str] = {
     "+": "add", "-": "sub", "*": "mult", "/": "div", "//": "floordiv",
@@ -19,6 +25,7 @@ COMPARISONS: Mapping[str, str] = {
     "<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne",
 }  # fmt: skip
 PREDICATES: Mapping[str, tuple[str, ...]] = {"cmpf": CMPF_PREDICATES, "cmpi": CMPI_PREDICATES}
+EMBED = "embed"
 KEYWORDS = frozenset(["def", "let", "if", "then", "else", "fun", "true", "false", "inf", "nan"])
 
 
@@ -67,8 +74,28 @@ def comparison(operator: str) -> ScalarFunction:
     return ScalarFunction(operator, "compare", 2, COMPARISONS[operator])
 
 
+INSTEAD: Mapping[str, str] = {
+    "div": "use //, or cast the operands",
+    "floordiv": "use / and floor",
+    "bitxor": "a power is pow(a, b)",
+    "bitand": "put the comparisons around it in parentheses",
+    "bitor": "put the comparisons around it in parentheses",
+}
+"""What to write where an overloaded name means nothing."""
+
+
+def infix(operator: str) -> ScalarFunction:
+    """The function of an operator, which goes by its symbol."""
+    name = "floordiv" if operator in ("%", "mod", "floordiv") else INFIX[operator]
+    return replace(FUNCTIONS[name], name=operator)
+
+
 def operand_problem(function: ScalarFunction, source: ScalarType) -> str | None:
-    """What is wrong with operands of type `source`, where the op is chosen by its own name."""
+    """What is wrong with operands of type `source`, if anything."""
+    if function.op in OVERLOADS and function.op != "neg" and not resolve(function.op, source):
+        kind = "integers" if is_float(source) else "floats"
+        instead = INSTEAD.get(function.op)
+        return f"it takes {kind}{f'; {instead}' if instead else ''}"
     if function.op not in SCALAR_OPS or function.op == "arith.select":
         return None
     if is_float(source) != _takes_floats(function.op):

@@ -25,8 +25,9 @@ from riselang.dialects.rise.types import (
     uncurry,
 )
 from riselang.notation import syntax
+from riselang.notation.embedding import quoted, region_text
 from riselang.notation.layout import layout
-from riselang.notation.operators import COMPARISONS, FUNCTIONS, INFIX, KEYWORDS, RAW_NAMES
+from riselang.notation.operators import COMPARISONS, EMBED, FUNCTIONS, INFIX, KEYWORDS, RAW_NAMES
 from riselang.notation.syntax import Syntax
 from riselang.term.conversion import conversion_op
 from riselang.term.nodes import (
@@ -47,7 +48,7 @@ from riselang.term.scalars import OVERLOADS, SCALAR_OPS, comparison, resolve
 
 OVERLOADED = {op: name for name, ops in OVERLOADS.items() for op in ops if op is not None}
 SYMBOLS = {name: symbol for symbol, name in INFIX.items()}
-NOT_PIPED = frozenset({"zip", "tuple", "fst", "snd"})
+NOT_PIPED = frozenset({"zip", "tuple", "fst", "snd", "sizeOf"})
 """Patterns that read better as `f(x)` than as `x |> f`."""
 
 
@@ -86,7 +87,9 @@ class _Printer:
             case Scalar():
                 return self.scalar(term)
             case Embed():
-                return syntax.Call(syntax.Name("embed"), self.several(term.operands))
+                text = syntax.Text(quoted(region_text(term.region)))
+                embed = syntax.Option(EMBED, term.type)
+                return syntax.Call(embed, (text, *self.several(term.operands)))
             case _:
                 raise TypeError("not a term")
 
@@ -116,6 +119,8 @@ class _Printer:
             return self.syntax(term) if known else self.ascribed(term)
         if not annotated and (name := _operator_name(term)) is not None:
             return syntax.Name(name)
+        if not annotated and (pattern := _paired_pattern(term)) is not None:
+            return _pattern(pattern)
         return self.function(term, annotated)
 
     def application(self, term: Apply) -> Syntax:
@@ -278,6 +283,14 @@ def _operator_name(term: Lambda) -> str | None:
         return name
     is_paired = depth == 1 and len(body.operands) == 2 and _projects(body.operands)
     return name if is_paired else None
+
+
+def _paired_pattern(term: Lambda) -> Pattern | None:
+    """`zip` for `fun(p, zip(fst(p), snd(p)))`."""
+    head, arguments = spine(term.body)
+    if isinstance(head, Pattern) and head.spec is not LET and len(arguments) == 2:
+        return head if head.spec.arity == 2 and _projects(tuple(arguments)) else None
+    return None
 
 
 def _projects(operands: tuple[Term, ...]) -> bool:

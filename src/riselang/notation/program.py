@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from xdsl.utils.exceptions import VerifyException
 
+from riselang.dialects.rise.types import show
 from riselang.errors import LimitationError, RiseError, SourceLocation, UserError
 from riselang.nat import NatError
-from riselang.notation.context import Undetermined
+from riselang.notation.context import Undetermined, general
 from riselang.notation.elaboration import Elaborator
-from riselang.notation.names import Bindings, resolve
+from riselang.notation.names import resolve
 from riselang.notation.reader import read
 from riselang.notation.source import Source
 from riselang.notation.syntax import Definition as DefinitionSyntax
@@ -33,13 +34,14 @@ class Definition:
 
 @dataclass(frozen=True)
 class Program:
-    """The definitions of a file, in order, and the names of those that only others use.
+    """The definitions of a file, in order.
 
-    A helper is a definition whose types only its uses determine, so it has no term of its own.
+    A helper is a definition whose types only its uses determine, so it has no term of its own;
+    with its name stands what is missing for that.
     """
 
     definitions: tuple[Definition, ...]
-    helpers: tuple[str, ...] = ()
+    helpers: Mapping[str, UserError] = field(default_factory=dict[str, UserError])
 
     def __getitem__(self, name: str) -> Term:
         for definition in self.definitions:
@@ -85,24 +87,34 @@ def _program(definitions: list[DefinitionSyntax], source: Source) -> Program:
     bindings = resolve(definitions, source)
     used = {binder for binder in bindings.values() if isinstance(binder, DefinitionSyntax)}
     found: list[Definition] = []
-    helpers: list[str] = []
+    helpers: dict[str, UserError] = {}
     for definition in definitions:
+        elaborator = Elaborator(source, bindings)
         try:
-            term = _elaborate(definition, bindings, source)
-        except Undetermined:
-            if definition not in used:
+            term = _elaborate(definition, elaborator)
+        except UserError as error:
+            # A helper that takes functions may be right at each use, and yet have no one type.
+            deferred = definition in used and elaborator.assumes_functions
+            if definition.start is None or not (deferred or isinstance(error, Undetermined)):
                 raise
-            helpers.append(definition.name)
+            helpers[definition.name] = error
         else:
             found.append(Definition(definition.name, term, source.location(definition.span)))
-    return Program(tuple(found), tuple(helpers))
+    return Program(tuple(found), helpers)
 
 
-def _elaborate(definition: DefinitionSyntax, bindings: Bindings, source: Source) -> Term:
-    elaborator = Elaborator(source, bindings)
+def _elaborate(definition: DefinitionSyntax, elaborator: Elaborator) -> Term:
+    source = elaborator.source
     try:
         node = elaborator.infer(definition.value, elaborator.top)
-        elaborator.check_finished()
+        try:
+            elaborator.check_finished()
+        except Undetermined as error:
+            if definition.start is None:
+                raise
+            type = general(elaborator.resolve(node.type))
+            note = f"{definition.name} works for every {show(type)}"
+            raise Undetermined(error.message, error.location, note) from None
         return finish(node, elaborator.inference)
     except RiseError as error:
         raise error.located(source.location(elaborator.at)) from None

@@ -102,7 +102,7 @@ class _Builder:
         return list(definitions)
 
     def expression(self, value: syntax.Syntax) -> list[syntax.Definition]:
-        return [syntax.Definition("main", value, value.span[0], span=value.span)]
+        return [syntax.Definition("main", value, span=value.span)]
 
     def definition(self, keyword: Token, name: Token, value: syntax.Syntax) -> syntax.Definition:
         return syntax.Definition(str(name), value, keyword.start_pos or 0, span=_span(name))
@@ -142,17 +142,22 @@ class _Builder:
     def name(self, name: Token) -> syntax.Syntax:
         return syntax.Name(str(name), span=_span(name))
 
-    def option(self, name: Token, choice: RiseType | str) -> syntax.Syntax:
-        return syntax.Option(str(name), choice, span=_span(name))
+    def option(self, name: Token, choice: _Typed | str) -> syntax.Syntax:
+        if isinstance(choice, str):
+            return syntax.Option(str(name), choice, span=_span(name))
+        return syntax.Option(str(name), choice.type, choice.text, span=_span(name))
 
-    def choice(self, type: _Typed) -> RiseType:
-        return type.type
+    def choice(self, type: _Typed) -> _Typed:
+        return type
 
     def word(self, word: Token) -> str:
         return str(word)
 
     def truth(self, token: Token) -> syntax.Syntax:
         return syntax.Constant(int(token == "true"), str(token), types.i1, span=_span(token))
+
+    def text(self, token: Token) -> syntax.Syntax:
+        return syntax.Text(str(token), span=_span(token))
 
     def number(self, token: Token) -> syntax.Syntax:
         digits, _, suffix = token.partition("_")
@@ -183,13 +188,15 @@ class _Builder:
         return parameters
 
     def parameter(self, name: Token, type: _Typed | None) -> syntax.Parameter:
-        return syntax.Parameter(str(name), type and type.type, span=_span(name))
+        if type is None:
+            return syntax.Parameter(str(name), span=_span(name))
+        return syntax.Parameter(str(name), type.type, type.text, span=_span(name))
 
     def group(self, inner: Any) -> Any:
         return inner
 
     def ascription(self, value: syntax.Syntax, type: _Typed) -> syntax.Syntax:
-        return _checked(syntax.Ascription(value, type.type, span=value.span))
+        return _checked(syntax.Ascription(value, type.type, type.text, span=value.span))
 
     def tuple(self, *items: syntax.Syntax) -> syntax.Syntax:
         return _checked(syntax.Tuple(items, span=joined(items[0], items[-1])))
@@ -197,27 +204,32 @@ class _Builder:
     # Types
 
     def scalar_type(self, name: Token) -> _Typed:
-        return _Typed(SCALARS[str(name)], _span(name))
+        return _Typed(SCALARS[str(name)], _span(name), str(name))
+
+    def type_group(self, type: _Typed) -> _Typed:
+        return _Typed(type.type, type.span, f"({type.text})", type.depth)
 
     def array_type(self, length: _Sized, element: _Typed) -> _Typed:
-        span = (length.span[0], element.span[1])
-        return _typed(span, lambda: types.array(length.size, element.type), element)
+        span, text = (length.span[0], element.span[1]), f"{length.text}.{element.text}"
+        return _typed(span, text, lambda: types.array(length.size, element.type), element)
 
     def function_type(self, input: _Typed, output: _Typed) -> _Typed:
-        span = (input.span[0], output.span[1])
-        return _typed(span, lambda: types.fun(input.type, output.type), input, output)
+        span, text = (input.span[0], output.span[1]), f"{input.text} -> {output.text}"
+        return _typed(span, text, lambda: types.fun(input.type, output.type), input, output)
 
     def tuple_type(self, *parts: _Typed) -> _Typed:
         result = parts[-1]
         for part in reversed(parts[:-1]):
             result = _pair(part, result)
+        result.text = f"({' x '.join(part.text for part in parts)})"
         return result
 
     def idx_type(self, keyword: Token, size: _Sized) -> _Typed:
-        return _typed(_span(keyword), lambda: types.idx(size.size))
+        return _typed(_span(keyword), f"idx[{size.text}]", lambda: types.idx(size.size))
 
     def vec_type(self, keyword: Token, size: _Sized, element: _Typed) -> _Typed:
-        return _typed(_span(keyword), lambda: types.vector(size.size, element.type), element)
+        text = f"vec[{size.text}, {element.text}]"
+        return _typed(_span(keyword), text, lambda: types.vector(size.size, element.type), element)
 
     # Sizes
 
@@ -227,59 +239,66 @@ class _Builder:
                 f"this size has {len(token)} digits; at most {MAX_DIGITS} are possible",
                 _span(token),
             )
-        return _Sized(Nat.const(int(token)), _span(token))
+        return _Sized(Nat.const(int(token)), _span(token), str(token))
 
     def size_name(self, token: Token) -> _Sized:
-        return _sized(_span(token), lambda: Nat.var(str(token)))
+        return _sized(_span(token), str(token), lambda: Nat.var(str(token)))
 
     def size_group(self, size: _Sized) -> _Sized:
-        return size
+        return _Sized(size.size, size.span, f"({size.text})")
 
     def size_negation(self, _: Token, size: _Sized) -> _Sized:
-        return _sized(size.span, lambda: -size.size)
+        return _sized(size.span, f"-{size.text}", lambda: -size.size)
 
     def size_binary(self, left: _Sized, operator: Token, right: _Sized) -> _Sized:
         function = SIZE_OPERATORS[str(operator)]
-        span = (left.span[0], right.span[1])
-        return _sized(span, lambda: function(left.size, right.size))
+        span, text = (left.span[0], right.span[1]), f"{left.text} {operator} {right.text}"
+        return _sized(span, text, lambda: function(left.size, right.size))
 
     def size_extreme(self, name: Token, *sizes: _Sized) -> _Sized:
         function = nat_min if name == "min" else nat_max
-        return _sized(_span(name), lambda: function(*[size.size for size in sizes]))
+        text = f"{name}({', '.join(size.text for size in sizes)})"
+        return _sized(_span(name), text, lambda: function(*[size.size for size in sizes]))
 
 
 class _Sized:
-    __slots__ = ("size", "span")
+    """A size, where it stands, and how it is written."""
 
-    def __init__(self, size: Nat, span: Span):
+    __slots__ = ("size", "span", "text")
+
+    def __init__(self, size: Nat, span: Span, text: str):
         self.size = size
         self.span = span
+        self.text = text
 
 
 class _Typed:
-    __slots__ = ("depth", "span", "type")
+    """A type, where it stands, and how it is written."""
 
-    def __init__(self, type: RiseType, span: Span, depth: int = 1):
+    __slots__ = ("depth", "span", "text", "type")
+
+    def __init__(self, type: RiseType, span: Span, text: str, depth: int = 1):
         self.type = type
         self.span = span
+        self.text = text
         self.depth = depth
 
 
-def _sized(span: Span, make: Callable[[], Nat]) -> _Sized:
+def _sized(span: Span, text: str, make: Callable[[], Nat]) -> _Sized:
     try:
-        return _Sized(make(), span)
+        return _Sized(make(), span, text)
     except NatError as error:
         raise Problem(f"this is no size: {error}", span) from None
 
 
-def _typed(span: Span, make: Callable[[], RiseType], *parts: _Typed) -> _Typed:
+def _typed(span: Span, text: str, make: Callable[[], RiseType], *parts: _Typed) -> _Typed:
     depth = 1 + max((part.depth for part in parts), default=0)
     if depth > MAXIMUM_TYPE_NESTING:
         raise _TooDeep(
             f"the type nests deeper than the limit of {MAXIMUM_TYPE_NESTING} levels", span
         )
     try:
-        return _Typed(make(), span, depth)
+        return _Typed(make(), span, text, depth)
     except VerifyException as error:
         raise Problem(_in_notation(str(error), parts), span) from None
 
@@ -293,4 +312,4 @@ def _in_notation(message: str, parts: tuple[_Typed, ...]) -> str:
 
 def _pair(first: _Typed, second: _Typed) -> _Typed:
     span = (first.span[0], second.span[1])
-    return _typed(span, lambda: types.pair(first.type, second.type), first, second)
+    return _typed(span, "", lambda: types.pair(first.type, second.type), first, second)

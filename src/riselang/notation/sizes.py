@@ -62,3 +62,17 @@ def size_of(syntax: Syntax, bindings: Bindings, source: Source, what: str) -> Na
         return size(syntax)
     except NatError as error:
         raise source.error(f"{what}: this is no size: {error}", syntax.span) from None
+
+
+def is_size_like(syntax: Syntax, bindings: Bindings) -> bool:
+    """Whether an expression may be a size: no value, function or application."""
+    match syntax:
+        case Name():
+            binder = bindings.get(syntax)
+            return binder is None or isinstance(binder, Definition)
+        case Constant() | Binary() | Negation():
+            return True
+        case Call(function=Name(text=text)):
+            return text in EXTREMES
+        case _:
+            return False

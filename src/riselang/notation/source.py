@@ -10,9 +10,9 @@ from riselang.errors import SourceLocation, UserError
 from riselang.notation.syntax import Span
 
 # A piece of text that decides where comments are: a comment's start, a line's end, or a character
-# that is something. What an operand ends with makes `//` a division.
-_PIECE = re.compile(r"/\*|//|\n|[^\s/]+|/")
-_ENDS_OPERAND = re.compile(r"[\w)\]]\Z")
+# that is something; in a text there are none. What an operand ends with makes `//` a division.
+_PIECE = re.compile(r'"(?:\\.|[^"\\])*"|/\*|//|\n|[^\s/"]+|/|"', re.DOTALL)
+_ENDS_OPERAND = re.compile(r'[\w)\]"]\Z')
 _NOT_BLANK = re.compile(r"[^\s]")
 DIVISION_NOTE = (
     "after an operand '//' is the division of integers; put the comment on a line of its own, "
@@ -26,6 +26,13 @@ class Comment:
 
     text: str
     span: Span
+    before_blank: bool = False
+    """Whether an empty line follows."""
+
+    @property
+    def is_block(self) -> bool:
+        """Whether it has an end of its own, so that something may follow on its line."""
+        return self.text.startswith("/*")
 
 
 class Source:
@@ -77,8 +84,12 @@ class Source:
             else:
                 after_operand = bool(_ENDS_OPERAND.search(piece))
                 continue
-            found.append(Comment(self.text[start:position], (start, position)))
+            found.append(self._comment(start, position))
         return found
+
+    def _comment(self, start: int, end: int) -> Comment:
+        before_blank = re.match(r"[^\S\n]*\n[^\S\n]*\n", self.text[end:]) is not None
+        return Comment(self.text[start:end].rstrip(), (start, end), before_blank)
 
     def _block_end(self, start: int) -> int:
         end = self.text.find("*/", start + 2)
@@ -92,6 +103,6 @@ class Source:
         position = 0
         for comment in comments:
             start, end = comment.span
-            pieces += [self.text[position:start], _NOT_BLANK.sub(" ", comment.text)]
+            pieces += [self.text[position:start], _NOT_BLANK.sub(" ", self.text[start:end])]
             position = end
         return "".join([*pieces, self.text[position:]])

@@ -44,17 +44,27 @@ class Constant(Syntax):
 
 
 @dataclass(eq=False, slots=True)
+class Text(Syntax):
+    """A text with its quotes: the region of an embed."""
+
+    literal: str
+
+
+@dataclass(eq=False, slots=True)
 class Option(Syntax):
     """A function with a choice in brackets: `cast[f64]`, `mapSeq[affine]`, `cmpf[ult]`."""
 
     name: str
     choice: RiseType | str
+    written: str | None = None
+    """A type as it is written, where it was read: formatting keeps how its sizes are spelled."""
 
 
 @dataclass(eq=False, slots=True)
 class Parameter(Syntax):
     name: str
     type: RiseType | None = None
+    written: str | None = None
 
 
 @dataclass(eq=False, slots=True)
@@ -142,6 +152,7 @@ class Ascription(Syntax):
 
     value: Syntax
     type: RiseType
+    written: str | None = None
 
     def __post_init__(self) -> None:
         self._above(self.value)
@@ -149,11 +160,14 @@ class Ascription(Syntax):
 
 @dataclass(eq=False, slots=True)
 class Definition(Syntax):
-    """`def name = value`; `span` is that of the name, `start` the place of `def`."""
+    """`def name = value`; `span` is that of the name, `start` the place of `def`.
+
+    A file that is one expression is the definition of `main`, without a `def`.
+    """
 
     name: str
     value: Syntax
-    start: int = 0
+    start: int | None = None
 
     def __post_init__(self) -> None:
         self._above(self.value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from riselang.errors import UserError
+from riselang.notation.hints import character_hint, token_hint
 from riselang.notation.source import DIVISION_NOTE, Source
 from riselang.notation.syntax import Span
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from lark.exceptions import UnexpectedInput, UnexpectedToken
 
 # What starts an expression, and what a type; any of a group names the whole group.
-EXPRESSION = frozenset({"NUMBER", "SPECIAL", "TRUTH", "FUN", "IF", "LET"})
+EXPRESSION = frozenset({"NUMBER", "SPECIAL", "TRUTH", "TEXT", "FUN", "IF", "LET"})
 TYPE = frozenset({"SCALAR", "IDX", "VEC"})
 OPERATOR = frozenset(
     {"BIT_OR", "BIT_XOR", "BIT_AND", "PLUS", "MINUS", "TIMES", "DIVIDE", "REMAINDER",
@@ -37,20 +38,23 @@ def explain(error: UnexpectedInput, source: Source) -> UserError:
     if isinstance(error, UnexpectedCharacters):
         position = error.pos_in_stream or 0
         span = (position, position + 1)
-        message = f"unexpected character {_shown(source.text[position])}"
+        found = source.text[position]
+        message = f"unexpected character {_shown(found)}{character_hint(found)}"
         return source.error(message, span, *_notes(source, span))
     return source.error("expected more, but found the end", source.end)
 
 
 def _unexpected_token(error: UnexpectedToken, source: Source) -> UserError:
-    expected = in_words(frozenset(error.accepts or error.expected))
+    terminals = frozenset(error.accepts or error.expected)
+    expected = in_words(terminals)
     token = error.token
-    if token.type == "$END":
-        return source.error(f"expected {expected}, but found the end", source.end)
-    span = (token.start_pos or 0, token.end_pos or 0)
-    return source.error(
-        f"expected {expected}, but found {_shown(str(token))}", span, *_notes(source, span)
-    )
+    is_end = token.type == "$END"
+    span = source.end if is_end else (token.start_pos or 0, token.end_pos or 0)
+    before = source.text[: len(source.text) if is_end else span[0]]
+    found = "the end" if is_end else _shown(str(token))
+    notes = () if "//" in found else _notes(source, span)
+    hint = "" if notes else token_hint("" if is_end else str(token), terminals, before)
+    return source.error(f"expected {expected}, but found {found}{hint}", span, *notes)
 
 
 def _notes(source: Source, span: Span) -> tuple[str, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from xdsl.utils.exceptions import VerifyException
 
 from riselang.dialects.rise.attributes import LiteralAttr, literal
@@ -252,6 +254,8 @@ class _Finisher:
         unknown = [name for name in nat_variables(type) if name.startswith("?")]
         unknown += [name for name in type_variables(type) if name.startswith("?")]
         if unknown:
+            known = re.sub(r"\?\d+", "_", show(type))
             raise UserError(
-                f"the type {show(type)} is not determined; write the missing part", node.location
+                f"the type {known} is not determined; use it together with something of known type",
+                node.location,
             )

@@ -102,6 +102,14 @@ class Inference:
         except _Clash as clash:
             raise TypeMismatch(self.resolve(expected), self.resolve(found), clash.detail) from None
 
+    def know_function(self, unknown: TypeVariable, function: FunType) -> bool:
+        """Make an unknown a function, as unification never does; False if it would hold itself."""
+        resolved = self.resolve(function)
+        if unknown.label.data in type_variables(resolved):
+            return False
+        self._types[unknown.label.data] = resolved
+        return True
+
     def unify_sizes(self, expected: Nat, found: Nat) -> bool:
         try:
             self._unify_sizes(expected, found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import runpy
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -45,8 +45,14 @@ class KernelSource:
 
     file: str
     kernels: Mapping[str, Kernel]
+    helpers: Mapping[str, UserError] = field(default_factory=dict[str, UserError])
+    """Why each definition that has no types of its own is no program."""
 
     def kernel(self, function: str | None) -> Kernel:
+        if function is not None and function in self.helpers:
+            raise self.helpers[function]
+        if function is None and self.helpers and not self.kernels:
+            raise next(iter(self.helpers.values()))
         if function is None and len(self.kernels) == 1:
             return next(iter(self.kernels.values()))
         if not self.kernels:
@@ -58,7 +64,7 @@ class KernelSource:
         return self.kernels[function]
 
     def text(self, stage: str, function: str | None, sizes: Mapping[str, int]) -> str:
-        if stage == "notation" and not sizes and function is None:
+        if stage == "notation" and not sizes and function is None and self.kernels:
             texts = [(name, self._notation(kernel)) for name, kernel in self.kernels.items()]
             if len(texts) == 1:
                 return texts[0][1] + "\n"
@@ -109,16 +115,12 @@ def _read_module(path: str, loops: str, permission: str) -> Source:
 
 
 def _read_notation(path: str, permission: str, backend: str) -> Source:
-    from riselang.api.kernel import TermKernel
+    from riselang.api.load import program_kernels
     from riselang.dialects.module import decode
     from riselang.notation.program import parse_program
 
     program = parse_program(decode(read_bytes(path), path), path)
-    kernels = {
-        definition.name: TermKernel(definition.name, definition.term, backend, permission)
-        for definition in program
-    }
-    return KernelSource(path, kernels)
+    return KernelSource(path, program_kernels(program, permission, backend), program.helpers)
 
 
 def _read_python(path: str, permission: str, backend: str) -> Source:

@@ -1,14 +1,15 @@
-"""`rl.load`: functions of MLIR files, called with arrays that are written in place."""
+"""`rl.load`: MLIR functions write their results in place, definitions in notation return them."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.api.load import LoadedModule
+from riselang.api.load import LoadedModule, LoadedProgram
 
 SCALE = """
 func.func @scale(%out : memref<4xf32>, %a : memref<4xf32>) {
@@ -42,7 +43,9 @@ func.func @fill(%out : memref<4xf32>, %value : f32) {
 def module(tmp_path_factory: pytest.TempPathFactory) -> LoadedModule:
     path: Path = tmp_path_factory.mktemp("load") / "scale.mlir"
     path.write_text(SCALE)
-    return rl.load(path, float="strict")
+    loaded = rl.load(path, float="strict")
+    assert isinstance(loaded, LoadedModule)
+    return loaded
 
 
 def test_results_are_written_in_place(module: LoadedModule) -> None:
@@ -105,3 +108,78 @@ def test_missing_and_broken_files(tmp_path: Path) -> None:
     with pytest.raises(rl.UserError) as caught:
         rl.loads("func.func @f() {\n  rise.nonsense\n}", name="broken.mlir")
     assert str(caught.value).startswith("broken.mlir:2:3: error: ")
+
+
+PROGRAM = """
+def square = fun(x, x * x)
+def norm = fun(x : N.f32, x |> map(square) |> reduce(add, 0.0))
+def both = fun((x : N.f32, y : N.f32), (zip(x, y) |> map(add), norm(x)))
+"""
+
+
+def notation(text: str, **options: Any) -> LoadedProgram:
+    loaded = rl.loads(text, name="file.rise", **options)
+    assert isinstance(loaded, LoadedProgram)
+    return loaded
+
+
+def test_definitions_are_called_and_return_their_results(tmp_path: Path) -> None:
+    path = tmp_path / "norms.rise"
+    path.write_text(PROGRAM)
+    program = rl.load(path, float="strict")
+    assert isinstance(program, LoadedProgram)
+    x = np.array([1, 2, 3], np.float32)
+    assert program.norm(x) == 14
+    total, norm = program.both(x, x)
+    assert total.tolist() == [2, 4, 6]
+    assert norm == 14
+    assert program.norm.lower(N=4).as_text("notation").startswith("fun((x : 4.f32)")
+    assert {"norm", "both"} <= set(dir(program))
+    assert repr(program) == f"<program {path}: norm, both>"
+
+
+def test_the_main_or_only_definition_is_the_program() -> None:
+    x = np.array([1, 2], np.float32)
+    assert notation("fun(x : N.f32, x |> reduce(add, 0.0))")(x) == 3
+    assert notation("def only = fun(x : f32, x + 1.0)")(1) == 2
+    assert notation("def a = 1.0 def main = a + 2.0", backend="interpret")() == 3
+    with pytest.raises(rl.UserError, match="several definitions; call one of them by name: a, b"):
+        notation("def a = 1 def b = 2")()
+
+
+def test_a_definition_without_types_is_explained_where_it_is_called() -> None:
+    program = notation(PROGRAM)
+    with pytest.raises(rl.UserError, match=r"the type of 'x' is not determined") as raised:
+        program.square(np.float32(1))
+    assert raised.value.location is not None
+    assert raised.value.location.line == 2
+    with pytest.raises(AttributeError, match=r"file\.rise has no definition cube; it has: norm"):
+        program.cube  # noqa: B018
+
+
+def test_options_of_a_program() -> None:
+    text = "def f = fun((a : f32, b : f32, c : f32), a * b + c)"
+    assert notation(text).as_text() == ("def f = fun((a : f32, b : f32, c : f32),\n  a * b + c)\n")
+    assert "fma" in notation(text).as_text("rise")
+    assert "fma" not in notation(text, float="strict").as_text("rise")
+    with pytest.raises(rl.UserError, match="loops='scf' is for MLIR files"):
+        notation(text, loops="scf")
+    with pytest.raises(rl.UserError, match="backend must be one of"):
+        notation(text, backend="gpu")
+    with pytest.raises(rl.UserError, match="MLIR, which is compiled"):
+        rl.loads(SCALE, backend="interpret")
+
+
+def test_a_mistake_in_notation_is_located(tmp_path: Path) -> None:
+    path = tmp_path / "wrong.rise"
+    path.write_text("def f = fun(x : f32,\n  x + y)\n")
+    with pytest.raises(rl.UserError, match=r"wrong\.rise:2:7: error: unknown name 'y'"):
+        rl.load(path)
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(rl.UserError, match=r"wrong\.rise"):
+        rl.load(path)
+
+
+def test_a_function_that_is_no_lambda_is_called() -> None:
+    program = notation("(map(neg) : 2.f32 -> 2.f32)")
+    assert program(np.array([1, 2], np.float32)).tolist() == [-1, -2]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -34,9 +35,72 @@ def test_point_free_composition_sees_the_types_of_its_argument() -> None:
     def twice(x: rl.Array["N", "M", rl.f32]):
         return x | rl.map(rl.map(lambda a: a * 2.0))
 
-    assert "map(map" not in notation(twice, N=2, M=3)  # the inner map has its own lambda
+    assert "x |> map(map(fun(a, a * 2.0)))" in notation(twice, N=2, M=3)
     result = rl.jit(twice)(np.ones((2, 3), np.float32))
     assert np.array_equal(result, np.full((2, 3), 2, np.float32))
+
+
+def point_free(x: rl.Array["N", "M", rl.f32], y: rl.Array["N", "M", rl.f32]):
+    sums = rl.zip(x, y) | rl.map(rl.zip) | rl.map(rl.map(rl.add))
+    return (
+        sums | rl.map(rl.split(2)) | rl.map(rl.transpose) | rl.map(rl.map(rl.reduce(rl.add, 0.0)))
+    )
+
+
+def test_patterns_given_as_functions_stay_themselves() -> None:
+    assert notation(point_free, N=2, M=4) == (
+        "fun((x : 2.4.f32, y : 2.4.f32),\n"
+        "  zip(x, y) |> map(zip) |> map(map(add)) |> map(split(2)) |> map(transpose)\n"
+        "  |> map(map(reduce(add, 0.0))))"
+    )
+    x = np.arange(8, dtype=np.float32).reshape(2, 4)
+    for backend in ("compile", "interpret"):
+        result = rl.jit(point_free, backend=backend)(x, x)
+        assert result.tolist() == [[4, 8], [20, 24]]
+
+
+def test_what_a_partly_applied_pattern_is_given_is_computed_once() -> None:
+    def padded(x: rl.Array["N", "M", rl.f32], y: rl.Array["N", rl.f32]):
+        return x | rl.map(rl.pad_const(1, 1, y | rl.reduce(rl.add, 0.0)))
+
+    assert "let shared = y |> reduce(add, 0.0);" in notation(padded, N=2, M=3)
+
+
+def test_a_pattern_without_its_sizes_is_no_function() -> None:
+    @rl.jit
+    def chunks(x: rl.Array["N", "M", rl.f32]):
+        return x | rl.map(rl.split)
+
+    with pytest.raises(rl.UserError, match=r"split needs m first, as in rl\.split\(m\)"):
+        chunks.trace()
+
+
+def scaled_sum(s: Any, a: Any, b: Any) -> Any:
+    return s * a + b
+
+
+CURRIED: list[Callable[..., Any]] = [
+    functools.partial(scaled_sum, 2.0),
+    lambda a, b: scaled_sum(2.0, a, b),
+    lambda a: lambda b: scaled_sum(2.0, a, b),
+]
+
+
+@pytest.mark.parametrize("function", CURRIED, ids=["partial", "of two", "giving a function"])
+def test_a_function_is_uncurried_where_it_meets_pairs(function: Callable[..., Any]) -> None:
+    def program(x: rl.Array["N", rl.f32], y: rl.Array["N", rl.f32]):
+        return rl.zip(x, y) | rl.map(function)
+
+    x, y = np.array([1, 2], np.float32), np.array([3, 4], np.float32)
+    assert rl.jit(program)(x, y).tolist() == [5, 8]
+
+
+def test_a_function_that_gives_a_function_takes_two_arguments() -> None:
+    @rl.jit
+    def total(x: rl.Array["N", rl.f32]):
+        return x | rl.reduce(lambda element: lambda sum: sum + element, 0.0)
+
+    assert total(np.array([1, 2, 3], np.float32)) == 6
 
 
 def test_a_function_of_two_arguments_takes_pairs_apart() -> None:
@@ -161,7 +225,7 @@ def split_that_does_not_divide(x: rl.Array[3, rl.f32]):
     return x | rl.split(2) | rl.join
 
 
-@mistake("'add' works on scalars, but this is 3.f32; use rl.map to apply it to every element")
+@mistake("'+' works on scalars, but this is 3.f32; use rl.map to apply it to every element")
 def adding_arrays(x: rl.Array[3, rl.f32]):
     return x + x
 
@@ -193,7 +257,7 @@ def a_value_that_escapes(x: rl.Array[3, rl.f32]):
     return y | rl.map(lambda b: b + kept[0])
 
 
-@mistake("'div' is not defined on i32")
+@mistake("'/' is not defined on i32")
 def dividing_integers(x: rl.Array[3, rl.i32]):
     return x | rl.map(lambda a: a / 2)
 
@@ -213,7 +277,7 @@ def a_function_without_result(x: rl.Array[3, rl.f32]):
     x | rl.map(lambda a: a)  # pyright: ignore[reportUnusedExpression]
 
 
-@mistake("expected a value here, but found the function")
+@mistake("a_partial_application returns the function map, which lacks 1 argument(s)")
 def a_partial_application(x: rl.Array[3, rl.f32]):
     return rl.map(lambda a: a)
 

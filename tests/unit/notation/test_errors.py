@@ -10,12 +10,16 @@ from riselang.notation.program import parse_program, parse_term
 # Each text marks what the caret must stand under with guillemets.
 ERRORS = {
     # The text is not in the language
-    "fun(x : f32, «x»": "expected ')', but found the end",
+    "fun(x : f32, «x»": "expected ')', but found the end; the '(' at 1:4 is not closed",
     "1 + «)»": "expected an expression, but found ')'",
     "1 «1»": "expected an operator or the end, but found '1'",
-    "fun «x»": "expected '(', but found 'x'",
+    "fun «x»": (
+        "expected '(', but found 'x'; a function is written fun(x, body), or fun((x, y), body)"
+    ),
     "fun((x, y) «y»)": "expected ',' or '=>', but found 'y'",
-    "fun(x : 4 «*» f32, x)": "expected '.', but found '*'",
+    "fun(x : 4 «*» f32, x)": (
+        "expected '.', but found '*'; lengths stand before the type of the elements: N.f32"
+    ),
     "fun(x : «*», x)": "expected a type, but found '*'",
     "def «let» = 1": "expected a name, but found 'let'",
     "let x «1»; x": "expected '=', but found '1'",
@@ -63,24 +67,42 @@ ERRORS = {
     ),
     "fun(x : f32, map(neg, «x»))": "map, argument 2: expected _._, but found f32",
     "fun(x : 4.f32, «x + 1»)": (
-        "'add' works on scalars, but this is 4.f32; use map to apply it to every element"
+        "'+' works on scalars, but this is 4.f32; use map to apply it to every element, and "
+        "zip(x, y) |> map(...) for two arrays"
     ),
-    "fun(x : f32, «x + 1_i32»)": "operands of 'add': expected f32, but found i32",
+    "fun(x : f32, «x + 1_i32»)": (
+        "operands of '+': expected f32, but found i32; cast[f32](...) converts"
+    ),
     "fun(x : 4.f32, x |> map(fun(«a» : f64, a)))": (
-        "parameter 'a': expected f64, but found f32"
+        "parameter 'a': expected f64, but found f32; cast[f64](...) converts"
     ),
     "fun(x : «4.(f32 -> f32»), x)": (
         "an array element must be a data type, but f32 -> f32 is a function type"
     ),
-    "fun(x : 4.f32, x |> map(fun(a, «fun»(b, b))))": None,
+    "fun(x : 4.f32, x |> map(«fun»(a, fun(b, b))))": (
+        "map, argument 1: the function gets 1 argument(s) of type f32, but takes 2"
+    ),
     "fun(x : 4.f32, tuple(x, «neg»))": None,
     "fun(«x», x)": "the type of 'x' is not determined; write it, as in x : N.f32",
-    "fun(f, «f»(1.0))": (
-        "the type of 'f' is not known here; write it where it is a parameter, as in "
-        "fun(f : f32 -> f32, ...)"
+    "fun(«f», f(1.0))": (
+        "the type of 'f' is not determined, only f32 -> _; write it, as in f : f32 -> f32"
     ),
-    "(«1.5_f64» : f32)": "type annotation: expected f32, but found f64",
-    "fun(x : i32, «x / 2»)": "'div' is not defined on i32",
+    "fun(«x», x |> split(4) |> map(reduce(add, 0.0)))": (
+        "the type of 'x' is not determined, only (_ * 4).f32; write it, as in x : (N * 4).f32"
+    ),
+    "def w = fun(«f», f(f))": "'f' is applied to itself, so it has no type",
+    "fun((f, x : N.f32), zip(f, x) |> map(«f»))": (
+        "map, argument 1: expected (_ x f32) -> _, but found N._"
+    ),
+    "fun(x : N.f32, zip(x, «1.0»))": (
+        "zip, argument 2: expected N._, but found the number 1.0"
+    ),
+    "(«1.5_f64» : f32)": (
+        "type annotation: expected f32, but found f64; cast[f32](...) converts"
+    ),
+    "fun(x : i32, «x / 2»)": (
+        "'/' is not defined on i32: it takes floats; use //, or cast the operands"
+    ),
     "«addf»(1, 2)": "'addf' is not defined on i32: it takes floats",
     "«extf»[f16](1.0)": "'extf' is not defined on f32: the types do not allow it; write cast",
     # Sizes

@@ -131,6 +131,7 @@ APPLIED = {
     "clampIdx": "fun(x : i8, x |> clampIdx(4))",
     "checkIdx": "fun(x : i64, x |> checkIdx(N))",
     "fromIdx": "fun(i : idx[N], fromIdx(i) + 1)",
+    "sizeOf": "fun(x : N.f32, x |> map(fun(a, a / cast[f32](sizeOf(x)))))",
     "mapSeqUnroll": "fun(x : 2.f32, x |> mapSeqUnroll(neg))",
     "reduceSeqUnroll": "fun(x : 2.f32, x |> reduceSeqUnroll(max, -inf))",
     "scanSeq": "fun(x : 2.f32, x |> scanSeq(add, 0.0))",

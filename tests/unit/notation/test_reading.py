@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -183,7 +184,7 @@ def other = fun(x : N.i32, x |> map(fun(a, twice(square, a) + tile)))
 def test_definitions_use_earlier_ones_at_any_type() -> None:
     program = parse_program(LIBRARY, "library.rise")
     assert program.names == ("tile", "main", "other")
-    assert program.helpers == ("square", "twice")
+    assert tuple(program.helpers) == ("square", "twice")
     assert str(program.definitions[1].location) == "library.rise:7:5"
     assert run(program["other"], [[3]]) == [85]
     assert parse_term(show_term(program["main"])) == program["main"]
@@ -210,6 +211,70 @@ def test_a_helper_may_give_its_function_to_a_pattern() -> None:
     def each = fun((f, xs), xs |> map(f))
     def main = fun(x : 3.i32, each(fun(a, a * 2), x))"""
     assert run(parse_program(text)["main"], [[1, 2, 3]]) == [2, 4, 6]
+
+
+# Where a function from a pair is expected, one of two arguments is uncurried
+
+UNCURRIED = [
+    "def f = fun((s, a, b), s * a + b) def main = MAIN(f(2))",
+    "def f = fun(s, fun((a, b), s * a + b)) def main = MAIN(f(2))",
+    "def f = fun((t, s), fun((a, b), s * a + b)) def main = MAIN(f(0, 2))",
+    "def f = fun((s, a), fun(b, s * a + b)) def main = MAIN(f(2))",
+    "def f = fun((s, a, b), s * a + b) def g = f(2) def main = MAIN(g)",
+    "def main = MAIN(fun((s, a, b), s * a + b)(2))",
+    "def main = MAIN((fun((a, b), 2 * a + b) : i32 -> i32 -> i32))",
+    "def main = MAIN(let s = 2; fun((a, b), s * a + b))",
+    "def main = let f = fun((s, a, b), s * a + b); MAIN(f(2))",
+    "def use = fun((f, x, y), zip(x, y) |> map(f)) "
+    "def main = fun((x : 2.i32, y : 2.i32), use(fun((a, b), 2 * a + b), x, y))",
+    "def main = fun((x : 2.i32, y : 2.i32), "
+    "(fun((f : i32 -> i32 -> i32 -> i32), zip(x, y) |> map(f(2))))(fun((s, a, b), s * a + b)))",
+]
+
+
+@pytest.mark.parametrize("text", UNCURRIED)
+def test_a_function_of_two_arguments_takes_a_pair(text: str) -> None:
+    text = re.sub(r"MAIN\((.*)\)$", r"fun((x : 2.i32, y : 2.i32), zip(x, y) |> map(\1))", text)
+    main = parse_program(text)["main"]
+    assert run(main, [[1, 2], [3, 4]]) == [5, 8]
+    assert parse_term(show_term(main)) == main
+
+
+# Definitions that work for every type
+
+GENERAL = {
+    "fun((f, x), x |> map(f) |> map(f))": "(t -> t) -> n.t -> n.t",
+    "fun((f, g, x), f(g(x)))": "(t -> s) -> (u -> t) -> u -> s",
+    "fun((f, g, x), let h = f; h(g(x)))": "(t -> s) -> (u -> t) -> u -> s",
+    "fun((x, y), zip(x, y) |> map(mult) |> reduce(add, 0.0))": "n.f32 -> n.f32 -> f32",
+    "fun(x, x |> split(4) |> map(reduce(add, 0.0)))": "(n * 4).f32 -> n.f32",
+    "fun((x : n.f32, y), zip(x, y))": "n.f32 -> n.t -> n.(f32 x t)",
+    "fun((x : n.f32, y), concat(x, y))": "n.f32 -> m.f32 -> (m + n).f32",
+    "map": "(t -> s) -> n.t -> n.s",
+}
+
+
+@pytest.mark.parametrize("text", GENERAL)
+def test_a_definition_may_leave_its_types_open(text: str) -> None:
+    program = parse_program(f"def helper = {text}")
+    assert program.names == ()
+    problem = program.helpers["helper"]
+    assert "is not determined" in problem.message
+    assert problem.notes == (f"helper works for every {GENERAL[text]}",)
+
+
+def test_a_function_parameter_whose_use_tells_its_type_needs_none() -> None:
+    term = parse_program("def apply = fun((f, x : f32), f(x) + 1.0)")["apply"]
+    assert show(term.type) == "(f32 -> f32) -> f32 -> f32"
+
+
+def test_a_helper_may_be_right_at_each_use_and_have_no_type_of_its_own() -> None:
+    text = """
+    def both = fun((f, x, y), zip(x, y) |> map(f) |> map(fun(v, f(v, v))))
+    def main = fun(x : 2.i32, both(add, x, x))"""
+    program = parse_program(text)
+    assert run(program["main"], [[1, 2]]) == [4, 8]
+    assert "takes 1 argument(s), but 2 are given" in program.helpers["both"].message
 
 
 @pytest.mark.parametrize("spec", PATTERNS.values(), ids=list(PATTERNS))

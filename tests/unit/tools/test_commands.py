@@ -166,6 +166,22 @@ def test_compile_to_an_object_file(tool: Tool, tmp_path: Path) -> None:
     assert target.read_bytes()[:4] == b"\x7fELF"
 
 
+def test_a_definition_without_types_is_checked_but_not_run(tool: Tool, tmp_path: Path) -> None:
+    path = tmp_path / "twice.rise"
+    path.write_text("def twice_map = fun((f, x), x |> map(f) |> map(f))\n")
+    assert tool(rise.main, "check", str(path)) == (0, "", "")
+    for command in (["run"], ["show"], ["run", "--function", "twice_map"]):
+        code, out, err = tool(rise.main, *command, str(path))
+        assert (code, out) == (1, "")
+        assert err == (
+            f"{path}:1:22: error: the type of 'f' is not determined, only _ -> _; write it, as in "
+            "f : f32 -> f32\n"
+            "  def twice_map = fun((f, x), x |> map(f) |> map(f))\n"
+            "                       ^\n"
+            "note: twice_map works for every (t -> t) -> n.t -> n.t\n"
+        )
+
+
 def test_check_reports_the_place(tool: Tool) -> None:
     tool.file.write_text(PROGRAM.replace("#rise.nat<3>", "#rise.nat<4>"))
     result = tool(rise.main, "check", str(tool.file))

@@ -362,6 +362,14 @@ _describe(
     [Law("i : idx[n]", "i |> fromIdx |> clampIdx(n)", "i")],
     "i : idx[4]", "fromIdx(i) * 10", "3", "30",
 )  # fmt: skip
+_describe(
+    "sizeOf",
+    [
+        Law("x : n.i32, y : m.i32", "sizeOf(concat(x, y))", "sizeOf(x) + sizeOf(y)"),
+        Law(f"{_F}, {_X}", "x |> map(f) |> sizeOf", "sizeOf(x)"),
+    ],
+    "x : 4.i64", "(x |> reduce(add, 0)) // cast[i64](sizeOf(x))", "[1, 2, 3, 6]", "3",
+)  # fmt: skip
 
 # Other values
 

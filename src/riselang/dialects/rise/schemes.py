@@ -335,6 +335,9 @@ CHECK_IDX = pattern(
     explicit="n", check=_integer,
 )  # fmt: skip
 FROM_IDX = pattern("fromIdx", "n", fun(idx(_n), index), Role.VALUE, "an index as an integer")
+SIZE_OF = pattern(
+    "sizeOf", "n t", fun(array(_n, _t), index), Role.VALUE, "the length of an array as an integer",
+)  # fmt: skip
 
 MAP_SEQ_UNROLL = pattern("mapSeqUnroll", "n s t", _MAP, Role.LOOP, "mapSeq, unrolled")
 REDUCE_SEQ_UNROLL = pattern("reduceSeqUnroll", "n s t", _REDUCE, Role.LOOP, "reduceSeq, unrolled")

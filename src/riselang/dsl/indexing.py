@@ -1,0 +1,71 @@
+"""`x[i]` and `x[a:b]`: parts of pairs, elements and slices of arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from riselang.dialects.rise.schemes import AT, CLAMP_IDX, DROP, TAKE
+from riselang.dialects.rise.types import ArrayType, IdxType, TupleType
+from riselang.dsl.mistakes import refuse
+from riselang.dsl.tracing import apply_pattern, show_type
+from riselang.dsl.values import Value, project
+from riselang.nat import Nat
+
+
+def item(value: Value, place: Any) -> Value:
+    """What stands at a place of a pair or an array."""
+    type = value.type
+    if isinstance(place, tuple):
+        for part in place:
+            value = item(value, part)
+        return value
+    if isinstance(type, TupleType):
+        if not isinstance(place, int) or place not in (0, 1):
+            refuse(f"a pair is indexed by 0 or 1, but found {place!r}")
+        return project(value, place)
+    if not isinstance(type, ArrayType):
+        refuse(f"only arrays and pairs are indexed, but this is {show_type(type)}")
+    if isinstance(place, slice):
+        return _slice(value, type, place)
+    return _element(value, type, place)
+
+
+def _element(value: Value, type: ArrayType, place: Any) -> Value:
+    if isinstance(place, Value):
+        if not isinstance(place.type, IdxType):
+            refuse(
+                f"an array is indexed by an index or a number, but found {show_type(place.type)}; "
+                f"rl.clamp_idx({type.length}, i) makes an index of an integer"
+            )
+        return Value(apply_pattern(AT, (), [place, value], None))
+    if isinstance(place, bool) or not isinstance(place, int):
+        refuse(f"an array is indexed by an index or a number, but found {place!r}")
+    number = _position(place, type.length)
+    if type.length.is_constant and not 0 <= number < type.length.constant:
+        refuse(f"the index {place} is outside of {show_type(type)}")
+    index = apply_pattern(CLAMP_IDX, (type.length,), [number], None)
+    return Value(apply_pattern(AT, (), [Value(index), value], None))
+
+
+def _slice(value: Value, type: ArrayType, place: slice) -> Value:
+    if place.step not in (None, 1):
+        refuse("a slice with a step is not possible; use rl.slide or rl.gather")
+    start = 0 if place.start is None else _position(place.start, type.length)
+    if start:
+        value = Value(apply_pattern(DROP, (Nat.const(start),), [value], None))
+    if place.stop is None:
+        return value
+    stop = _position(place.stop, type.length)
+    if stop < start:
+        refuse(f"the slice ends at {stop}, before it starts at {start}")
+    return Value(apply_pattern(TAKE, (Nat.const(stop - start),), [value], None))
+
+
+def _position(place: Any, length: Nat) -> int:
+    if isinstance(place, bool) or not isinstance(place, int):
+        refuse(f"a place is a number, but found {place!r}; rl.slice_at takes an index")
+    if place >= 0:
+        return place
+    if not length.is_constant:
+        refuse(f"{place} counts from the end, which is {length} and not known here")
+    return length.constant + place

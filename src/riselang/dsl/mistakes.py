@@ -1,0 +1,118 @@
+"""What numbers can do in Python and numpy, but values of a program cannot; what to do instead."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+from riselang.dsl.locations import user_location
+from riselang.errors import UserError
+
+UNKNOWN_NUMBER = "a value of the program has no number while it is traced"
+ATTRIBUTES: Mapping[str, str] = {
+    "T": "use rl.transpose",
+    "transpose": "use rl.transpose",
+    "shape": "rl.size_of(x) is its length in the program, len(x) where it is known",
+    "size": "rl.size_of(x) is its length in the program, len(x) where it is known",
+    "dtype": "its type is x.type",
+    "astype": "use rl.cast on each element: x | rl.map(lambda a: rl.cast(a, rl.f64))",
+    "sum": "use x | rl.reduce(rl.add, 0.0)",
+    "mean": "use x | rl.reduce(rl.add, 0.0), and divide by the length",
+    "max": "use x | rl.reduce(rl.max, start)",
+    "min": "use x | rl.reduce(rl.min, start)",
+    "reshape": "use rl.split and rl.join",
+    "flatten": "use rl.join",
+    "ravel": "use rl.join",
+    "dot": "use rl.zip(x, y) | rl.map(rl.mult) | rl.reduce(rl.add, 0.0)",
+    "copy": "values never change, so that no copy is needed",
+}
+# numpy's names for what is called otherwise here.
+NUMPY: Mapping[str, str] = {
+    "sum": "rl.reduce(rl.add, 0.0)", "dot": "rl.zip, rl.map(rl.mult) and rl.reduce(rl.add, 0.0)",
+    "matmul": "rl.map, rl.zip and rl.reduce", "transpose": "rl.transpose", "maximum": "rl.max",
+    "minimum": "rl.min", "multiply": "rl.mult", "subtract": "rl.sub", "divide": "rl.div",
+    "true_divide": "rl.div", "absolute": "rl.abs", "where": "rl.where", "add": "rl.add",
+    "concatenate": "rl.concat", "max": "rl.reduce(rl.max, start)", "stack": "rl.join",
+    "min": "rl.reduce(rl.min, start)", "amax": "rl.reduce(rl.max, start)", "pad": "rl.pad",
+    "reshape": "rl.split and rl.join", "cumsum": "rl.scan(rl.add, 0.0)", "flip": "rl.reverse",
+    "sort": "rl.sort", "arctan2": "rl.math.atan2", "power": "rl.math.pow", "take": "rl.gather",
+}  # fmt: skip
+
+
+class MissingAttribute(UserError, AttributeError):
+    """A value has no such attribute; Python asks for some itself, and wants this kind of error."""
+
+
+def refuse(message: str) -> NoReturn:
+    raise UserError(message, user_location())
+
+
+class NotANumber:
+    """The part of a value that explains what it cannot do."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        hint = ATTRIBUTES.get(name, "it has fst, snd and type, and patterns are applied to it by |")
+        raise MissingAttribute(f"a value has no attribute '{name}'; {hint}", user_location())
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        name = ufunc.__name__
+        scalars = method == "__call__" and not options and name in REFLECTED
+        if scalars and not isinstance(inputs[0], NotANumber):
+            return getattr(inputs[1], REFLECTED[name])(inputs[0])
+        return self.__array_function__(ufunc)
+
+    def __array_function__(self, function: Any, *_: Any) -> NoReturn:
+        from riselang.term.scalars import OVERLOADS
+
+        name = function.__name__
+        instead = NUMPY.get(name, f"rl.math.{name}" if name in OVERLOADS else "patterns")
+        refuse(f"numpy.{name} works on numbers, not on values of the program; use {instead}")
+
+    def __array__(self, *_: Any, **__: Any) -> NoReturn:
+        refuse(f"{UNKNOWN_NUMBER}, so numpy cannot work with it; use rl.map and its kind")
+
+    def __float__(self) -> NoReturn:
+        refuse(
+            f"{UNKNOWN_NUMBER}; use rl.cast(a, rl.f32) to convert it, and rl.math.sin for math.sin"
+        )
+
+    def __int__(self) -> NoReturn:
+        refuse(f"{UNKNOWN_NUMBER}; use rl.cast(a, rl.i32) to convert it")
+
+    def __index__(self) -> NoReturn:
+        refuse(
+            f"{UNKNOWN_NUMBER}, so Python cannot count with it; rl.generate and rl.iterate repeat"
+        )
+
+    def __round__(self, digits: int = 0) -> NoReturn:
+        refuse(f"{UNKNOWN_NUMBER}; use rl.math.round")
+
+    def __contains__(self, item: object) -> NoReturn:
+        refuse("'in' cannot look into a value of the program; use rl.map and rl.reduce")
+
+    def __setitem__(self, place: Any, value: Any) -> NoReturn:
+        refuse("a value of the program does not change; rl.update_at gives a changed array")
+
+    def __matmul__(self, other: Any) -> NoReturn:
+        refuse(
+            "'@' is not defined; a product of matrices is A | rl.map(lambda row: B | rl.transpose "
+            "| rl.map(lambda column: rl.zip(row, column) | rl.map(rl.mult) | rl.reduce(rl.add, 0)))"
+        )
+
+    __rmatmul__ = __matmul__
+
+    def __lshift__(self, other: Any) -> NoReturn:
+        refuse("shifts are not defined; multiply, or divide by //, by a power of two")
+
+    __rshift__ = __rlshift__ = __rrshift__ = __lshift__
+
+
+# A numpy scalar on the left of an operator asks numpy first.
+REFLECTED: Mapping[str, str] = {
+    "add": "__radd__", "subtract": "__rsub__", "multiply": "__rmul__", "divide": "__rtruediv__",
+    "true_divide": "__rtruediv__", "floor_divide": "__rfloordiv__", "remainder": "__rmod__",
+    "less": "__gt__", "less_equal": "__ge__", "greater": "__lt__", "greater_equal": "__le__",
+    "equal": "__eq__", "not_equal": "__ne__",
+}  # fmt: skip

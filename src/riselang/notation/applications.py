@@ -1,0 +1,262 @@
+"""Applications: of patterns, of scalar functions, and of values that are functions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from riselang.dialects.rise.schemes import KEYWORD_PARAMETERS, LET, PatternSpec
+from riselang.dialects.rise.schemes import Argument as PatternArgument
+from riselang.dialects.rise.types import (
+    ArrayType,
+    FunType,
+    RiseType,
+    ScalarType,
+    TypeVariable,
+    fun,
+    uncurry,
+)
+from riselang.errors import UserError
+from riselang.notation.context import show_type
+from riselang.notation.embedding import BadRegion, operand_types, read_region, unquoted
+from riselang.notation.functions import Functions
+from riselang.notation.lookup import Argument, Closure, EmbedChoice, Head, PatternChoice
+from riselang.notation.operators import ScalarFunction
+from riselang.notation.sizes import is_size_like, size_of
+from riselang.notation.syntax import Fun, Name, Span, Syntax, Text
+from riselang.term import build
+from riselang.term.foreign import ForeignRegion
+
+
+class Applications(Functions):
+    """Elaborates applications; a pattern checks its data before its functions."""
+
+    def application(
+        self, head: Head, arguments: list[Argument], expected: FunType | None, span: Span
+    ) -> build.Node:
+        match head:
+            case PatternChoice():
+                return self.pattern_application(head, arguments, expected, span)
+            case ScalarFunction():
+                return self.scalar_application(head, arguments, span)
+            case EmbedChoice():
+                return self.embed(head, arguments, span)
+            case build.Node():
+                return self.node_application(head, arguments, span)
+            case Closure(syntax=Fun() as function, frame=frame, inlined=True) if arguments:
+                return self.inline(function, frame, arguments, span)
+            case Closure(syntax=Fun() as function, frame=frame):
+                return self.literal_function(function, frame, arguments)
+            case Closure():
+                node = self.infer(head.syntax, head.frame)
+                return self.node_application(node, arguments, span)
+
+    def embed(self, choice: EmbedChoice, arguments: list[Argument], span: Span) -> build.Node:
+        """`embed[f32]("region", a, b)`: foreign ops on scalars."""
+        first, *operands = arguments or [None]
+        if not isinstance(first, Closure) or not isinstance(first.syntax, Text):
+            raise self.error('embed: expected a text first, as in embed[f32]("...", a)', span)
+        region, types = self.region(first.syntax, choice.type)
+        if len(types) != len(operands):
+            raise self.error(
+                f"embed: the region takes {len(types)} value(s), but {len(operands)} are given",
+                span,
+            )
+        nodes: list[build.Node] = []
+        for position, (operand, type) in enumerate(zip(operands, types, strict=True)):
+            assert operand is not None
+            nodes.append(self.check(operand, type, f"embed, operand {position + 1}", span))
+        location = self.location(span)
+        return build.Foreign(choice.type, region, nodes, scope=self.scope, location=location)
+
+    def region(self, text: Text, result: ScalarType) -> tuple[ForeignRegion, Sequence[ScalarType]]:
+        try:
+            region = read_region(unquoted(text.literal))
+            return region, operand_types(region, result)
+        except BadRegion as bad:
+            start, end = text.span
+            if bad.place is not None:
+                start = end = start + 1 + bad.place
+            raise self.error(f"embed: {bad.message}", (start, end)) from None
+
+    def node_application(
+        self, function: build.Node, arguments: Sequence[Argument], span: Span
+    ) -> build.Node:
+        """A value of function type applied to some arguments."""
+        if not arguments:
+            return function
+        if isinstance(self.resolve(function.type), TypeVariable):
+            arguments = [self.node(argument) for argument in arguments]
+            self.assume_function(function, arguments, self.inference.fresh_type())
+        type, nodes = self.resolve(function.type), list[build.Node]()
+        name = _name(function)
+        for position, argument in enumerate(arguments):
+            if not isinstance(type, FunType):
+                raise self.error(self._too_many(name, function, len(arguments)), span)
+            nodes.append(self.check(argument, type.input, f"{name}, argument {position + 1}", span))
+            type = self.resolve(type.output)
+        return self.apply(function, nodes, type, span)
+
+    def _too_many(self, name: str, function: build.Node, count: int) -> str:
+        type = self.resolve(function.type)
+        takes = len(uncurry(type)[0])
+        if takes == 0:
+            hint = "; an element is at(i, x)" if isinstance(type, ArrayType) else ""
+            return f"{name} has the type {show_type(type)} and is no function to apply{hint}"
+        return f"{name} takes {takes} argument(s), but {count} are given"
+
+    def scalar_application(
+        self, function: ScalarFunction, arguments: list[Argument], span: Span
+    ) -> build.Node:
+        if function.needs is not None:
+            raise self.error(
+                f"'{function.name}' needs {function.needs} in brackets: {function.name}[...]", span
+            )
+        if len(arguments) > function.arity:
+            raise self.error(
+                f"'{function.name}' takes {function.arity} operand(s), but {len(arguments)} are "
+                "given",
+                span,
+            )
+        nodes: list[build.Node] = []
+        for argument in arguments:
+            nodes.append(self.node(argument))
+        if len(nodes) == function.arity:
+            return self.operation(function, nodes, span)
+        missing = function.arity - len(nodes)
+        types: list[RiseType] = [self.inference.fresh_type() for _ in range(missing)]
+        return self.expanded(
+            types, missing, lambda values: self.operation(function, [*nodes, *values], span), None,
+            function.name, span,
+        )  # fmt: skip
+
+    def pattern_application(
+        self, choice: PatternChoice, arguments: list[Argument], expected: FunType | None, span: Span
+    ) -> build.Node:
+        """A pattern applied to some arguments; data first, so that functions see their types."""
+        spec = choice.spec
+        given, arguments = self.explicit(spec, arguments, span)
+        if spec is LET and len(arguments) >= 2:
+            return self.let_application(arguments, span)
+        if len(arguments) > spec.arity:
+            raise self.error(
+                f"{spec.name} takes {spec.arity} argument(s){_after_sizes(spec)}, but "
+                f"{len(arguments)} are given",
+                span,
+            )
+        parameters = self.inference.instantiate(spec, given)
+        node = self.pattern(spec, parameters, choice.to, span)
+        inputs, result = uncurry(node.type)
+        rest = inputs[len(arguments) :]
+        type = fun(*rest, result) if rest else result
+        if expected is not None:
+            self.unify(expected, type, spec.name, span)
+        try:
+            nodes = self.arguments(spec, inputs, arguments, span)
+        except UserError as error:
+            if arguments and rest and expected is None:
+                error.notes += (_given_some(spec, len(arguments)),)
+            raise
+        self.check_arguments(spec, parameters, span)
+        return self.apply(node, nodes, self.resolve(type), span)
+
+    def arguments(
+        self,
+        spec: PatternSpec,
+        inputs: Sequence[RiseType],
+        arguments: Sequence[Argument],
+        span: Span,
+    ) -> list[build.Node]:
+        nodes: dict[int, build.Node] = {}
+        for functions in (False, True):
+            for position, argument in enumerate(arguments):
+                if isinstance(inputs[position], FunType) is functions:
+                    what = f"{spec.name}, argument {position + 1}"
+                    at = argument.syntax.span if isinstance(argument, Closure) else span
+                    self.check_kind(spec, inputs[position], argument, what, at)
+                    nodes[position] = self.check(argument, inputs[position], what, at)
+        return [nodes[position] for position in range(len(arguments))]
+
+    def check_kind(
+        self, spec: PatternSpec, input: RiseType, argument: Argument, what: str, span: Span
+    ) -> None:
+        """A function for a value is an argument in the wrong place, or too few of them."""
+        if isinstance(argument, build.Node):
+            found = isinstance(self.resolve(argument.type), FunType)
+        else:
+            found = self.is_function(argument)
+        if found and not isinstance(input, FunType):
+            message = f"{what}: expected {show_type(self.resolve(input))}, but found a function"
+            raise self.error(f"{message}; {spec!r}", span)
+
+    def explicit(
+        self, spec: PatternSpec, arguments: list[Argument], span: Span
+    ) -> tuple[dict[str, PatternArgument], list[Argument]]:
+        """The sizes and keywords that a pattern takes first, and the arguments after them."""
+        count = len(spec.explicit)
+        if len(arguments) < count:
+            raise self._needs_sizes(spec, span)
+        self.check_sizes_given(spec, arguments, span)
+        given: dict[str, PatternArgument] = {}
+        for name, argument in zip(spec.explicit, arguments, strict=False):
+            what = f"{spec.name}, {name}"
+            if not isinstance(argument, Closure):
+                raise self.error(f"{what}: expected a size, but found a value", span)
+            if name in KEYWORD_PARAMETERS:
+                given[name] = self.keyword(name, argument.syntax, what)
+            else:
+                given[name] = size_of(argument.syntax, self.bindings, self.source, what)
+        return given, arguments[count:]
+
+    def check_sizes_given(self, spec: PatternSpec, arguments: list[Argument], span: Span) -> None:
+        """With too few arguments, a value where a size belongs means that sizes are missing."""
+        if len(arguments) >= len(spec.explicit) + spec.arity:
+            return
+        for argument in arguments[: len(spec.explicit)]:
+            is_size = isinstance(argument, Closure) and is_size_like(argument.syntax, self.bindings)
+            if not is_size:
+                raise self._needs_sizes(spec, span)
+
+    def _needs_sizes(self, spec: PatternSpec, span: Span) -> Exception:
+        names = ", ".join(spec.explicit)
+        return self.error(f"{spec.name} needs {names} first: {spec.name}({names})", span)
+
+    def keyword(self, name: str, syntax: Syntax, what: str) -> str:
+        known = KEYWORD_PARAMETERS[name]
+        if isinstance(syntax, Name) and syntax.text in known:
+            return syntax.text
+        raise self.error(f"{what}: expected {' or '.join(known)}", syntax.span)
+
+    def let_application(self, arguments: list[Argument], span: Span) -> build.Node:
+        """`let(value, function)`, where the function may give a function."""
+        value = self.node(arguments[0])
+        if isinstance(self.resolve(value.type), FunType):
+            raise self.error("let: expected a value, but found a function", span)
+        function = self.let_function(arguments[1], value)
+        type = self.resolve(function.type)
+        if not isinstance(type, FunType):
+            raise self.error(f"let: expected a function, but found {show_type(type)}", span)
+        self.unify(type.input, value.type, "let, argument 1", span)
+        pattern = self.pattern(LET, {"s": value.type, "t": type.output}, None, span)
+        node = self.apply(pattern, [value, function], type.output, span)
+        return self.node_application(node, arguments[2:], span)
+
+    def let_function(self, argument: Argument, value: build.Node) -> build.Node:
+        """The function of a let; a pattern without its last argument takes the value."""
+        if isinstance(argument, Closure):
+            head, given = self.head(argument)
+            if isinstance(head, PatternChoice) and head.arity == len(given) + 1:
+                expected = fun(value.type, self.inference.fresh_type())
+                return self.application(head, given, expected, argument.syntax.span)
+        return self.node(argument)
+
+
+def _after_sizes(spec: PatternSpec) -> str:
+    return f" after the size(s) {', '.join(spec.explicit)}" if spec.explicit else ""
+
+
+def _given_some(spec: PatternSpec, count: int) -> str:
+    return f"{spec.name} is given {count} of its {spec.arity} arguments: {spec!r}"
+
+
+def _name(function: build.Node) -> str:
+    return f"'{function.name}'" if isinstance(function, build.Variable) else "this function"

@@ -1,0 +1,94 @@
+"""Regions of foreign ops as texts: `embed[f32]("^bb0(%a: f32): ... rise.return %b : f32", x)`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from io import StringIO
+
+from riselang.dialects.rise.types import ScalarType
+from riselang.errors import RiseError, UserError
+from riselang.term.foreign import ForeignRegion
+
+# A region is read as that of a module; its own text starts on the second line.
+_BEFORE, _AFTER = '"builtin.module"() ({\n', "\n}) : () -> ()"
+
+
+class BadRegion(Exception):
+    """A text that is no region; `place` is where in the text, if that is known."""
+
+    def __init__(self, message: str, place: int | None = None):
+        super().__init__(message)
+        self.message = message
+        self.place = place
+
+
+def quoted(text: str) -> str:
+    """A text as a literal; its lines stay."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def unquoted(literal: str) -> str:
+    return re.sub(r"\\(.)", r"\1", literal[1:-1], flags=re.DOTALL)
+
+
+def region_text(foreign: ForeignRegion) -> str:
+    """The block of a region as MLIR text, generic where the pretty one would be read otherwise."""
+    pretty = _printed(foreign, generic=False)
+    try:
+        is_same = read_region(pretty).text == foreign.text
+    except BadRegion:
+        is_same = False
+    return pretty if is_same else _printed(foreign, generic=True)
+
+
+def _printed(foreign: ForeignRegion, generic: bool) -> str:
+    from xdsl.printer import Printer
+
+    from riselang.dialects.module import deep_stack
+
+    stream = StringIO()
+    with deep_stack():
+        printer = Printer(stream=stream, print_generic_format=generic)
+        printer.print_region(foreign.region.clone(), print_entry_block_args=True)
+    return stream.getvalue().strip()[1:-1].strip("\n")
+
+
+def read_region(text: str) -> ForeignRegion:
+    """The region that a text says; `BadRegion` where it says none."""
+    from riselang.dialects.module import parse_module
+
+    try:
+        module = parse_module(f"{_BEFORE}{text}{_AFTER}", "embed")
+    except RiseError as error:
+        raise BadRegion(error.message, _place(error, text)) from None
+    return ForeignRegion(module.body.clone())
+
+
+def _place(error: RiseError, text: str) -> int | None:
+    if error.location is None:
+        return None
+    lines = text.splitlines(keepends=True)
+    number = error.location.line - 2
+    if not 0 <= number < len(lines):
+        return None
+    return min(sum(len(line) for line in lines[:number]) + error.location.column - 1, len(text))
+
+
+def operand_types(foreign: ForeignRegion, result: ScalarType) -> Sequence[ScalarType]:
+    """The types of what the region takes; `BadRegion` where it does not compute a `result`."""
+    from xdsl.ir import Block
+    from xdsl.utils.exceptions import DiagnosticException, VerifyException
+
+    from riselang.dialects.rise.functional import EmbedOp
+
+    try:
+        first = foreign.region.first_block
+        arguments = () if first is None else first.args
+        types = [ScalarType(argument.type) for argument in arguments]  # type: ignore[arg-type]
+        values = Block(arg_types=types).args
+        EmbedOp(values, foreign.region.clone(), result).verify()
+    except (VerifyException, DiagnosticException, UserError) as error:
+        raise BadRegion(str(error).strip().splitlines()[-1]) from None
+    return types

@@ -1,0 +1,246 @@
+"""Functions: where their type is expected, where they are named, and where they meet pairs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+
+from riselang.dialects.rise.types import FunType, RiseType, TypeVariable, fun, uncurry
+from riselang.notation.context import show_type
+from riselang.notation.lookup import Argument, Closure, Frame, Head, Lookup, PatternChoice
+from riselang.notation.operators import ScalarFunction
+from riselang.notation.syntax import Fun, Parameter, Span, Syntax
+from riselang.term import build
+
+
+class Functions(Lookup, ABC):
+    """Elaborates functions, given how expressions are."""
+
+    @abstractmethod
+    def infer(self, syntax: Syntax, frame: Frame) -> build.Node:
+        """The node of an expression, with a type of its own."""
+
+    @abstractmethod
+    def check(self, argument: Argument, expected: RiseType, what: str, span: Span) -> build.Node:
+        """The node of an argument, made to have the type `expected`."""
+
+    @abstractmethod
+    def application(
+        self, head: Head, arguments: list[Argument], expected: FunType | None, span: Span
+    ) -> build.Node:
+        """What is applied, and its arguments."""
+
+    @abstractmethod
+    def node_application(
+        self, function: build.Node, arguments: Sequence[Argument], span: Span
+    ) -> build.Node:
+        """A value of function type applied to some arguments."""
+
+    def node(self, argument: Argument) -> build.Node:
+        if isinstance(argument, build.Node):
+            return argument
+        return self.infer(argument.syntax, argument.frame)
+
+    def literal_function(
+        self, function: Fun, frame: Frame, arguments: list[Argument]
+    ) -> build.Node:
+        """`fun(x, body)`, applied to some arguments, from which its parameters get their types."""
+        parameters, span = function.parameters, function.span
+        count = min(len(parameters), len(arguments))
+        nodes: list[build.Node] = []
+        for parameter, argument in zip(parameters, arguments, strict=False):
+            what = f"the argument for '{parameter.name}'"
+            if parameter.type is None:
+                nodes.append(self.node(argument))
+            else:
+                nodes.append(self.check(argument, parameter.type, what, span))
+        types = [node.type for node in nodes]
+        types += [p.type or self.inference.fresh_type() for p in parameters[count:]]
+        with self.inner_scope() as inner:
+            variables = self.bind(parameters, types, frame)
+            body = self.infer(function.body, frame)
+        node = self.function(variables, body, inner, span)
+        rest = [variable.type for variable in variables[count:]]
+        type = fun(*rest, body.type) if rest else body.type
+        applied = self.apply(node, nodes, type, span)
+        return self.node_application(applied, arguments[count:], span)
+
+    def bind(
+        self, parameters: Sequence[Parameter], types: Sequence[RiseType], frame: Frame
+    ) -> list[build.Variable]:
+        variables: list[build.Variable] = []
+        for parameter, type in zip(parameters, types, strict=True):
+            if parameter.type is not None:
+                self.unify(parameter.type, type, f"parameter '{parameter.name}'", parameter.span)
+            variable = self.variable(parameter.name, type, parameter.span)
+            frame.values[parameter] = variable
+            variables.append(variable)
+        return variables
+
+    def inline(
+        self, function: Fun, frame: Frame, arguments: list[Argument], span: Span
+    ) -> build.Node:
+        """A named function applied: its parameters become the arguments."""
+        count = len(function.parameters)
+        inner, rest = self.inlined_frame(function, frame, arguments, span)
+        if rest is not None:
+            return self.literal_function(rest, inner, [])
+        body = Closure(function.body, inner)
+        if len(arguments) == count:
+            return self.infer(body.syntax, body.frame)
+        head, first = self.head(body)
+        return self.application(head, [*first, *arguments[count:]], None, span)
+
+    def inlined_frame(
+        self, function: Fun, frame: Frame, arguments: list[Argument], span: Span
+    ) -> tuple[Frame, Fun | None]:
+        """The frame of a copy of a function, and the function of the parameters that are left."""
+        inner = Frame(frame)
+        parameters = function.parameters
+        for parameter, argument in zip(parameters, arguments, strict=False):
+            inner.values[parameter] = self.inlined_argument(parameter, argument, span)
+        rest = parameters[len(arguments) :]
+        return inner, Fun(rest, function.body, span=function.span) if rest else None
+
+    def inlined_argument(self, parameter: Parameter, argument: Argument, span: Span) -> Argument:
+        if parameter.type is not None:
+            what = f"the argument for '{parameter.name}'"
+            return self.check(argument, parameter.type, what, span)
+        if isinstance(argument, Closure) and self.is_function(argument):
+            return argument
+        return self.node(argument)
+
+    def check_function(self, argument: Closure, expected: FunType, what: str) -> build.Node:
+        """A function where its type is known; one of more arguments takes pairs apart."""
+        head, arguments = self.head(argument)
+        span = argument.syntax.span
+        match head:
+            case Closure(syntax=Fun() as function, frame=frame) if not arguments:
+                return self.expected_function(function, frame, expected, what)
+            case Closure(syntax=Fun() as function, frame=frame, inlined=True) if len(
+                arguments
+            ) <= len(function.parameters):
+                return self.expected_inlining(function, frame, arguments, expected, what, span)
+            case ScalarFunction():
+                return self.expected_expansion(head, arguments, expected, what, span)
+            case PatternChoice():
+                missing = head.arity - len(arguments)
+                if missing > len(uncurry(expected)[0]):
+                    return self.expected_expansion(head, arguments, expected, what, span)
+                node = self.application(head, arguments, expected if missing else None, span)
+            case build.Node():
+                nodes = [self.node(argument) for argument in arguments]
+                self.assume_function(head, nodes, expected)
+                node = self.node_application(head, nodes, span)
+            case _:
+                node = self.application(head, arguments, None, span)
+        return self.uncurried(node, expected, what, span)
+
+    def uncurried(self, node: build.Node, expected: FunType, what: str, span: Span) -> build.Node:
+        """A function as it is, or over pairs where it takes more arguments than are expected."""
+        inputs, output = uncurry(expected)
+        count = len(uncurry(self.resolve(node.type))[0])
+        if count > len(inputs):
+            return self.expanded(
+                inputs, count, lambda values: self.node_application(node, values, span), output,
+                what, span,
+            )  # fmt: skip
+        self.unify(expected, node.type, what, span)
+        return node
+
+    def assume_function(
+        self, function: build.Node, arguments: Sequence[build.Node], result: RiseType
+    ) -> None:
+        """A parameter of unknown type that is applied is a function."""
+        type = self.resolve(function.type)
+        if isinstance(type, TypeVariable):
+            inputs = [argument.type for argument in arguments]
+            self.know_function(type, fun(*inputs, result), function)
+
+    def expected_inlining(
+        self, function: Fun, frame: Frame, arguments: list[Argument], expected: FunType,
+        what: str, span: Span,
+    ) -> build.Node:  # fmt: skip
+        """A named function without some of its arguments, or one that gives a function."""
+        inner, rest = self.inlined_frame(function, frame, arguments, span)
+        if rest is not None:
+            return self.expected_function(rest, inner, expected, what)
+        return self.check(Closure(function.body, inner), expected, what, span)
+
+    def expected_function(
+        self, function: Fun, frame: Frame, expected: FunType, what: str
+    ) -> build.Node:
+        function = _flattened(function)
+        parameters, span = function.parameters, function.span
+        inputs, output = uncurry(expected)
+        if len(parameters) > len(inputs):
+            return self.expanded(
+                inputs, len(parameters),
+                lambda values: self.spread_body(function, frame, values, output, what),
+                None, what, span,
+            )  # fmt: skip
+        rest = inputs[len(parameters) :]
+        result = fun(*rest, output) if rest else output
+        with self.inner_scope() as inner:
+            variables = self.bind(parameters, inputs[: len(parameters)], frame)
+            closure = Closure(function.body, frame)
+            body = self.check(closure, result, f"{what}, its result", function.body.span)
+        return self.function(variables, body, inner, span)
+
+    def spread_body(
+        self, function: Fun, frame: Frame, values: list[build.Node], output: RiseType, what: str
+    ) -> build.Node:
+        for parameter, value in zip(function.parameters, values, strict=True):
+            if parameter.type is not None:
+                name = f"parameter '{parameter.name}'"
+                self.unify(parameter.type, value.type, name, parameter.span)
+            frame.values[parameter] = value
+        closure = Closure(function.body, frame)
+        return self.check(closure, output, f"{what}, its result", function.body.span)
+
+    def expected_expansion(
+        self, head: PatternChoice | ScalarFunction, arguments: list[Argument], expected: FunType,
+        what: str, span: Span,
+    ) -> build.Node:  # fmt: skip
+        """A function that is no lambda, as one: `fun(p, zip(fst(p), snd(p)))` for `zip`."""
+        inputs, output = uncurry(expected)
+        if isinstance(head, ScalarFunction) and len(arguments) >= head.arity:
+            raise self.error(
+                f"{what}: expected a function {show_type(self.resolve(expected))}, but this is "
+                f"'{head.name}' with all its arguments; write {head.name}, or fun(x, ...)",
+                span,
+            )
+
+        def body(values: list[build.Node]) -> build.Node:
+            return self.application(head, [*arguments, *values], None, span)
+
+        return self.expanded(inputs, head.arity - len(arguments), body, output, what, span)
+
+    def expanded(
+        self,
+        inputs: Sequence[RiseType],
+        count: int,
+        body: Callable[[list[build.Node]], build.Node],
+        output: RiseType | None,
+        what: str,
+        span: Span,
+    ) -> build.Node:
+        """A lambda over `inputs` whose body gets `count` values, components of pairs if need be."""
+        with self.inner_scope() as inner:
+            variables = [
+                self.variable(f"x{number}", self.resolve(input), span)
+                for number, input in enumerate(inputs)
+            ]
+            result = body(self.spread(variables, count, what, span))
+            if output is not None:
+                self.unify(output, result.type, f"{what}, its result", span)
+        return self.function(variables, result, inner, span)
+
+
+def _flattened(function: Fun) -> Fun:
+    """`fun(a, fun(b, e))` as `fun((a, b), e)`, which is the same."""
+    while isinstance(function.body, Fun):
+        inner = function.body
+        parameters = (*function.parameters, *inner.parameters)
+        function = Fun(parameters, inner.body, span=function.span)
+    return function

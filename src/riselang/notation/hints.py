@@ -1,0 +1,134 @@
+"""What people of other languages write, and how it is written here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from riselang.notation.operators import INFIX
+
+FUNCTION = "a function is written fun(x, body), or fun((x, y), body)"
+_LET = "a let is written let x = value; body"
+_AND = "write & for and, | for or, and put comparisons in parentheses"
+_PARTS = "the parts of a pair are fst(p) and snd(p)"
+_ELEMENT = "an element is x |> at(i), where clampIdx(n, i) makes an index of a number"
+_LENGTHS = "lengths stand before the type of the elements: N.f32"
+CHARACTERS: Mapping[str, str] = {
+    "#": "a comment starts with //",
+    "\\": FUNCTION,
+    "{": "expressions are grouped by parentheses, and options stand in brackets: mapSeq[affine]",
+    '"': 'a text ends with " and is the region of an embed: embed[f32]("...", a)',
+    "!": "not a is a == false, and not equal is !=",
+}
+WORDS: Mapping[str, str] = {
+    "in": _LET,
+    "and": _AND,
+    "or": _AND,
+    "&": _AND,
+    "where": _LET,
+}
+BEFORE: Mapping[str, str] = {
+    "lambda": FUNCTION,
+    "not": "not a is written a == false",
+    "import": "a file in notation holds definitions only: def name = ...",
+    "return": "the value of a function is its body, without a word before it",
+    "float": "the scalar types are f16, bf16, f32 and f64",
+    "double": "the scalar types are f16, bf16, f32 and f64",
+    "int": "the scalar types are i8, i16, i32 and i64",
+    "bool": "the type of truth values is i1",
+}
+
+
+def character_hint(character: str) -> str:
+    return f"; {CHARACTERS[character]}" if character in CHARACTERS else ""
+
+
+def token_hint(found: str, expected: frozenset[str], before: str) -> str:
+    """What to do about the token `found`, given the text before it; empty when nothing fits."""
+    hint = _hint(found, expected, before.rstrip())
+    return f"; {hint}" if hint else ""
+
+
+def _hint(found: str, expected: frozenset[str], before: str) -> str | None:
+    last = re.search(r"\w*\Z", before)
+    word = last[0] if last else ""
+    if found in WORDS and "FUN" not in expected:
+        return WORDS[found]
+    if word in BEFORE:
+        return BEFORE[word]
+    return (
+        _about_operators(found, expected, before)
+        or _about_types(found, expected)
+        or _about_functions(found, expected, before)
+        or _about_parentheses(found, expected, before)
+    )
+
+
+def _about_functions(found: str, expected: frozenset[str], before: str) -> str | None:
+    if re.search(r"(?<!\w)fun\Z", before) or (found == ")" and "_DOUBLE_ARROW" in expected):
+        return FUNCTION
+    if found == "(" and re.search(r"(?<!\w)def\s+\w+\Z", before):
+        return "a function is defined by def f = fun(x, body)"
+    if found in (":", ",") and "RPAR" in expected and "fun" in before and "FUN" not in expected:
+        return FUNCTION if found == ":" or re.search(r"fun\(\w+,[^()]*\Z", before) else None
+    if "SEMICOLON" in expected and "(" not in found:
+        return _LET
+    if found == ">" and before.endswith("-"):
+        return FUNCTION
+    if "DEF" in expected and "$END" in expected:
+        return "a file is one expression, or definitions: def main = ..."
+    return None
+
+
+def _about_types(found: str, expected: frozenset[str]) -> str | None:
+    if found in ("/", "//") and "DIVIDE" not in expected:
+        return "sizes are divided by floordiv and mod: (N floordiv 2).f32"
+    if "_TIMES_TYPE" in expected and found in (",", "*"):
+        return "the type of a pair is written (f32 x i32)"
+    is_after_type = "_ARROW" in expected and found in (".", "[")
+    if is_after_type or expected == frozenset({"DOT"}) or (found == "[" and "SCALAR" in expected):
+        return _LENGTHS
+    return None
+
+
+def _about_operators(found: str, expected: frozenset[str], before: str) -> str | None:
+    if found == "&" and before.endswith("&"):
+        return _AND
+    if found == "=" and "COMPARISON" in expected:
+        return "equality is =="
+    if found in ("<", "<=", ">", ">=", "==", "!="):
+        return "put each comparison in parentheses"
+    if found == "*" and before.endswith("*"):
+        return "a power is pow(a, b)"
+    if found == "." and "PLUS" in expected:
+        return _PARTS
+    if found == "]" and re.search(r"\w\s*\[[^\[\]]*\Z", before):
+        return _ELEMENT
+    if "FUN" in expected and found in INFIX:
+        return f"as a function, {found} is written {INFIX[found]}"
+    if found in (")", ",") and re.search(r"[(,]\s*[-+*/&|^]\Z", before):
+        return f"as a function, {before[-1]} is written {INFIX[before[-1]]}"
+    return None
+
+
+def _about_parentheses(found: str, expected: frozenset[str], before: str) -> str | None:
+    if not found and "RPAR" in expected:
+        line, column = _unclosed(before)
+        return f"the '(' at {line}:{column} is not closed"
+    if found == ")" and "$END" in expected:
+        return "this one closes nothing"
+    if "PLUS" in expected and re.match(r"\w", found) and re.search(r"(?<!\w)[^\W\d]\w*\Z", before):
+        return "a function is applied by f(a, b)"
+    return None
+
+
+def _unclosed(text: str) -> tuple[int, int]:
+    """The line and column of the last parenthesis that is not closed."""
+    stack: list[int] = []
+    for match in re.finditer(r"[()]", text):
+        if match[0] == "(":
+            stack.append(match.start())
+        elif stack:
+            stack.pop()
+    place = stack[-1] if stack else 0
+    return text.count("\n", 0, place) + 1, place - text.rfind("\n", 0, place)

@@ -1,0 +1,92 @@
+"""Text that is written token by token, with comments in between.
+
+A comment belongs to the token behind it. Formatting changes spaces, parentheses and commas, but no
+other token, so tokens are counted without those, and their numbers stay.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from riselang.notation.source import Comment
+
+# `=>` is written as a comma. Symbols count by their characters, which spaces cannot change.
+_TOKEN = re.compile(r'=>|(?P<counted>"(?:\\.|[^"\\])*"|\w+|[^\w\s(),])')
+
+
+def token_places(text: str) -> list[int]:
+    """Where each token of a text starts that formatting leaves as it is."""
+    return [match.start() for match in _TOKEN.finditer(text) if match["counted"]]
+
+
+class Writer:
+    """Pieces of text, and the column after them."""
+
+    def __init__(self, comments: Mapping[int, Sequence[Comment]]):
+        self.pieces: list[str] = []
+        self.column = 0
+        self.indent = 0
+        """The indentation of the line that is being written."""
+        self._line_is_empty = True
+        self._comments = comments
+        self._token = 0
+
+    def put(self, text: str) -> None:
+        position = 0
+        for start in token_places(text) if self._comments else ():
+            if comments := self._comments.get(self._token):
+                self._put(text[position:start])
+                position = start
+                self._put_comments(comments)
+            self._token += 1
+        self._put(text[position:])
+
+    def newline(self, indent: int) -> None:
+        while self.pieces and not self.pieces[-1].strip(" "):
+            self.pieces.pop()
+        if self.pieces:
+            self.pieces[-1] = self.pieces[-1].rstrip(" ")
+        self.pieces.append("\n" + " " * indent)
+        self.column = self.indent = indent
+        self._line_is_empty = True
+
+    def _put(self, text: str) -> None:
+        if text:
+            self.pieces.append(text)
+            self._line_is_empty = False
+            line = text.rpartition("\n")[2]
+            self.column = len(line) + (self.column if line == text else 0)
+
+    def _put_comments(self, comments: Sequence[Comment]) -> None:
+        """Comments on lines of their own; one with an end also between two tokens of a line."""
+        parentheses = self._take_parentheses()
+        self._put_each(comments)
+        self._put(parentheses)
+
+    def _take_parentheses(self) -> str:
+        """The parentheses that open right here around an expression go behind its comments."""
+        count = 0
+        while self.pieces and self.pieces[-1] == "(" and self._opens_group():
+            self.pieces.pop()
+            count += 1
+        self.column -= count
+        self._line_is_empty = not self.pieces or self.pieces[-1].startswith("\n")
+        return "(" * count
+
+    def _opens_group(self) -> bool:
+        before = self.pieces[-2] if len(self.pieces) > 1 else " "
+        return before == "(" or before[-1].isspace()
+
+    def _put_each(self, comments: Sequence[Comment]) -> None:
+        for comment in comments:
+            if not self._line_is_empty and comment.is_block:
+                spaced = self.pieces[-1].endswith((" ", "("))
+                self._put(f"{'' if spaced else ' '}{comment.text} ")
+                continue
+            if not self._line_is_empty:
+                self.newline(self.indent + 2)
+            self._put(comment.text)
+            self.newline(self.indent)
+            if comment.before_blank:
+                self.newline(self.indent)
