@@ -34,8 +34,7 @@ def notation(name: str) -> Program:
 def kernel(name: str, form: str, backend: str, float: str) -> Kernel:
     if form == "notation":
         return TermKernel(name, notation(name)[name], backend, float)
-    sizes = "symbolic" if jitted(name).symbolic else "specialise"
-    return rl.jit(jitted(name), backend=backend, float=float, sizes=sizes)
+    return rl.jit(jitted(name), backend=backend, float=float, sizes=jitted(name).sizes)
 
 
 def results(name: str, form: str, backend: str, float: str) -> list[Array]:

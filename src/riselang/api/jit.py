@@ -33,6 +33,7 @@ class Jitted(Kernel):
         names, types = _signature(function)
         super().__init__(name, names, types, backend, config.float_permission(float))
         self.function = function
+        self.sizes = sizes
         self.symbolic = sizes == "symbolic"
         functools.update_wrapper(self, function)
 

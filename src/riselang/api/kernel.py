@@ -23,8 +23,8 @@ from riselang.dsl.locations import user_location
 from riselang.errors import UserError
 from riselang.nat import Nat
 from riselang.runtime.arrays import Array, as_array, check_layout
-from riselang.term.nodes import Apply, Bound, Lambda, Term
-from riselang.term.sizes import at_sizes
+from riselang.term.nodes import Apply, Bound, DepLambda, Lambda, Term
+from riselang.term.sizes import at_sizes, opened_binder
 from riselang.term.substitution import shift
 
 _Key = tuple[tuple[RiseType, ...], tuple[tuple[str, Nat], ...]]
@@ -38,6 +38,8 @@ class Kernel(ABC):
     """
 
     symbolic = False
+    loops = "affine"
+    """The loop dialect of patterns that do not say one."""
 
     def __init__(
         self, name: str, names: Sequence[str], types: Sequence[RiseType], backend: str, float: str
@@ -111,7 +113,7 @@ class Kernel(ABC):
         if key not in self._lowered:
             source, results = self.source(types, sizes)
             name = self.__name__ if self.__name__.isidentifier() else "kernel"
-            self._lowered[key] = lower_term(source, name, results, self.float)
+            self._lowered[key] = lower_term(source, name, results, self.float, self.loops)
         return self._lowered[key]
 
     def __repr__(self) -> str:
@@ -126,12 +128,25 @@ class TermKernel(Kernel):
 
     def __init__(self, name: str, term: Term, backend: str = "compile", float: str = "strict"):
         self.term = term
-        self._program = _with_parameters(term, 0)
-        types, _ = uncurry(term.type)
+        self._program = _with_parameters(_for_all_sizes(term), 0)
+        types, _ = uncurry(self._program.type)
         super().__init__(name, _parameter_names(self._program), types, backend, float)
 
     def source(self, types: tuple[RiseType, ...], sizes: Mapping[str, Nat]) -> tuple[Term, int]:
         return at_sizes(self._program, sizes), 1
+
+
+def _for_all_sizes(term: Term) -> Term:
+    """A program that takes sizes first, with those sizes open."""
+    while isinstance(term, DepLambda):
+        if term.kind != "nat":
+            raise UserError(
+                f"a program needs types, but this is one for every type {term.name}; apply it to "
+                "one, as in f@[f32]",
+                term.location,
+            )
+        _, term = opened_binder(term)
+    return term
 
 
 def _with_parameters(term: Term, position: int) -> Term:

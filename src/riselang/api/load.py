@@ -129,13 +129,11 @@ def _load_module(text: str, name: str, permission: str, loops: str, backend: str
 def _load_notation(
     text: str, name: str, permission: str, loops: str | None, backend: str
 ) -> LoadedProgram:
-    if loops is not None:
-        raise UserError(
-            f"{name}: loops={loops!r} is for MLIR files; in notation a pattern says it itself, "
-            "as in mapSeq[scf]"
-        )
     program = parse_program(text, name)
-    return LoadedProgram(program, program_kernels(program, permission, backend), name)
+    kernels = program_kernels(program, permission, backend)
+    for kernel in kernels.values():
+        kernel.loops = loops or kernel.loops
+    return LoadedProgram(program, kernels, name)
 
 
 def program_kernels(program: Program, permission: str, backend: str) -> dict[str, TermKernel]:

@@ -204,7 +204,8 @@ class Context:
         )
 
     def _check_scalar(self, function: ScalarFunction, type: RiseType, span: Span) -> None:
-        if not isinstance(type, ScalarType | TypeVariable):
+        is_open = isinstance(type, TypeVariable) and "$" not in type.label.data
+        if not isinstance(type, ScalarType) and not is_open:
             hint = NOT_SCALAR_HINTS.get(type.__class__, "")
             raise self.error(
                 f"'{function.name}' works on scalars, but this is {show_type(type)}{hint}", span
@@ -238,8 +239,8 @@ class Context:
 
     def _check_determined(self, node: build.Node, name: str) -> None:
         type = self.resolve(node.type)
-        unknown = any(name.startswith("?") for name in nat_variables(type))
-        if not unknown and not any(True for _ in type_variables(type)):
+        names = [*nat_variables(type), *type_variables(type)]
+        if not any(name.startswith("?") for name in names):
             return
         known = "" if isinstance(type, TypeVariable) else f", only {show_type(type)}"
         hint = f"write it, as in {name} : {show(_example(type))}"
@@ -266,7 +267,19 @@ def mismatch(error: TypeMismatch) -> str:
 
 def show_type(type: RiseType) -> str:
     """The type in notation, with unknowns as underscores."""
-    return _without_unknowns(show(type))
+    return _without_unknowns(show(as_written(type)))
+
+
+def as_written(type: RiseType) -> RiseType:
+    """The type with the variables of dependent functions as their author calls them."""
+    sizes = {name: Nat.var(written_name(name)) for name in nat_variables(type) if "$" in name}
+    types = {name: variable(written_name(name)) for name in type_variables(type) if "$" in name}
+    return substitute(type, sizes, types) if sizes or types else type
+
+
+def written_name(internal: str) -> str:
+    """`n` for `n$1`, by which names.py keeps variables of the same name apart."""
+    return internal.partition("$")[0]
 
 
 def general(type: RiseType) -> RiseType:
@@ -298,4 +311,4 @@ def _letters(letters: str) -> list[str]:
 
 
 def _without_unknowns(text: str) -> str:
-    return re.sub(r"\?\d+", "_", text)
+    return re.sub(r"\?\d+", "_", re.sub(r"(?<=\w)\$\d+", "", text))

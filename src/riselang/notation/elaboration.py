@@ -15,6 +15,7 @@ from riselang.dialects.rise.schemes import (
     LET,
 )
 from riselang.dialects.rise.types import (
+    DepFunType,
     FunType,
     IdxType,
     RiseType,
@@ -30,6 +31,8 @@ from riselang.notation.syntax import (
     Binary,
     Call,
     Constant,
+    DepCall,
+    DepFun,
     Fun,
     If,
     Let,
@@ -60,6 +63,10 @@ class Elaborator(Applications):
                 return self.constant(value, type, syntax.span)
             case Fun():
                 return self.literal_function(syntax, frame, [])
+            case DepFun():
+                return self.dependent_function(syntax, frame)
+            case DepCall():
+                return self.dependent_application(syntax, frame)
             case Let():
                 return self.let(syntax, frame, None, "")
             case If():
@@ -102,7 +109,7 @@ class Elaborator(Applications):
         """`let x = value; body`: the pattern `let`; a function is inlined instead."""
         closure = Closure(syntax.value, frame)
         value = None if self.is_function(closure) else self.infer(syntax.value, frame)
-        if value is None or isinstance(self.resolve(value.type), FunType):
+        if value is None or isinstance(self.resolve(value.type), FunType | DepFunType):
             frame.values[syntax] = closure
             return self.inferred_or_checked(Closure(syntax.body, frame), expected, what)
         with self.inner_scope() as inner:

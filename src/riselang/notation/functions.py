@@ -5,11 +5,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
-from riselang.dialects.rise.types import FunType, RiseType, TypeVariable, fun, uncurry
+from riselang.dialects.rise.types import (
+    DepFunType,
+    FunType,
+    RiseType,
+    TypeVariable,
+    dep_fun,
+    fun,
+    opened,
+    uncurry,
+)
+from riselang.nat import Nat
 from riselang.notation.context import show_type
 from riselang.notation.lookup import Argument, Closure, Frame, Head, Lookup, PatternChoice
 from riselang.notation.operators import ScalarFunction
-from riselang.notation.syntax import Fun, Parameter, Span, Syntax
+from riselang.notation.syntax import DepCall, DepFun, Fun, Parameter, Span, Syntax
 from riselang.term import build
 
 
@@ -64,6 +74,34 @@ class Functions(Lookup, ABC):
         type = fun(*rest, body.type) if rest else body.type
         applied = self.apply(node, nodes, type, span)
         return self.node_application(applied, arguments[count:], span)
+
+    def dependent_function(self, function: DepFun, frame: Frame) -> build.Node:
+        """`depFun(n : nat, body)`, which has to work at every size."""
+        name, kind = function.internal, function.kind
+        self.inference.fix(name)
+        with self.inner_scope() as inner:
+            body = self.infer(function.body, frame)
+        location = self.location(function.span)
+        return build.DependentFunction(
+            dep_fun(kind, name, self.resolve(body.type)), kind, name, function.name, body, inner,
+            scope=self.scope, location=location,
+        )  # fmt: skip
+
+    def dependent_application(self, call: DepCall, frame: Frame) -> build.Node:
+        """`f@4`: a dependent function at a size or a type."""
+        node = self.infer(call.function, frame)
+        type, argument = self.resolve(node.type), call.argument
+        kind = "nat" if isinstance(argument, Nat) else "data"
+        if not isinstance(type, DepFunType) or type.kind.data != kind:
+            what = "size" if kind == "nat" else "type"
+            raise self.error(
+                f"expected a function of a {what} before '@', but found {show_type(type)}",
+                call.function.span,
+            )
+        location = self.location(call.span)
+        return build.DependentApplication(
+            opened(type, argument), node, argument, scope=self.scope, location=location
+        )
 
     def bind(
         self, parameters: Sequence[Parameter], types: Sequence[RiseType], frame: Frame

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Mapping
 
+from riselang.dialects.rise.types import SCALARS
 from riselang.notation.operators import INFIX
 
 FUNCTION = "a function is written fun(x, body), or fun((x, y), body)"
@@ -32,15 +34,26 @@ BEFORE: Mapping[str, str] = {
     "not": "not a is written a == false",
     "import": "a file in notation holds definitions only: def name = ...",
     "return": "the value of a function is its body, without a word before it",
+}
+TYPES: Mapping[str, str] = {
     "float": "the scalar types are f16, bf16, f32 and f64",
     "double": "the scalar types are f16, bf16, f32 and f64",
     "int": "the scalar types are i8, i16, i32 and i64",
     "bool": "the type of truth values is i1",
 }
+"""Types of other languages."""
 
 
 def character_hint(character: str) -> str:
     return f"; {CHARACTERS[character]}" if character in CHARACTERS else ""
+
+
+def type_hint(name: str) -> str:
+    """What to do about a name that is no type."""
+    if name in TYPES:
+        return f"; {TYPES[name]}"
+    near = difflib.get_close_matches(name, SCALARS, 1)
+    return f"; did you mean '{near[0]}'?" if near else f"; {_LENGTHS}"
 
 
 def token_hint(found: str, expected: frozenset[str], before: str) -> str:

@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from riselang.dialects.rise.types import show
+from riselang.nat import Nat
 from riselang.notation.source import Comment
 from riselang.notation.syntax import (
     Ascription,
     Binary,
     Call,
     Constant,
+    DepCall,
+    DepFun,
     Fun,
     If,
     Let,
@@ -82,7 +85,7 @@ class _Layout(Writer):
                 head = len(_head(parameters))
                 widest = width + head
                 width += head + len("fun(, )")
-            case Let():
+            case Let() | DepFun():
                 width = widest = NEVER
             case _:
                 width += _own_width(syntax)
@@ -112,6 +115,11 @@ class _Layout(Writer):
                 self.put(_option(syntax))
             case Fun():
                 self.function(syntax, indent, self.breaks(syntax, indent))
+            case DepFun():
+                self.dependent(syntax, indent)
+            case DepCall(function=function):
+                self.write(function, indent, CALL)
+                self.put(f"@{_argument(syntax)}")
             case Call():
                 self.call(syntax, indent)
             case Pipe():
@@ -149,6 +157,12 @@ class _Layout(Writer):
         else:
             self.put(" ")
             self.write(function.body, indent, EXPRESSION)
+        self.put(")")
+
+    def dependent(self, function: DepFun, indent: int) -> None:
+        self.put(f"depFun({function.name} : {function.kind},")
+        self.newline(indent + 2)
+        self.write(function.body, indent + 2, EXPRESSION)
         self.put(")")
 
     def parameters(self, parameters: Sequence[Parameter], indent: int) -> None:
@@ -275,11 +289,11 @@ def _level(syntax: Syntax) -> int:
             return PIPE
         case Binary(operator=operator):
             return LEVELS[operator]
-        case Negation() | Fun():  # a function that is applied stands in parentheses
+        case Negation() | Fun() | DepFun():  # a function that is applied stands in parentheses
             return UNARY
         case Constant(text=text) if text[0] == "-":
             return UNARY
-        case Call():
+        case Call() | DepCall():
             return CALL
         case _:
             return PRIMARY
@@ -295,7 +309,7 @@ def _needs_parentheses(parent: Syntax, child: Syntax) -> bool:
             return _level(child) < UNARY
         case Pipe(value=value):
             return _level(child) < (PIPE if child is value else COMPARISON)
-        case Call(function=function):
+        case Call(function=function) | DepCall(function=function):
             return child is function and _level(child) < CALL
         case _:
             return False
@@ -312,6 +326,8 @@ def _own_width(syntax: Syntax) -> int:
             return len(_option(syntax))
         case Call(arguments=arguments) | Tuple(items=arguments):
             return 2 * len(arguments)
+        case DepCall():
+            return 1 + len(_argument(syntax))
         case Pipe():
             return len(" |> ")
         case Ascription():
@@ -332,6 +348,16 @@ def _option(option: Option) -> str:
 def _written(node: Ascription | Parameter) -> str:
     """The type of a node as its author wrote it."""
     return node.written or ("" if node.type is None else show(node.type))
+
+
+def _argument(call: DepCall) -> str:
+    """The size or type that a dependent function is applied to."""
+    if call.written is not None:
+        return call.written
+    if not isinstance(call.argument, Nat):
+        return f"[{show(call.argument)}]"
+    text = str(call.argument)
+    return text if text.isalnum() else f"({text})"
 
 
 def _head(parameters: Sequence[Parameter]) -> str:

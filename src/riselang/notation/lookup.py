@@ -11,7 +11,17 @@ from riselang.notation.context import Context
 from riselang.notation.names import Binder, Bindings
 from riselang.notation.operators import EMBED, FUNCTIONS, ScalarFunction
 from riselang.notation.source import Source
-from riselang.notation.syntax import Ascription, Call, Definition, Fun, Name, Option, Pipe, Syntax
+from riselang.notation.syntax import (
+    Ascription,
+    Call,
+    Definition,
+    DepFun,
+    Fun,
+    Name,
+    Option,
+    Pipe,
+    Syntax,
+)
 from riselang.term import build
 
 
@@ -144,6 +154,8 @@ class Lookup(Context):
         match head:
             case Closure(syntax=Fun(parameters=parameters)):
                 return len(arguments) < len(parameters)
+            case Closure(syntax=DepFun()):
+                return not arguments
             case Closure(syntax=Ascription(type=type)):
                 return len(arguments) < len(uncurry(type)[0])
             case PatternChoice() | ScalarFunction():

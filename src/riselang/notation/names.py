@@ -6,11 +6,23 @@ import difflib
 from collections.abc import Mapping, Sequence
 
 from riselang.dialects.rise.schemes import PATTERNS
-from riselang.dialects.rise.types import SCALARS, nat_variables
+from riselang.dialects.rise.types import (
+    SCALARS,
+    RiseType,
+    nat_variables,
+    substitute,
+    type_variables,
+    variable,
+)
+from riselang.nat import Nat
+from riselang.notation.hints import type_hint
 from riselang.notation.operators import EMBED, FUNCTIONS
 from riselang.notation.source import Source
 from riselang.notation.syntax import (
+    Ascription,
     Definition,
+    DepCall,
+    DepFun,
     Fun,
     Let,
     Name,
@@ -42,7 +54,7 @@ ELSEWHERE: Mapping[str, str] = {
 }
 """What other languages have, and what it is here."""
 
-Binder = Parameter | Let | Definition
+Binder = Parameter | Let | Definition | DepFun
 Bindings = Mapping[Name, Binder]
 
 
@@ -62,6 +74,9 @@ class _Resolver:
         self.scope: dict[str, list[Binder]] = {}
         self.sizes: set[str] = set()
         """The names in the types of parameters, to explain one that is used as a value."""
+        self.nats: dict[str, Nat] = {}
+        self.data: dict[str, RiseType] = {}
+        self.serial = 0
 
     def enter(self, name: str, binder: Binder) -> None:
         self.scope.setdefault(name, []).append(binder)
@@ -82,9 +97,21 @@ class _Resolver:
                     self.enter(parameter.name, parameter)
                     if parameter.type is not None:
                         self.sizes |= nat_variables(parameter.type)
+                        parameter.type = self.type(parameter.type, parameter)
                 self.visit(body)
                 for parameter in parameters:
                     self.leave(parameter.name)
+            case DepFun():
+                self.dependent(syntax)
+            case DepCall(function=function, argument=Nat() as size):
+                syntax.argument = size.substitute(self.nats)
+                self.visit(function)
+            case DepCall(function=function, argument=RiseType() as type):
+                syntax.argument = self.type(type, syntax)
+                self.visit(function)
+            case Ascription(value=value, type=type):
+                syntax.type = self.type(type, syntax)
+                self.visit(value)
             case Let(name=name, value=value, body=body):
                 self.visit(value)
                 self.enter(name, syntax)
@@ -92,6 +119,27 @@ class _Resolver:
                 self.leave(name)
             case _:
                 self.below(syntax)
+
+    def dependent(self, function: DepFun) -> None:
+        """The variable of a dependent function gets a name that no other size or type has."""
+        self.serial += 1
+        name, function.internal = function.name, f"{function.name}${self.serial}"
+        nats, data = dict(self.nats), dict(self.data)
+        if function.kind == "nat":
+            self.nats[name] = Nat.var(function.internal)
+        else:
+            self.data[name] = variable(function.internal)
+        self.enter(name, function)
+        self.visit(function.body)
+        self.leave(name)
+        self.nats, self.data = nats, data
+
+    def type(self, type: RiseType, syntax: Syntax) -> RiseType:
+        """A type that is written, with the variables of the dependent functions around it."""
+        for name in type_variables(type):
+            if name not in self.data:
+                raise self.source.error(f"unknown type '{name}'{type_hint(name)}", syntax.span)
+        return substitute(type, self.nats, self.data)
 
     def below(self, syntax: Syntax) -> None:
         head, arguments = spine(syntax)
@@ -122,7 +170,12 @@ class _Resolver:
 
     def name(self, name: Name) -> None:
         if name.text in self.scope:
-            self.bindings[name] = self.scope[name.text][-1]
+            binder = self.bindings[name] = self.scope[name.text][-1]
+            if isinstance(binder, DepFun):
+                kind = "size" if binder.kind == "nat" else "type"
+                raise self.source.error(
+                    f"'{name.text}' is a {kind}, but a value is expected here", name.span
+                )
         elif name.text not in PATTERNS and name.text not in FUNCTIONS:
             raise self.unknown(name.text, name)
 

@@ -26,7 +26,9 @@ COMPARISONS: Mapping[str, str] = {
 }  # fmt: skip
 PREDICATES: Mapping[str, tuple[str, ...]] = {"cmpf": CMPF_PREDICATES, "cmpi": CMPI_PREDICATES}
 EMBED = "embed"
-KEYWORDS = frozenset(["def", "let", "if", "then", "else", "fun", "true", "false", "inf", "nan"])
+KEYWORDS = frozenset(
+    ["def", "let", "if", "then", "else", "fun", "depFun", "true", "false", "inf", "nan"]
+)
 
 
 @dataclass(frozen=True)

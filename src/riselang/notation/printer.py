@@ -33,6 +33,8 @@ from riselang.term.conversion import conversion_op
 from riselang.term.nodes import (
     Apply,
     Bound,
+    DepApply,
+    DepLambda,
     Embed,
     Free,
     Lambda,
@@ -45,6 +47,7 @@ from riselang.term.nodes import (
 )
 from riselang.term.recursion import stack_for
 from riselang.term.scalars import OVERLOADS, SCALAR_OPS, comparison, resolve
+from riselang.term.sizes import opened_binder
 
 OVERLOADED = {op: name for name, ops in OVERLOADS.items() for op in ops if op is not None}
 SYMBOLS = {name: symbol for symbol, name in INFIX.items()}
@@ -82,6 +85,10 @@ class _Printer:
                 return _pattern(term)
             case Lambda():
                 return self.function(term)
+            case DepLambda():
+                return self.dependent(term)
+            case DepApply(function, argument):
+                return syntax.DepCall(self.syntax(function), argument)
             case Apply():
                 return self.application(term)
             case Scalar():
@@ -111,6 +118,14 @@ class _Printer:
         inner = self.syntax(body)
         self.names.leave(len(parameters))
         return syntax.Fun(tuple(parameters), inner)
+
+    def dependent(self, term: DepLambda) -> Syntax:
+        """A dependent function; nothing but itself tells the types in it."""
+        name, body = opened_binder(term, self.names.used)
+        self.names.used.add(name)
+        inner = self.top(body)
+        self.names.used.discard(name)
+        return syntax.DepFun(name, term.kind, inner)
 
     def argument(self, term: Term, annotated: frozenset[int] = frozenset()) -> Syntax:
         """A term where a known type is expected, so that an operator may stand for its lambda."""
@@ -192,7 +207,7 @@ class _Names:
 
     def __init__(self) -> None:
         self._stack: list[tuple[str, str, int]] = []
-        self._used: set[str] = set()
+        self.used: set[str] = set()
         self._next: dict[str, int] = {}
 
     def of(self, index: int) -> str:
@@ -204,10 +219,10 @@ class _Names:
         hint = _identifier(hint)
         before = number = self._next.get(hint, 0)
         name = f"{hint}{number}" if number else hint
-        while name in self._used or _is_reserved(name):
+        while name in self.used or _is_reserved(name):
             number += 1
             name = f"{hint}{number}"
-        self._used.add(name)
+        self.used.add(name)
         self._next[hint] = number + 1
         self._stack.append((name, hint, before))
         return name
@@ -215,7 +230,7 @@ class _Names:
     def leave(self, count: int) -> None:
         for _ in range(count):
             name, hint, before = self._stack.pop()
-            self._used.discard(name)
+            self.used.discard(name)
             self._next[hint] = before
 
 

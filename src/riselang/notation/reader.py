@@ -147,8 +147,22 @@ class _Builder:
             return syntax.Option(str(name), choice, span=_span(name))
         return syntax.Option(str(name), choice.type, choice.text, span=_span(name))
 
-    def choice(self, type: _Typed) -> _Typed:
-        return type
+    def dep_fun(
+        self, keyword: Token, name: Token, kind: Token, body: syntax.Syntax
+    ) -> syntax.Syntax:
+        return _checked(syntax.DepFun(str(name), str(kind), body, span=_span(keyword)))
+
+    def size_call(self, function: syntax.Syntax, _: Token, size: _Sized) -> syntax.Syntax:
+        span = (function.span[0], size.span[1])
+        return _checked(syntax.DepCall(function, size.size, size.text, span=span))
+
+    def type_call(self, function: syntax.Syntax, _: Token, type: _Typed) -> syntax.Syntax:
+        span = (function.span[0], type.span[1])
+        return _checked(syntax.DepCall(function, type.type, f"[{type.text}]", span=span))
+
+    def choice(self, type: _Typed) -> _Typed | str:
+        # A name that stands alone is no type, but `affine` or the like.
+        return type.text if isinstance(type.type, types.TypeVariable) else type
 
     def word(self, word: Token) -> str:
         return str(word)
@@ -205,6 +219,13 @@ class _Builder:
 
     def scalar_type(self, name: Token) -> _Typed:
         return _Typed(SCALARS[str(name)], _span(name), str(name))
+
+    def type_name(self, name: Token) -> _Typed:
+        return _Typed(types.variable(str(name)), _span(name), str(name))
+
+    def dep_fun_type(self, name: Token, kind: Token, body: _Typed) -> _Typed:
+        text = f"({name} : {kind}) -> {body.text}"
+        return _typed(_span(name), text, lambda: types.dep_fun(kind, str(name), body.type), body)
 
     def type_group(self, type: _Typed) -> _Typed:
         return _Typed(type.type, type.span, f"({type.text})", type.depth)

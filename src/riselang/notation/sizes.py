@@ -12,6 +12,7 @@ from riselang.notation.syntax import (
     Call,
     Constant,
     Definition,
+    DepFun,
     Name,
     Negation,
     Syntax,
@@ -56,6 +57,8 @@ def size_of(syntax: Syntax, bindings: Bindings, source: Source, what: str) -> Na
             return Nat.var(name.text)
         if isinstance(binder, Definition):
             return size(binder.value)
+        if isinstance(binder, DepFun) and binder.kind == "nat":
+            return Nat.var(binder.internal)
         raise NatError(f"'{name.text}' is a value here")
 
     try:
@@ -69,7 +72,7 @@ def is_size_like(syntax: Syntax, bindings: Bindings) -> bool:
     match syntax:
         case Name():
             binder = bindings.get(syntax)
-            return binder is None or isinstance(binder, Definition)
+            return binder is None or isinstance(binder, Definition | DepFun)
         case Constant() | Binary() | Negation():
             return True
         case Call(function=Name(text=text)):

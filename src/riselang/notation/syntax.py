@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from riselang.dialects.rise.attributes import Number
 from riselang.dialects.rise.types import RiseType, ScalarType
+from riselang.nat import Nat
 
 Span = tuple[int, int]
 """Where something starts in a text, and where it ends."""
@@ -74,6 +75,31 @@ class Fun(Syntax):
 
     def __post_init__(self) -> None:
         self._above(self.body)
+
+
+@dataclass(eq=False, slots=True)
+class DepFun(Syntax):
+    """`depFun(n : nat, body)`; `internal` is how the size or type is called inside types."""
+
+    name: str
+    kind: str
+    body: Syntax
+    internal: str = ""
+
+    def __post_init__(self) -> None:
+        self._above(self.body)
+
+
+@dataclass(eq=False, slots=True)
+class DepCall(Syntax):
+    """`function@4` or `function@[f32]`: a dependent function applied."""
+
+    function: Syntax
+    argument: Nat | RiseType
+    written: str | None = None
+
+    def __post_init__(self) -> None:
+        self._above(self.function)
 
 
 @dataclass(eq=False, slots=True)
@@ -196,8 +222,10 @@ def joined(first: Syntax, last: Syntax) -> Span:
 def children(syntax: Syntax) -> Sequence[Syntax]:
     """The nodes right below a node, in the order of the text."""
     match syntax:
-        case Fun(body=body):
+        case Fun(body=body) | DepFun(body=body):
             return (body,)
+        case DepCall(function=function):
+            return (function,)
         case Call(function=function, arguments=arguments):
             return (function, *arguments)
         case Pipe(value=value, function=function):

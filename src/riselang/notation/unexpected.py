@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from lark.exceptions import UnexpectedInput, UnexpectedToken
 
 # What starts an expression, and what a type; any of a group names the whole group.
-EXPRESSION = frozenset({"NUMBER", "SPECIAL", "TRUTH", "TEXT", "FUN", "IF", "LET"})
+EXPRESSION = frozenset({"NUMBER", "SPECIAL", "TRUTH", "TEXT", "FUN", "DEP_FUN", "IF", "LET"})
 TYPE = frozenset({"SCALAR", "IDX", "VEC"})
 OPERATOR = frozenset(
     {"BIT_OR", "BIT_XOR", "BIT_AND", "PLUS", "MINUS", "TIMES", "DIVIDE", "REMAINDER",
@@ -24,7 +24,7 @@ WORDS = {
     "LPAR": "'('", "RPAR": "')'", "LSQB": "'['", "RSQB": "']'", "COMMA": "','", "DOT": "'.'",
     "COLON": "':'", "SEMICOLON": "';'", "EQUAL": "'='", "_THEN": "'then'", "_ELSE": "'else'",
     "_TIMES_TYPE": "'x'", "_PIPE": "'|>'", "_ARROW": "'->'", "_DOUBLE_ARROW": "'=>'",
-    "$END": "the end", "LET": "'let'",
+    "$END": "the end", "LET": "'let'", "AT": "'@'", "KIND": "nat or data",
 }  # fmt: skip
 MAXIMUM_SHOWN = 20
 
@@ -82,7 +82,7 @@ def in_words(terminals: frozenset[str]) -> str:
     if terminals & OPERATOR:
         words.append("an operator")
         # What continues an operand is not worth its place here.
-        terminals -= OPERATOR | {"LPAR", "LSQB", "_PIPE"}
+        terminals -= OPERATOR | {"LPAR", "LSQB", "_PIPE", "AT"}
     words += sorted({WORDS.get(name, "") for name in terminals} - {""})
     if not words:
         return "something else"

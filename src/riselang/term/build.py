@@ -66,6 +66,8 @@ class DependentFunction(Node):
 
     kind: str
     name: str
+    hint: str
+    """What its author calls it."""
     body: Node
     inner: Scope
 

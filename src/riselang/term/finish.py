@@ -159,11 +159,11 @@ class _Finisher:
             if node.name in nat_variables(type) or node.name in type_variables(type):
                 name = outer.name if isinstance(outer, build.Variable) else "a shared value"
                 raise UserError(
-                    f"{name} would have the type {show(type)}, but {node.name} is known only "
+                    f"{name} would have the type {show(type)}, but {node.hint} is known only "
                     "inside the dependent function that binds it",
                     node.location,
                 )
-        return DepLambda(node.kind, node.name, body, location=node.location)
+        return DepLambda(node.kind, node.hint, body, node.name, node.location)
 
     def scoped(self, scope: build.Scope, body: build.Node, level: int) -> Term:
         """`body` under a let for each value that is shared in `scope`."""

@@ -141,7 +141,7 @@ class _Reader:
         assert isinstance(returned, ReturnOp)
         body = self.operand(op, returned.values[0])
         return build.DependentFunction(
-            type, op.kind.data, op.parameter.data, body, inner,
+            type, op.kind.data, op.parameter.data, op.parameter.data, body, inner,
             scope=scope, location=location_of(op),
         )  # fmt: skip
 

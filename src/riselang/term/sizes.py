@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from riselang.dialects.rise.patterns import wrong_argument
 from riselang.dialects.rise.schemes import Argument
@@ -86,9 +86,9 @@ def renamed(term: Term, kind: str, old: str, new: str) -> Term:
     return _substituted(term, {}, {old: variable(new)})
 
 
-def opened_binder(function: DepLambda) -> tuple[str, Term]:
+def opened_binder(function: DepLambda, others: Collection[str] = ()) -> tuple[str, Term]:
     """A name for the variable of a dependent function that nothing else has, and the body."""
-    taken = _names_in(function.body)
+    taken = _names_in(function.body).union(others)
     candidates = (f"{function.name}{number or ''}" for number in itertools.count())
     name = next(name for name in candidates if name not in taken)
     return name, renamed(function.body, function.kind, function.binder, name)

@@ -52,7 +52,11 @@ def _parser() -> argparse.ArgumentParser:
         if add_options is not None:
             add_options(command)
         if name != "fmt":
-            command.add_argument("--loops", choices=("affine", "scf"), default="scf")
+            command.add_argument(
+                "--loops",
+                choices=("affine", "scf"),
+                help="default: scf for MLIR files, else affine",
+            )
             command.add_argument("--float", help=FLOAT.summary)
     return parser
 
@@ -89,7 +93,7 @@ def _compile_options(command: argparse.ArgumentParser) -> None:
 def _check(options: argparse.Namespace) -> None:
     from riselang.tools.sources import read_source
 
-    read_source(options.file, options.loops, options.float)
+    read_source(options.file, options.loops, options.float).check()
 
 
 def _format(options: argparse.Namespace) -> None:
@@ -113,7 +117,7 @@ def _show(options: argparse.Namespace) -> None:
     from riselang.tools.sources import read_source
 
     source = read_source(options.file, options.loops, options.float)
-    print(source.text(options.stage, options.function, parse_sizes(options.size)), end="")
+    print(source.shown(options.stage, options.function, parse_sizes(options.size)), end="")
 
 
 def _compile(options: argparse.Namespace) -> None:

@@ -19,11 +19,22 @@ if TYPE_CHECKING:
 class Source(Protocol):
     """A file that was read and checked."""
 
+    def check(self) -> None:
+        """Refuses what only a closer look finds."""
+        ...
+
     def text(self, stage: str, function: str | None, sizes: Mapping[str, int]) -> str:
         """The file at a stage of compilation."""
         ...
 
+    def shown(self, stage: str, function: str | None, sizes: Mapping[str, int]) -> str:
+        """The file at a stage, for people: loops and accesses say what they are for."""
+        ...
+
     def compilation(self, function: str | None, sizes: Mapping[str, int]) -> Compilation: ...
+
+
+EXPLAINED_STAGES = ("imperative", "affine")
 
 
 @dataclass(frozen=True)
@@ -32,8 +43,14 @@ class ModuleSource:
 
     module: Compilation
 
+    def check(self) -> None:
+        return
+
     def text(self, stage: str, function: str | None, sizes: Mapping[str, int]) -> str:
         return self.module.text(stage)
+
+    def shown(self, stage: str, function: str | None, sizes: Mapping[str, int]) -> str:
+        return self.module.explained(stage)
 
     def compilation(self, function: str | None, sizes: Mapping[str, int]) -> Compilation:
         return self.module
@@ -74,6 +91,18 @@ class KernelSource:
             return self._notation(kernel) + "\n"
         return kernel.lower(**sizes).as_text(stage).rstrip("\n") + "\n"
 
+    def shown(self, stage: str, function: str | None, sizes: Mapping[str, int]) -> str:
+        if stage not in EXPLAINED_STAGES:
+            return self.text(stage, function, sizes)
+        return self.compilation(function, sizes).explained(stage)
+
+    def check(self) -> None:
+        from riselang.api.jit import Jitted
+
+        for kernel in self.kernels.values():
+            if isinstance(kernel, Jitted):
+                kernel.trace()
+
     def _notation(self, kernel: Kernel) -> str:
         from riselang.api.jit import Jitted
         from riselang.api.kernel import TermKernel
@@ -92,16 +121,22 @@ def read_bytes(path: str) -> bytes:
         raise UserError(f"{path} cannot be read: {error.strerror}") from None
 
 
-def read_source(path: str, loops: str, float: str | None, backend: str = "compile") -> Source:
+def read_source(
+    path: str, loops: str | None, float: str | None, backend: str = "compile"
+) -> Source:
     """Read a file by its ending: `.rise` is notation, `.py` is Python, anything else is MLIR."""
     from riselang import config
 
     permission = config.float_permission(float)
     if path.endswith(".py"):
-        return _read_python(path, permission, backend)
-    if path.endswith(".rise"):
-        return _read_notation(path, permission, backend)
-    return _read_module(path, loops, permission)
+        source = _read_python(path, permission, backend)
+    elif path.endswith(".rise"):
+        source = _read_notation(path, permission, backend)
+    else:
+        return _read_module(path, loops or "scf", permission)
+    for kernel in source.kernels.values():
+        kernel.loops = loops or kernel.loops
+    return source
 
 
 def _read_module(path: str, loops: str, permission: str) -> Source:
@@ -114,7 +149,7 @@ def _read_module(path: str, loops: str, permission: str) -> Source:
     return ModuleSource(Compilation(module, loops, permission))
 
 
-def _read_notation(path: str, permission: str, backend: str) -> Source:
+def _read_notation(path: str, permission: str, backend: str) -> KernelSource:
     from riselang.api.load import program_kernels
     from riselang.dialects.module import decode
     from riselang.notation.program import parse_program
@@ -123,7 +158,7 @@ def _read_notation(path: str, permission: str, backend: str) -> Source:
     return KernelSource(path, program_kernels(program, permission, backend), program.helpers)
 
 
-def _read_python(path: str, permission: str, backend: str) -> Source:
+def _read_python(path: str, permission: str, backend: str) -> KernelSource:
     from riselang.api.jit import Jitted, jit
 
     read_bytes(path)
@@ -136,7 +171,7 @@ def _read_python(path: str, permission: str, backend: str) -> Source:
     except Exception as error:
         raise UserError(f"{path} cannot be run: {type(error).__name__}: {error}") from error
     kernels = {
-        name: jit(value.function, backend=backend, float=permission)
+        name: jit(value, backend=backend, float=permission, sizes=value.sizes)
         for name, value in names.items()
         if isinstance(value, Jitted)
     }

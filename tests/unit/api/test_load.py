@@ -162,8 +162,9 @@ def test_options_of_a_program() -> None:
     assert notation(text).as_text() == ("def f = fun((a : f32, b : f32, c : f32),\n  a * b + c)\n")
     assert "fma" in notation(text).as_text("rise")
     assert "fma" not in notation(text, float="strict").as_text("rise")
-    with pytest.raises(rl.UserError, match="loops='scf' is for MLIR files"):
-        notation(text, loops="scf")
+    mapped = "def f = fun(x : 4.f32, x |> map(neg))"
+    for loops in ("affine", "scf"):
+        assert f"{loops}.for" in notation(mapped, loops=loops).as_text("affine")
     with pytest.raises(rl.UserError, match="backend must be one of"):
         notation(text, backend="gpu")
     with pytest.raises(rl.UserError, match="MLIR, which is compiled"):
