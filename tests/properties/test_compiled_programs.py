@@ -7,24 +7,32 @@ another process, with a protected page at each end of every buffer.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from riselang.api.compile import Compilation
 from riselang.dialects.module import module_text
 from riselang.native import mlir
+from riselang.term.contraction import contract
 from support.checking import call_of, inputs_of, interpreted, module_of
-from support.fuzzing import fuzz
+from support.fuzzing import Ran, seeds
 from support.guarded import SIDES, Request, Runner
-from support.programs import Program, batches
+from support.programs import Program, seeded_program
 from support.shrinking import holds
 from support.values import same
 
-SEEDS = st.integers(0, 1000)
-BATCHES = batches(12)
+CONFIGURATIONS = (
+    ("affine", "strict", 1, "stack"),
+    ("scf", "contract", 2, "heap"),
+    ("scf", "strict", 1, "heap"),
+    ("affine", "contract", 2, "stack"),
+    ("scf", "strict", 2, "stack"),
+    ("affine", "contract", 1, "heap"),
+    ("scf", "contract", 1, "stack"),
+    ("affine", "strict", 2, "heap"),
+)
+"""Loops, float permission, threads, and where small temporaries live; they take turns."""
 
 
 @cache
@@ -42,41 +50,35 @@ def all_hold(property: Callable[[Sequence[Program]], None], batch: Sequence[Prog
         raise
 
 
-@pytest.mark.parametrize(
-    ("loops", "threads", "memory"),
-    [
-        ("affine", 1, "stack"),
-        ("affine", 3, "heap"),
-        ("scf", 1, "heap"),
-        ("scf", 3, "stack"),
-    ],
-)
-@fuzz(5)
-@given(BATCHES, SEEDS)
-def test_compiled_programs_agree_with_the_interpreter(
-    loops: str, threads: int, memory: str, batch: list[Program], seed: int
-) -> None:
-    def agree(batch: Sequence[Program]) -> None:
-        inputs = [inputs_of(program, seed) for program in batch]
-        calls = [
-            call_of(position, program, values)
-            for position, (program, values) in enumerate(zip(batch, inputs, strict=True))
-        ]
-        request = Request(module_text(module_of(batch)), loops, calls, memory)
-        answers = runner(threads).run(request)
-        for program, values, results in zip(batch, inputs, answers, strict=True):
-            expected = interpreted(program, values)
-            for side, found in zip(SIDES, results, strict=True):
-                assert same(found, expected), (side, values, found, expected)
+@seeds(400, fuzzed=20_000, batch=16)
+def test_compiled_programs_agree_with_the_interpreter(seeds: range, ran: Ran) -> None:
+    turn = seeds.start // len(seeds) % len(CONFIGURATIONS)
+    batch = [seeded_program(seed, compiled=True) for seed in seeds]
+    all_hold(partial(agree, CONFIGURATIONS[turn], seeds.start), batch)
+    ran("programs: interpreter = compiled", len(seeds))
 
-    all_hold(agree, batch)
+
+def agree(configuration: tuple[str, str, int, str], seed: int, batch: Sequence[Program]) -> None:
+    loops, permission, threads, memory = configuration
+    inputs = [inputs_of(program, seed) for program in batch]
+    calls = [
+        call_of(position, program, values)
+        for position, (program, values) in enumerate(zip(batch, inputs, strict=True))
+    ]
+    request = Request(module_text(module_of(batch)), loops, calls, memory, permission)
+    answers = runner(threads).run(request)
+    for program, values, results in zip(batch, inputs, answers, strict=True):
+        term = contract(program.term) if permission == "contract" else program.term
+        expected = interpreted(Program(term, program.results), values)
+        for side, found in zip(SIDES, results, strict=True):
+            assert same(found, expected), (configuration, side, values, found, expected)
 
 
 @pytest.mark.parametrize("loops", ["affine", "scf"])
-@fuzz(3)
-@given(BATCHES)
-def test_unmodified_mlir_verifies_the_loops(loops: str, batch: list[Program]) -> None:
+@seeds(36, fuzzed=600, batch=12)
+def test_unmodified_mlir_verifies_the_loops(seeds: range, loops: str, ran: Ran) -> None:
     def verify(batch: Sequence[Program]) -> None:
         mlir.verify(Compilation(module_of(batch), loops=loops).native_text)
 
-    all_hold(verify, batch)
+    all_hold(verify, [seeded_program(seed, compiled=True) for seed in seeds])
+    ran("programs: loops verified by unmodified MLIR", len(seeds))

@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from riselang.api.compile import Compilation
 from riselang.dialects.module import module_text
 from riselang.native import mlir
 from support.checking import call_of, inputs_of, interpreted, module_of
-from support.fuzzing import fuzz
+from support.fuzzing import Ran, seeds
 from support.guarded import SIDES, Request, Runner
 from support.open_sizes import opened
-from support.programs import Program, batches, seeded_program
+from support.programs import Program, seeded_program
 from support.shrinking import holds
 from support.values import same
 
-SEEDS = st.integers(0, 1000)
 RUNNER = Runner({"RISE_NUM_THREADS": "2"})
 
 
@@ -35,14 +32,11 @@ def test_many_random_programs_are_for_all_sizes() -> None:
 
 
 @pytest.mark.parametrize("loops", ["affine", "scf"])
-@fuzz(5)
-@given(batches(30), SEEDS)
-def test_one_kernel_agrees_with_the_interpreter(
-    loops: str, batch: list[Program], seed: int
-) -> None:
+@seeds(150, fuzzed=3_000, batch=30)
+def test_one_kernel_agrees_with_the_interpreter(seeds: range, loops: str, ran: Ran) -> None:
     def agree(batch: Sequence[Program]) -> None:
         pairs = open_ones(batch)
-        inputs = [inputs_of(program, seed) for program, _ in pairs]
+        inputs = [inputs_of(program, seeds.start) for program, _ in pairs]
         calls = [
             call_of(position, program, values)
             for position, ((program, _), values) in enumerate(zip(pairs, inputs, strict=True))
@@ -54,17 +48,19 @@ def test_one_kernel_agrees_with_the_interpreter(
             for side, found in zip(SIDES, results, strict=True):
                 assert same(found, expected), (side, values, found, expected)
 
+    batch = [seeded_program(seed, compiled=True) for seed in seeds]
     try:
         agree(batch)
     except Exception:
         for program in batch:
             holds(lambda other: agree([other]), program)
         raise
+    ran("programs: interpreter = compiled for all sizes", len(open_ones(batch)))
 
 
 @pytest.mark.parametrize("loops", ["affine", "scf"])
-@fuzz(2)
-@given(batches(30))
-def test_unmodified_mlir_verifies_the_loops(loops: str, batch: list[Program]) -> None:
+@seeds(60, fuzzed=600, batch=30)
+def test_unmodified_mlir_verifies_the_loops(seeds: range, loops: str) -> None:
+    batch = [seeded_program(seed, compiled=True) for seed in seeds]
     module = module_of([general for _, general in open_ones(batch)])
     mlir.verify(Compilation(module, loops=loops).native_text)

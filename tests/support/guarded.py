@@ -95,6 +95,8 @@ class Request:
     calls: Sequence[Call]
     memory: str = "stack"
     """Where small temporaries live: "stack" as usual, or "heap" as if they were large."""
+    permission: str = "strict"
+    """What floats may do."""
 
 
 class Crash(Exception):
@@ -138,7 +140,7 @@ def compile_and_call(request: Request) -> Results:
     verify_module(module)
     limit = temporaries.STACK_LIMIT if request.memory == "stack" else -1
     with patch.object(temporaries, "STACK_LIMIT", limit):
-        functions = Compilation(module, loops=request.loops).functions
+        functions = Compilation(module, request.loops, request.permission).functions
     return [[_call(functions[call.name], call, side) for side in SIDES] for call in request.calls]
 
 

@@ -9,13 +9,12 @@ from riselang.dialects.rise.types import (
     ArrayType,
     RiseType,
     ScalarType,
-    TupleType,
     array,
-    components,
     element_of,
     idx,
     leaves,
     pair,
+    vector,
 )
 from support.choices import Choices
 
@@ -50,8 +49,9 @@ def is_matrix(type: RiseType) -> bool:
 class RandomTypes:
     """Types over a few scalar types, so that values of one program can meet."""
 
-    def __init__(self, choices: Choices):
+    def __init__(self, choices: Choices, *, vectors: bool):
         self.choices = choices
+        self.vectors = vectors
         names = ("f32", "i32", "f64", "i64", "i8", "f16", "bf16", "i16", "i1", "index")
         count = 1 + choices.below(3)
         self.palette = [SCALARS[choices.of(names)] for _ in range(count)]
@@ -73,9 +73,14 @@ class RandomTypes:
         )
         return make(room, depth)
 
+    def indices(self) -> RiseType:
+        return array(self.length(8), idx(self.choices.of((1, 2, 3, 5, 8))))
+
     def _scalar(self, room: int, depth: int) -> RiseType:
         if self.choices.one_in(12):
             return idx(self.choices.of((1, 2, 3, 5, 8)))
+        if self.vectors and room > 1 and self.choices.one_in(15):
+            return vector(self.choices.of([k for k in (2, 4, 1, 3) if k <= room]), self.scalar())
         return self.scalar()
 
     def _array(self, room: int, depth: int) -> RiseType:
@@ -94,7 +99,3 @@ class RandomTypes:
     def bounded(self, make: Callable[[], RiseType]) -> RiseType:
         type = make()
         return type if rank(type) <= MAXIMUM_RANK else array(2, self.scalar())
-
-
-def parts(type: RiseType) -> list[RiseType]:
-    return [type] if not isinstance(type, TupleType) else list(components(type))

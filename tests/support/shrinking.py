@@ -19,8 +19,8 @@ from riselang.term.nodes import Apply, Bound, Free, Lambda, Literal, Pattern, Sc
 from support.programs import Program, close
 
 SIMPLER = {
-    "mapSeq": "map", "mapPar": "map", "mapSeqUnroll": "map", "reduceSeq": "reduce",
-    "reduceSeqUnroll": "reduce", "scanSeq": "scan", "iterateSeq": "iterate",
+    "mapSeq": "map", "mapPar": "map", "mapSeqUnroll": "map", "mapWarp": "map", "mapLane": "map",
+    "reduceSeq": "reduce", "reduceSeqUnroll": "reduce", "scanSeq": "scan", "iterateSeq": "iterate",
 }  # fmt: skip
 _serial = itertools.count()
 

@@ -22,8 +22,8 @@ def load(
 ) -> LoadedModule | LoadedProgram:
     """Read a file and make its programs callable with numpy arrays, as attributes.
 
-    The functions of an MLIR file take their output buffers too, in the order of their parameters; the
-    definitions of a `.rise` file return their results. `loops` is the loop dialect of patterns
+    The functions of an MLIR file take their output buffers too, in the order of their parameters;
+    the definitions of a `.rise` file return their results. `loops` is the loop dialect of patterns
     that do not say one, "scf" by default in MLIR and "affine" in notation.
     """
     from riselang.api.load import load_file

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from riselang.dialects.rise.types import RiseType, leaves, result_types, uncurry
-from riselang.errors import OutOfRangeError, SourceLocation
+from riselang.errors import OutOfRangeError, SourceLocation, UserError
 from riselang.interpreter.scalars import numpy_dtype
 from riselang.nat import Nat
 from riselang.runtime.arrays import Array
@@ -125,11 +125,21 @@ def _as_written(term: Term, location: SourceLocation | None) -> SourceLocation |
 def _outputs(lowered: Lowered, sizes: Mapping[str, Nat]) -> list[list[Array]]:
     return [
         [
-            np.empty([length.substitute(sizes).constant for length in lengths], numpy_dtype(leaf))
+            np.empty([_known(length, sizes) for length in lengths], numpy_dtype(leaf))
             for lengths, leaf in leaves(type)
         ]
         for type in result_types(lowered.source.type, lowered.results)
     ]
+
+
+def _known(length: Nat, sizes: Mapping[str, Nat]) -> int:
+    length = length.substitute(sizes)
+    if not length.is_constant:
+        raise UserError(
+            f"the size {min(length.variables)} is not determined by the shapes of the arrays; "
+            "give it a number"
+        )
+    return length.constant
 
 
 def _packed(outputs: Sequence[Sequence[Array]]) -> Any:

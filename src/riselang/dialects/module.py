@@ -39,6 +39,7 @@ from riselang.stack import more_stack
 
 MAXIMUM_NESTING = 150
 """Regions deeper than this are refused: xDSL reads and prints them recursively."""
+TOO_DEEP = f"regions nest deeper than the limit of {MAXIMUM_NESTING} levels"
 
 
 def make_context() -> Context:
@@ -66,6 +67,8 @@ class LocatingParser(Parser):
         self._operation_start = 0
         self.first_uses: dict[str, Span[str]] = {}
         """Where each value was first used that is not defined before."""
+        self.types_read: dict[tuple[str, str], Attribute] = {}
+        """Types by their keyword and text."""
         super().__init__(context, text, name)
 
     def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
@@ -119,7 +122,8 @@ class LocatingParser(Parser):
     def parse_optional_region(self, arguments: Any = None) -> Any:
         self._nesting += 1
         if self._nesting > MAXIMUM_NESTING:
-            self.raise_error(f"regions nest deeper than the limit of {MAXIMUM_NESTING} levels")
+            here = from_parse_error(ParseError(self._current_token.span, TOO_DEEP))
+            raise LimitationError(here.message, here.location)
         region = super().parse_optional_region(arguments)
         self._nesting -= 1
         return region
@@ -266,6 +270,18 @@ def walk(module: Operation) -> Iterator[Operation]:
         yield op
         inner = [child for region in op.regions for block in region.blocks for child in block.ops]
         stack.extend(reversed(inner))
+
+
+def refuse_deep_nesting(module: ModuleOp, location: SourceLocation | None) -> None:
+    """Refuse a module whose text could not be read back."""
+    stack: list[tuple[Operation, int]] = [(module, 0)]
+    while stack:
+        op, depth = stack.pop()
+        if depth > MAXIMUM_NESTING:
+            raise LimitationError(TOO_DEEP, location_of(op) or location)
+        for region in op.regions:
+            for block in region.blocks:
+                stack.extend((inner, depth + 1) for inner in block.ops)
 
 
 def module_text(module: Operation, *, generic: bool = False, locations: bool = False) -> str:

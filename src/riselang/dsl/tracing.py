@@ -24,7 +24,7 @@ from riselang.dialects.rise.types import (
     uncurry,
 )
 from riselang.dsl.locations import function_location, user_location
-from riselang.errors import UserError
+from riselang.errors import LimitationError, UserError
 from riselang.term import build
 from riselang.term.inference import Inference, TypeMismatch
 
@@ -122,7 +122,13 @@ def trace_function(
         variables = [
             build.Variable(type, name, scope=scope) for name, type in zip(names, types, strict=True)
         ]
-        result = function(*[Value(variable) for variable in variables])
+        try:
+            result = function(*[Value(variable) for variable in variables])
+        except RecursionError:
+            raise LimitationError(
+                f"the functions of {_name(function)} nest too deeply to be traced",
+                function_location(function),
+            ) from None
         if result is None:
             raise UserError(
                 f"{_name(function)} returns nothing; return the value it computes",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from riselang.dialects.rise.types import i1
-from riselang.errors import OutOfRangeError
+from riselang.errors import OutOfRangeError, UserError
 from riselang.nat import Nat
 from riselang.term.nodes import Pattern
 
@@ -17,6 +17,11 @@ Function = Callable[[Any], Any]
 def _size(pattern: Pattern, name: str) -> int:
     value = pattern.argument(name)
     assert isinstance(value, Nat)
+    if not value.is_constant:
+        raise UserError(
+            f"{pattern.spec.name}: the size {value} has no value; no parameter's type has it",
+            pattern.location,
+        )
     return value.constant
 
 

@@ -11,9 +11,10 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
+from riselang.dialects.module import location_of
 from riselang.dialects.rise.codegen import CastOp
 from riselang.dialects.rise.types import uncurry
-from riselang.errors import UserError
+from riselang.errors import RiseError, UserError
 from riselang.lowering.checks import Checks, Places, complete
 from riselang.lowering.contract_rise_floats import contracts
 from riselang.lowering.imperative import store_program
@@ -52,10 +53,13 @@ def lower_function(function: FuncOp, loops: str, checks: Checks, contracted: boo
     found = units(function)
     sizes = Sizes(function, [group for _, unit in found for group in _buffers(unit)])
     for place, unit in found:
-        with stack_for(unit.term.depth, frames_per_level=12):
-            if contracted:
-                unit = replace(unit, term=contract(unit.term))
-            _lower_unit(place, unit, loops, sizes, checks)
+        try:
+            with stack_for(unit.term.depth, frames_per_level=12):
+                if contracted:
+                    unit = replace(unit, term=contract(unit.term))
+                _lower_unit(place, unit, loops, sizes, checks)
+        except RiseError as error:
+            raise error.located(location_of(place)) from None
     _erase_dead(function)
 
 

@@ -26,6 +26,7 @@ from riselang.dialects.rise.types import (
     components,
     contains_array,
     leaves,
+    show,
     uncurry,
 )
 from riselang.errors import LimitationError
@@ -232,17 +233,20 @@ class Translation:
         elif isinstance(type, TupleType):
             for step in (codegen.FstOp, codegen.SndOp):
                 self.copy(self.component(step, value), self.component(step, target))
-        else:
-            assert isinstance(type, ArrayType)
+        elif isinstance(type, ArrayType):
             self.each(type.length, self.loops, lambda index: self.copy(
                 self.add(codegen.IdxOp(value, index)), self.add(codegen.IdxOp(target, index))
             ))  # fmt: skip
+        else:
+            raise LimitationError(f"storing a value of type {show(type)} is not supported yet")
 
     def component(
         self, step: type[codegen.FstOp] | type[codegen.SndOp], value: SSAValue
     ) -> SSAValue:
-        position = 0 if step is codegen.FstOp else 1
-        return self.add(step(value, components(data_type(value))[position]))
+        position, type = 0 if step is codegen.FstOp else 1, data_type(value)
+        if not isinstance(type, TupleType):
+            raise LimitationError(f"a value of type {show(type)} cannot be carried by a loop yet")
+        return self.add(step(value, components(type)[position]))
 
     def each(
         self,

@@ -23,6 +23,7 @@ from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from riselang.dialects.module import refuse_deep_nesting
 from riselang.dialects.rise.dependent import DepApplyOp, DepLambdaOp
 from riselang.dialects.rise.functional import (
     ApplyOp,
@@ -94,6 +95,7 @@ def program_module(term: Term, name: str, results: int = 1) -> ModuleOp:
     emit_program(term, unit, inputs, outputs)
     unit.add_op(ReturnOp())
     block.add_ops([LoweringUnitOp(Region(unit)), FuncReturnOp()])
+    refuse_deep_nesting(module, term.location)
     return module
 
 

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 
-from riselang.errors import InternalError, RiseError
+from riselang.errors import InternalError, LimitationError, RiseError
 
 OK, FAILED, USAGE, INTERNAL = 0, 1, 2, 70
 
@@ -18,6 +18,9 @@ def run_tool(action: Callable[[], object]) -> None:
     except RiseError as error:
         print(error, file=sys.stderr)
         raise SystemExit(error.exit_code) from None
+    except MemoryError as error:
+        print(LimitationError(f"there is not enough memory: {error}"), file=sys.stderr)
+        raise SystemExit(FAILED) from None
     except BrokenPipeError:
         # The reader of our output has gone; nothing is left to say.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -51,7 +51,12 @@ def given_array(text: str, type: RiseType, name: str) -> Array:
 
 def generated_array(text: str, type: RiseType, sizes: Mapping[str, int], name: str) -> Array:
     """An input of the shape that the program asks for."""
-    return generate(text, _shape(type, sizes, name), _element(type, name), name)
+    shape = _shape(type, sizes, name)
+    try:
+        return generate(text, shape, _element(type, name), name)
+    except (MemoryError, ValueError, OverflowError):
+        lengths = " x ".join(map(str, shape))
+        raise UserError(f"input {name}: there is no memory for {lengths} numbers") from None
 
 
 def generate(text: str, shape: Sequence[int], element: ScalarType, name: str) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from xdsl.ir import TypeAttribute
@@ -59,7 +60,35 @@ def parse_bare_type(parser: AttrParser, depth: int = 0) -> RiseType:
 
 
 def parse_type_body(parser: AttrParser, keyword: str, depth: int = 0) -> RiseType:
-    """The `<...>` that follows a type keyword."""
+    """The `<...>` that follows a type keyword; a text says each of its types many times."""
+    start = parser.pos
+    end = _closing_bracket(parser.lexer.input.content, start)
+    text = parser.lexer.input.content[start:end]
+    known: dict[tuple[str, str], RiseType] = getattr(parser, "types_read", {})
+    found = known.get((keyword, text))
+    if found is not None:
+        parser._resume_from(end)  # pyright: ignore[reportPrivateUsage]
+        return found
+    type = _parse_type_body(parser, keyword, depth)
+    if not parser.lexer.input.content[end : parser.pos].strip():
+        known[keyword, text] = type
+    return type
+
+
+_BRACKET = re.compile(r"->|[<>]")
+
+
+def _closing_bracket(content: str, start: int) -> int:
+    """Behind the bracket that closes the one at `start`, or the end of the text."""
+    depth = 0
+    for found in _BRACKET.finditer(content, start):
+        depth += {"<": 1, ">": -1}.get(found[0], 0)
+        if depth <= 0:
+            return found.end()
+    return len(content)
+
+
+def _parse_type_body(parser: AttrParser, keyword: str, depth: int) -> RiseType:
     from riselang.dialects.rise import types
 
     position = parser.pos

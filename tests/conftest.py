@@ -1,0 +1,29 @@
+"""At the end of a run, how many random programs and broken texts it had."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+
+from support.fuzzing import Ran
+
+
+@pytest.fixture
+def ran(record_property: Callable[[str, object], None]) -> Ran:
+    """Count what a test ran."""
+    return lambda what, count: record_property("ran", [what, count])
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    totals: Counter[str] = Counter()
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if getattr(report, "when", "") != "call":
+                continue
+            for name, value in getattr(report, "user_properties", ()):
+                if name == "ran":
+                    totals[value[0]] += value[1]
+    for what, count in sorted(totals.items()):
+        terminalreporter.write_line(f"{count:>7,} {what}")

@@ -1,0 +1,41 @@
+"""The random programs have every pattern: a test names the one that the generator forgot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from riselang.dialects.rise.schemes import KEYWORD_PARAMETERS, PATTERNS
+from riselang.term.nodes import Pattern, Term
+from support.compiled_patterns import COMPILED_PATTERNS
+from support.numpy_patterns import PATTERNS as NUMPY_MEANINGS
+from support.programs import seeded_program
+
+SEEDS = range(400)
+
+
+def patterns_of(term: Term) -> Iterator[Pattern]:
+    stack = [term]
+    while stack:
+        part = stack.pop()
+        stack.extend(part.children)
+        if isinstance(part, Pattern):
+            yield part
+
+
+def test_every_pattern_and_memory_space_occurs() -> None:
+    programs = [seeded_program(seed) for seed in SEEDS]
+    uses = [use for program in programs for use in patterns_of(program.term)]
+    forgotten = PATTERNS.keys() - {use.spec.name for use in uses}
+    assert not forgotten, f"no random program has {', '.join(sorted(forgotten))}"
+    spaces = {use.argument("space") for use in uses if use.spec.name == "toMem"}
+    assert spaces == set(KEYWORD_PARAMETERS["space"])
+
+
+def test_programs_to_compile_have_exactly_the_patterns_that_compile() -> None:
+    programs = [seeded_program(seed, compiled=True) for seed in SEEDS]
+    found = {use.spec.name for program in programs for use in patterns_of(program.term)}
+    assert found == COMPILED_PATTERNS & PATTERNS.keys()
+
+
+def test_the_second_evaluation_knows_every_pattern() -> None:
+    assert NUMPY_MEANINGS.keys() == PATTERNS.keys()

@@ -1,0 +1,49 @@
+"""A program in each surface form and back: dialect text, notation and Python."""
+
+from __future__ import annotations
+
+from riselang.dialects.module import module_text, parse_module, verify_module
+from riselang.notation.formatting import format_program
+from riselang.notation.printer import show_term
+from riselang.notation.program import parse_term
+from riselang.term.to_dialect import program_module
+from support.checking import inputs_of, interpreted, term_in
+from support.normal_form import normal_form
+from support.programs import Program
+from support.python_replay import replayed
+from support.values import same
+
+
+def through_the_dialect(program: Program) -> None:
+    """The text is read back in both forms, and reading a term gives its canonical form.
+
+    The canonical form means the same as the term, and is emitted and read unchanged.
+    """
+    module = program_module(program.term, "f", program.results)
+    verify_module(module)
+    text = module_text(module)
+    again = parse_module(text)
+    verify_module(again)
+    assert module_text(again) == text
+    assert module_text(parse_module(module_text(module, generic=True))) == text
+    canonical = term_in(again)
+    assert term_in(module) == canonical
+    assert term_in(program_module(canonical, "f", program.results)) == canonical
+    inputs = inputs_of(program, 0)
+    meaning = interpreted(Program(canonical, program.results), inputs)
+    assert same(meaning, interpreted(program, inputs))
+
+
+def through_notation(program: Program) -> None:
+    text = show_term(program.term)
+    assert parse_term(text) == program.term
+    assert format_program(text) == f"{text}\n"
+
+
+def through_python(program: Program) -> None:
+    """Python's names and calls take the place of lets and applied lambdas."""
+    again = replayed(program)
+    assert normal_form(again) == normal_form(program.term)
+
+
+ROUND_TRIPS = (through_the_dialect, through_notation, through_python)
