@@ -50,7 +50,7 @@ def all_hold(property: Callable[[Sequence[Program]], None], batch: Sequence[Prog
         raise
 
 
-@seeds(400, fuzzed=20_000, batch=16)
+@seeds(320, fuzzed=20_000, batch=16)
 def test_compiled_programs_agree_with_the_interpreter(seeds: range, ran: Ran) -> None:
     turn = seeds.start // len(seeds) % len(CONFIGURATIONS)
     batch = [seeded_program(seed, compiled=True) for seed in seeds]

@@ -20,7 +20,6 @@ def through_the_dialect(program: Program) -> None:
     The canonical form means the same as the term, and is emitted and read unchanged.
     """
     module = program_module(program.term, "f", program.results)
-    verify_module(module)
     text = module_text(module)
     again = parse_module(text)
     verify_module(again)

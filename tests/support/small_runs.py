@@ -11,7 +11,7 @@ from riselang.errors import RiseError
 from riselang.interpreter.evaluate import from_buffers, run, to_buffers
 from riselang.nat import Nat
 from riselang.term.nodes import Pattern, Term, spine
-from riselang.term.sizes import at_sizes
+from riselang.term.sizes import at_sizes, check_sizes
 from support.random_types import volume
 from support.values import random_values
 
@@ -29,6 +29,7 @@ def run_small(term: Term, seed: int) -> bool:
         return False
     with suppress(RiseError):
         sizes = {name: Nat.const(2) for type in inputs for name in nat_variables(type)}
+        check_sizes(term, sizes)
         closed = at_sizes(term, sizes)
         inputs, result = uncurry(closed.type)
         if steps(closed) > MOST or any(not is_small(type) for type in (*inputs, result)):
