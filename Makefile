@@ -38,7 +38,7 @@ FUZZ ?= 1
 SEED ?= 0
 FUZZED ?= tests/properties
 fuzz: $(VENV)/all
-	RISE_FUZZ=$(FUZZ) RISE_FUZZ_SEED=$(SEED) $(BIN)/pytest -v $(FUZZED)
+	RISE_FUZZ=$(FUZZ) RISE_FUZZ_SEED=$(SEED) $(BIN)/pytest -vv $(FUZZED)
 
 # Plants faults in the lowering, one at a time: the tests must find 95 of 100.
 faults: $(VENV)/all
