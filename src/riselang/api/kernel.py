@@ -21,10 +21,10 @@ from riselang.dialects.rise.types import (
 )
 from riselang.dsl.locations import user_location
 from riselang.errors import UserError
-from riselang.nat import Nat
+from riselang.nat import Nat, Solved, solve
 from riselang.runtime.arrays import Array, as_array, check_layout
 from riselang.term.nodes import Apply, Bound, DepLambda, Lambda, Term
-from riselang.term.sizes import at_sizes, opened_binder
+from riselang.term.sizes import at_sizes, names_in, opened_binder
 from riselang.term.substitution import shift
 
 _Key = tuple[tuple[RiseType, ...], tuple[tuple[str, Nat], ...]]
@@ -59,13 +59,17 @@ class Kernel(ABC):
         """
 
     def __call__(self, *arguments: Any) -> Any:
+        return self.call(arguments, {})
+
+    def call(self, arguments: Sequence[Any], known: Mapping[str, Nat]) -> Any:
+        """The results for these arrays, with sizes that their shapes need not tell."""
         arrays = self._arrays(arguments)
         if self.symbolic:
             lowered = self._specialised({})
             sizes = bind_sizes(lowered.inputs, self.names, arrays)
             lowered.check(sizes)
         else:
-            given = bind_sizes(self.types, self.names, arrays)
+            given = {**known, **bind_sizes(self.types, self.names, arrays)}
             lowered, sizes = self._specialised(given), {}
         if self.backend == "interpret":
             return lowered.interpret(arrays, sizes)
@@ -76,18 +80,21 @@ class Kernel(ABC):
         if sizes and arguments:
             raise UserError("lower takes arrays or sizes by name, not both", user_location())
         if not arguments:
-            return self._specialised({k: Nat.const(v) for k, v in sizes.items()})
+            return self._specialised(self.named_sizes(sizes))
         if all(isinstance(argument, ArraySpec) for argument in arguments):
             types = tuple(argument.type for argument in arguments)
             return self._specialised(given_sizes(self.types, types, self.names))
         return self._specialised(bind_sizes(self.types, self.names, self._arrays(arguments)))
 
-    def sizes_of(self, arrays: Mapping[str, Array]) -> dict[str, int]:
+    def named_sizes(self, sizes: Mapping[str, int]) -> dict[str, Nat]:
+        """Sizes as a person gives them, by name."""
+        return {name: Nat.const(size) for name, size in sizes.items()}
+
+    def sizes_of(self, arrays: Mapping[str, Array]) -> Mapping[str, Nat]:
         """The sizes that some of the arguments, by name, give."""
         types = [type for name, type in zip(self.names, self.types, strict=True) if name in arrays]
         names = [name for name in self.names if name in arrays]
-        sizes = bind_sizes(types, names, [arrays[name] for name in names])
-        return {name: size.constant for name, size in sizes.items()}
+        return bind_sizes(types, names, [arrays[name] for name in names])
 
     def _arrays(self, arguments: Sequence[Any]) -> list[Array]:
         if len(arguments) != len(self.types):
@@ -124,13 +131,41 @@ class Kernel(ABC):
 
 
 class TermKernel(Kernel):
-    """A closed term, of any sizes, as a kernel."""
+    """A closed term, of any sizes, as a kernel.
 
-    def __init__(self, name: str, term: Term, backend: str = "compile", float: str = "strict"):
+    `refined` says what the sizes are that its author calls by other names: `N = 4 * N_by_4`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        term: Term,
+        backend: str = "compile",
+        float: str = "strict",
+        refined: Mapping[str, Nat] | None = None,
+    ):
         self.term = term
+        self.refined = refined or {}
         self._program = _with_parameters(_for_all_sizes(term), 0)
         types, _ = uncurry(self._program.type)
         super().__init__(name, _parameter_names(self._program), types, backend, float)
+
+    def named_sizes(self, sizes: Mapping[str, int]) -> dict[str, Nat]:
+        names = names_in(self._program)
+        found: dict[str, Nat] = {}
+        for name, size in sizes.items():
+            if name in names:
+                found[name] = Nat.const(size)
+                continue
+            refined = self.refined.get(name)
+            if refined is None:
+                known = ", ".join(sorted({*names, *self.refined})) or "none"
+                raise UserError(f"{self.__name__} has no size {name}; it has: {known}")
+            answer = solve(refined, Nat.const(size), sorted(refined.variables))
+            if not isinstance(answer, Solved):
+                raise UserError(f"the size {name} is {size}, but expected {refined}")
+            found.update(answer.substitution)
+        return found
 
     def source(self, types: tuple[RiseType, ...], sizes: Mapping[str, Nat]) -> tuple[Term, int]:
         return at_sizes(self._program, sizes), 1

@@ -139,6 +139,8 @@ def _load_notation(
 def program_kernels(program: Program, permission: str, backend: str) -> dict[str, TermKernel]:
     """Each definition that has its types, as something to call."""
     return {
-        definition.name: TermKernel(definition.name, definition.term, backend, permission)
+        definition.name: TermKernel(
+            definition.name, definition.term, backend, permission, definition.refined
+        )
         for definition in program
     }

@@ -9,7 +9,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from riselang.dialects.rise.types import show
 from riselang.errors import LimitationError, RiseError, SourceLocation, UserError
-from riselang.nat import NatError
+from riselang.nat import Nat, NatError
 from riselang.notation.context import Undetermined, general
 from riselang.notation.elaboration import Elaborator
 from riselang.notation.names import resolve
@@ -30,6 +30,8 @@ class Definition:
     name: str
     term: Term
     location: SourceLocation
+    refined: Mapping[str, Nat] = field(default_factory=dict[str, Nat])
+    """What sizes are that had to be multiples: `N = 4 * N_by_4`."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,8 @@ def _program(definitions: list[DefinitionSyntax], source: Source) -> Program:
                 raise
             helpers[definition.name] = error
         else:
-            found.append(Definition(definition.name, term, source.location(definition.span)))
+            place, refined = source.location(definition.span), elaborator.inference.refined
+            found.append(Definition(definition.name, term, place, refined))
     return Program(tuple(found), helpers)
 
 

@@ -88,13 +88,13 @@ def renamed(term: Term, kind: str, old: str, new: str) -> Term:
 
 def opened_binder(function: DepLambda, others: Collection[str] = ()) -> tuple[str, Term]:
     """A name for the variable of a dependent function that nothing else has, and the body."""
-    taken = _names_in(function.body).union(others)
+    taken = names_in(function.body).union(others)
     candidates = (f"{function.name}{number or ''}" for number in itertools.count())
     name = next(name for name in candidates if name not in taken)
     return name, renamed(function.body, function.kind, function.binder, name)
 
 
-def _names_in(term: Term) -> set[str]:
+def names_in(term: Term) -> set[str]:
     """The sizes and data types that are mentioned anywhere in a term."""
     names: set[str] = set()
     stack = [term]

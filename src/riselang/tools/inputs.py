@@ -49,7 +49,7 @@ def given_array(text: str, type: RiseType, name: str) -> Array:
         ) from None
 
 
-def generated_array(text: str, type: RiseType, sizes: Mapping[str, int], name: str) -> Array:
+def generated_array(text: str, type: RiseType, sizes: Mapping[str, Nat], name: str) -> Array:
     """An input of the shape that the program asks for."""
     shape = _shape(type, sizes, name)
     try:
@@ -88,11 +88,10 @@ def _element(type: RiseType, name: str) -> ScalarType:
     return type
 
 
-def _shape(type: RiseType, sizes: Mapping[str, int], name: str) -> list[int]:
+def _shape(type: RiseType, sizes: Mapping[str, Nat], name: str) -> list[int]:
     shape: list[int] = []
-    known = {key: Nat.const(value) for key, value in sizes.items()}
     while isinstance(type, ArrayType):
-        length = type.length.substitute(known)
+        length = type.length.substitute(sizes)
         try:
             shape.append(length.constant)
         except NatError:

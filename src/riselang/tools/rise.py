@@ -155,7 +155,7 @@ def _run(options: argparse.Namespace) -> None:
 def _run_kernel(kernel: Kernel, options: argparse.Namespace) -> None:
     from riselang.tools.inputs import generated_array, given_array, is_generated, parse_sizes
 
-    sizes = parse_sizes(options.size)
+    sizes = kernel.named_sizes(parse_sizes(options.size))
     texts = options.inputs or [f"random:{position}" for position in range(len(kernel.names))]
     if len(texts) != len(kernel.names):
         raise UserError(
@@ -173,7 +173,7 @@ def _run_kernel(kernel: Kernel, options: argparse.Namespace) -> None:
         given[name] if name in given else generated_array(text, type, sizes, name)
         for text, type, name in parameters
     ]
-    print(kernel(*arrays))
+    print(kernel.call(arrays, sizes))
 
 
 def _chosen(options: argparse.Namespace, functions: dict[str, Executable]) -> str:
