@@ -37,10 +37,14 @@ def through_generic_text(program: Program) -> None:
     assert module_text(again) == module_text(module)
 
 
-def through_notation(program: Program) -> None:
+def through_formatting(program: Program) -> None:
+    """What is printed is in the usual layout."""
     text = show_term(program.term)
-    assert parse_term(text) == program.term
     assert format_program(text) == f"{text}\n"
+
+
+def through_notation(program: Program) -> None:
+    assert parse_term(show_term(program.term)) == program.term
 
 
 def through_python(program: Program) -> None:
@@ -50,3 +54,5 @@ def through_python(program: Program) -> None:
 
 
 ROUND_TRIPS = (through_the_dialect, through_notation, through_python)
+SAMPLED = (through_generic_text, through_formatting)
+"""What a sample of the programs is enough for."""
