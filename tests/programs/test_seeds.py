@@ -25,7 +25,7 @@ from xdsl.ir import Block, Region
 import riselang as rl
 from riselang.api.compile import Compilation
 from riselang.dialects.module import module_text, parse_module, verify_module
-from riselang.dialects.rise.functional import LoweringUnitOp
+from riselang.dialects.rise.borders import LoweringUnitOp
 from riselang.dsl.values import Value
 from riselang.errors import UserError
 from riselang.native import mlir

@@ -14,7 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from riselang import config, pipelines
 from riselang.dialects.module import make_context, module_text, verify_module
-from riselang.dialects.rise.functional import InOp, OutOp
+from riselang.dialects.rise.borders import InOp, OutOp
 from riselang.dialects.rise.types import RiseType, ScalarType, index_bounds, leaves
 from riselang.errors import LimitationError, SourceLocation, UserError
 from riselang.lowering.checks import check_locations

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from xdsl.ir import Block, SSAValue
 
     from riselang.api.load import LoadedModule, LoadedProgram
-    from riselang.dialects.rise.functional import LoweringUnitOp
+    from riselang.dialects.rise.borders import LoweringUnitOp
 
 
 def load(

@@ -19,7 +19,8 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from riselang.dialects.rise import codegen
-from riselang.dialects.rise.functional import EmbedOp, ReturnOp
+from riselang.dialects.rise.borders import EmbedOp
+from riselang.dialects.rise.functional import ReturnOp
 from riselang.dialects.rise.types import (
     ArrayType,
     IdxType,

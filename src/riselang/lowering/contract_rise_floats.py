@@ -10,7 +10,8 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Region
 from xdsl.passes import ModulePass
 
-from riselang.dialects.rise.functional import LoweringUnitOp, ReturnOp
+from riselang.dialects.rise.borders import LoweringUnitOp
+from riselang.dialects.rise.functional import ReturnOp
 from riselang.term.contraction import contract
 from riselang.term.from_dialect import units
 from riselang.term.to_dialect import emit_program

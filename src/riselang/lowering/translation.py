@@ -16,7 +16,7 @@ from xdsl.dialects.memref import AllocaOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from riselang.dialects.rise import codegen
-from riselang.dialects.rise.functional import EmbedOp
+from riselang.dialects.rise.borders import EmbedOp
 from riselang.dialects.rise.types import (
     ArrayType,
     IdxType,

@@ -81,7 +81,7 @@ def operand_types(foreign: ForeignRegion, result: ScalarType) -> Sequence[Scalar
     from xdsl.ir import Block
     from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
-    from riselang.dialects.rise.functional import EmbedOp
+    from riselang.dialects.rise.borders import EmbedOp
 
     try:
         first = foreign.region.first_block

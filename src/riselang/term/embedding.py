@@ -13,7 +13,8 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.rewriter import InsertPoint
 
-from riselang.dialects.rise.functional import EmbedOp, ReturnOp
+from riselang.dialects.rise.borders import EmbedOp
+from riselang.dialects.rise.functional import ReturnOp
 from riselang.errors import LimitationError
 from riselang.term.nodes import Bound, Literal, Scalar, Term, scalar_type
 from riselang.term.scalars import CMPF_PREDICATES, CMPI_PREDICATES

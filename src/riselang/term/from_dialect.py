@@ -12,17 +12,9 @@ from xdsl.utils.exceptions import VerifyException
 
 from riselang.dialects.module import location_of, op_error
 from riselang.dialects.rise.attributes import LiteralAttr
+from riselang.dialects.rise.borders import EmbedOp, InOp, LoweringUnitOp, OutOp
 from riselang.dialects.rise.dependent import DepApplyOp, DepLambdaOp
-from riselang.dialects.rise.functional import (
-    ApplyOp,
-    EmbedOp,
-    InOp,
-    LambdaOp,
-    LiteralOp,
-    LoweringUnitOp,
-    OutOp,
-    ReturnOp,
-)
+from riselang.dialects.rise.functional import ApplyOp, LambdaOp, LiteralOp, ReturnOp
 from riselang.dialects.rise.patterns import PatternOp
 from riselang.dialects.rise.schemes import TUPLE
 from riselang.dialects.rise.types import RiseType, ScalarType, fun, pair

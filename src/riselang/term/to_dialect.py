@@ -24,17 +24,9 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from riselang.dialects.module import refuse_deep_nesting
+from riselang.dialects.rise.borders import EmbedOp, InOp, LoweringUnitOp, OutOp
 from riselang.dialects.rise.dependent import DepApplyOp, DepLambdaOp
-from riselang.dialects.rise.functional import (
-    ApplyOp,
-    EmbedOp,
-    InOp,
-    LambdaOp,
-    LiteralOp,
-    LoweringUnitOp,
-    OutOp,
-    ReturnOp,
-)
+from riselang.dialects.rise.functional import ApplyOp, LambdaOp, LiteralOp, ReturnOp
 from riselang.dialects.rise.patterns import PATTERN_OPS
 from riselang.dialects.rise.schemes import FST, LET, SND, PatternSpec
 from riselang.dialects.rise.types import (

@@ -25,7 +25,8 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from riselang.dialects.rise.functional import check_buffers, returned_value
+from riselang.dialects.rise.borders import check_buffers
+from riselang.dialects.rise.functional import returned_value
 from riselang.dialects.rise.matching import match_scheme
 from riselang.dialects.rise.schemes import (
     CONCAT,

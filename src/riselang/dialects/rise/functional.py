@@ -1,11 +1,10 @@
-"""The lambda calculus and the borders to other dialects: lambda, apply, return, in, out, embed."""
+"""The lambda calculus: lambda, apply, return and literals."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Self, TypeVar, cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -19,20 +18,16 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure
+from xdsl.traits import IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
-from xdsl.utils.lexer import Span
 
 from riselang.dialects.rise.attributes import LiteralAttr
 from riselang.dialects.rise.patterns import parse_trailing_type
 from riselang.dialects.rise.types import (
-    DataType,
     FunType,
     RiseType,
     ScalarType,
     fun,
-    leaves,
-    type_variables,
     uncurry,
 )
 
@@ -333,229 +328,3 @@ class LiteralOp(IRDLOperation):
         printer.print_string(" ")
         printer.print_attribute(self.value)
         printer.print_op_attributes(self.attributes)
-
-
-@irdl_op_definition
-class EmbedOp(IRDLOperation):
-    """Ops of other dialects on unwrapped scalars: `rise.embed(%a, %b) { ... } : !rise.scalar<f32>`.
-
-    The block arguments shadow the operands' names; one can have its own: `rise.embed(%b = %a)`.
-    """
-
-    name = "rise.embed"
-    arguments = var_operand_def(ScalarType)
-    body = region_def()
-    result = result_def(ScalarType)
-    traits = traits_def(IsolatedFromAbove())
-
-    def __init__(self, arguments: Sequence[SSAValue], body: Region, result_type: ScalarType):
-        super().__init__(operands=[arguments], regions=[body], result_types=[result_type])
-
-    def verify_(self) -> None:
-        block = single_block(self.body, "the embed")
-        wanted = [cast(ScalarType, argument.type).element for argument in self.arguments]
-        found = [argument.type for argument in block.args]
-        if wanted != found:
-            raise VerifyException(
-                f"its block takes ({_listed(found)}), but its operands are ({_listed(wanted)})"
-            )
-        value = returned_value(self.body, "the embed")
-        result = self.result.type
-        if value.type != result.element:
-            raise VerifyException(f"its region returns {value.type}, but its result is {result}")
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        operands = parser.parse_comma_separated_list(
-            parser.Delimiter.PAREN, lambda: _parse_embedded(parser), " in the operands"
-        )
-        outer, undefined = parser.ssa_values, set(parser.forward_ssa_references)
-        # The region is isolated: only the operands' names are visible in it, unwrapped.
-        parser.ssa_values = {}
-        region = parser.parse_region(
-            [
-                Parser.Argument(name, cast(ScalarType, value.type).element)
-                for name, value in operands
-            ]
-        )
-        parser.ssa_values = outer
-        for name in parser.forward_ssa_references.keys() - undefined:
-            parser.raise_error(
-                f"%{name} is not visible in this embed; list it among the operands",
-                getattr(parser, "first_uses", {}).get(name),
-            )
-        parser.parse_punctuation(":", " and the type of the embedded value")
-        position = parser.pos
-        result = parser.parse_type()
-        if not isinstance(result, ScalarType):
-            parser.raise_error(f"an embed gives a scalar, but {result} is none", position)
-        return with_attributes(parser, cls([value for _, value in operands], region, result))
-
-    def print(self, printer: Printer) -> None:
-        block = self.body.blocks[0]
-        names: set[str] = set()
-        with printer.in_parens():
-            for position, (inner, argument) in enumerate(
-                zip(block.args, self.arguments, strict=True)
-            ):
-                printer.print_string(", " if position else "")
-                _print_embedded(printer, inner, argument, names)
-        printer.print_string(" ")
-        printer.print_region(self.body, print_entry_block_args=False)
-        printer.print_string(" : ")
-        printer.print_attribute(self.result.type)
-        printer.print_op_attributes(self.attributes)
-
-
-def _parse_embedded(parser: Parser) -> tuple[Span[str], SSAValue]:
-    span = parser._current_token.span  # pyright: ignore[reportPrivateUsage]
-    content, position = parser.lexer.input.content, span.end
-    if content[position:].lstrip().startswith("="):
-        parser.parse_argument(expect_type=False)
-        parser.parse_punctuation("=")
-    value = parse_defined_operand(parser)
-    if not isinstance(value.type, ScalarType):
-        parser.raise_error(f"an embed takes scalars, but this is {value.type}", span)
-    return span, value
-
-
-def _print_embedded(printer: Printer, inner: SSAValue, operand: SSAValue, names: set[str]) -> None:
-    """An operand; inside it keeps its name, but where it is listed twice it gets another."""
-    known = printer._ssa_values.get(operand)  # pyright: ignore[reportPrivateUsage]
-    if known in names:
-        printer.print_ssa_value(inner)
-        printer.print_string(" = ")
-        printer.print_ssa_value(operand)
-        return
-    name = printer.print_ssa_value(operand)
-    names.add(name)
-    printer._ssa_values[inner] = name  # pyright: ignore[reportPrivateUsage]
-
-
-def _listed(types: Sequence[Attribute]) -> str:
-    return ", ".join(str(type) for type in types)
-
-
-@irdl_op_definition
-class LoweringUnitOp(IRDLOperation):
-    """A RISE program among the ops of other dialects; ends in a bare `rise.return`."""
-
-    name = "rise.lowering_unit"
-    body = region_def()
-
-    def __init__(self, body: Region):
-        super().__init__(regions=[body])
-
-    def verify_(self) -> None:
-        block = single_block(self.body, "the lowering unit")
-        if not isinstance(block.last_op, ReturnOp) or block.last_op.values:
-            raise VerifyException("a lowering unit must end in 'rise.return' without a value")
-        for op in block.ops:
-            if not op.name.startswith("rise.") or isinstance(op, LoweringUnitOp):
-                raise MisplacedOp(op, "stands in a lowering unit, which holds only a RISE program")
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        region = parser.parse_region()
-        if region.blocks and not isinstance(region.blocks[-1].last_op, ReturnOp):
-            region.blocks[-1].add_op(ReturnOp())
-        return with_attributes(parser, cls(region))
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_region(self.body)
-        printer.print_op_attributes(self.attributes)
-
-
-@irdl_op_definition
-class InOp(IRDLOperation):
-    """Brings buffers in: `rise.in %a : !rise.array<4, scalar<f32>>`, one for each scalar leaf."""
-
-    name = "rise.in"
-    buffers = var_operand_def(MemRefType)
-    result = result_def(DataType)
-    traits = traits_def(Pure())
-
-    def __init__(self, buffers: Sequence[SSAValue], type: RiseType):
-        super().__init__(operands=[buffers], result_types=[type])
-
-    def verify_(self) -> None:
-        check_buffers([buffer.type for buffer in self.buffers], cast(RiseType, self.result.type))
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        buffers = _parse_buffers(parser)
-        parser.parse_punctuation(":", " and the RISE type of the input")
-        position = parser.pos
-        type = parser.parse_type()
-        if not isinstance(type, DataType):
-            parser.raise_error(f"an input is data, but {type} is no RISE data type", position)
-        return with_attributes(parser, cls(buffers, type))
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_list(self.buffers, printer.print_ssa_value)
-        printer.print_string(" : ")
-        printer.print_attribute(self.result.type)
-        printer.print_op_attributes(self.attributes)
-
-
-@irdl_op_definition
-class OutOp(IRDLOperation):
-    """Stores a value: `rise.out %buffer <- %value`, one buffer for each scalar leaf."""
-
-    name = "rise.out"
-    buffers = var_operand_def(MemRefType)
-    value = operand_def(DataType)
-
-    def __init__(self, buffers: Sequence[SSAValue], value: SSAValue):
-        super().__init__(operands=[buffers, value])
-
-    def verify_(self) -> None:
-        check_buffers([buffer.type for buffer in self.buffers], cast(RiseType, self.value.type))
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        buffers = _parse_buffers(parser)
-        parser.parse_punctuation("<", " of '<-' and the value to store")
-        parser.parse_punctuation("-", " of '<-' and the value to store")
-        return with_attributes(parser, cls(buffers, parse_defined_operand(parser)))
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_list(self.buffers, printer.print_ssa_value)
-        printer.print_string(" <- ")
-        printer.print_ssa_value(self.value)
-        printer.print_op_attributes(self.attributes)
-
-
-def _parse_buffers(parser: Parser) -> list[SSAValue]:
-    return parser.parse_comma_separated_list(
-        parser.Delimiter.NONE, lambda: parse_defined_operand(parser), " in the buffers"
-    )
-
-
-def check_buffers(buffers: Sequence[Attribute], type: RiseType) -> None:
-    """One memref for each scalar leaf of `type`, of its shape; refuses anything else."""
-    if any(True for _ in type_variables(type)):
-        raise VerifyException(f"{type} is not determined, so no buffer can hold it")
-    expected = list(leaves(type))
-    if len(buffers) != len(expected):
-        raise VerifyException(
-            f"{type} is stored in {len(expected)} buffers, one for each scalar in it, "
-            f"but {len(buffers)} are given"
-        )
-    for buffer, (lengths, leaf) in zip(buffers, expected, strict=True):
-        if not isinstance(buffer, MemRefType):
-            raise VerifyException(f"expected a memref for {type}, but found {buffer}")
-        if not isinstance(buffer.layout, NoneAttr):
-            raise VerifyException(f"expected a contiguous memref, but found {buffer}")
-        shape = list(buffer.get_shape())
-        fits = len(shape) == len(lengths) and all(
-            dimension == (length.constant if length.is_constant else DYNAMIC_INDEX)
-            for dimension, length in zip(shape, lengths, strict=True)
-        )
-        is_boxed_scalar = not lengths and shape == [1]
-        if buffer.element_type != leaf.element or not (fits or is_boxed_scalar):
-            wanted = "x".join([*(str(length) for length in lengths), str(leaf.element)])
-            raise VerifyException(f"expected memref<{wanted}> for {type}, but found {buffer}")
