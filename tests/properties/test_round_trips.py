@@ -7,8 +7,8 @@ from support.programs import seeded_program
 from support.round_trips import ROUND_TRIPS, SAMPLED
 from support.shrinking import holds
 
-SAMPLE = 8
-"""Every eighth program also goes through the generic form and the formatter."""
+SAMPLE = 4
+"""Every fourth program also goes through the canonical and generic forms and the formatter."""
 
 
 @seeds(2000, fuzzed=50_000, batch=50)
