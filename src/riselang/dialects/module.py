@@ -234,14 +234,33 @@ def _first_words(start: SourceLocation) -> int:
 
 def verify_module(module: ModuleOp) -> None:
     """Check every op; the first one that is wrong is reported with its place."""
+    defined: set[Operation] = set()
     with deep_stack():
         for op in walk(module):
+            _check_order(op, defined)
+            defined.add(op)
             try:
                 op.verify(verify_nested_ops=False)
             except MisplacedOp as error:
                 raise op_error(error.op, str(error)) from None
             except VerifyException as error:
                 raise op_error(op, str(error)) from None
+
+
+def _check_order(op: Operation, defined: set[Operation]) -> None:
+    """Values stand above their uses, which xDSL's verifier leaves to its users.
+
+    In a region of several blocks the order of the text says nothing.
+    """
+    for operand in op.operands:
+        owner = operand.owner
+        if not isinstance(owner, Operation) or owner.parent is None:
+            continue
+        region = owner.parent.parent
+        is_late = owner not in defined or (owner.regions and owner.is_ancestor(op))
+        if is_late and region is not None and len(region.blocks) == 1:
+            name = f"%{operand.name_hint}" if operand.name_hint else "a value"
+            raise op_error(op, f"uses {name} before it is defined")
 
 
 def op_error(op: Operation, problem: str) -> UserError:

@@ -9,6 +9,7 @@ from riselang.dialects.module import (
     location_of,
     module_text,
     parse_module,
+    verify_module,
     walk,
 )
 from riselang.errors import RiseError, UserError
@@ -154,3 +155,28 @@ def test_printing_ends_with_a_newline() -> None:
 @pytest.mark.parametrize("text", ["", "\n", "// only a comment\n"])
 def test_empty_text_is_an_empty_module(text: str) -> None:
     assert not list(read(text).ops)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "func.func @f(%x : f32) {\n  %y = arith.addf %y, %x : f32\n  return\n}",
+            "2:3: error: 'arith.addf' op uses %y before it is defined",
+        ),
+        (
+            "func.func @f(%x : f32) {\n  %z = arith.negf %y : f32\n  %y = arith.negf %x : f32\n"
+            "  return\n}",
+            "2:3: error: 'arith.negf' op uses %y before it is defined",
+        ),
+        (
+            "%x = rise.literal #rise.lit<1.0>\n%e = rise.embed(%x) {\n"
+            "  %r = arith.addf %r, %x : f32\n  rise.return %r : f32\n} : !rise.scalar<f32>",
+            "3:3: error: 'arith.addf' op uses %r before it is defined",
+        ),
+    ],
+)
+def test_a_value_stands_above_its_uses(text: str, message: str) -> None:
+    with pytest.raises(UserError) as raised:
+        verify_module(parse_module(text, "f.mlir"))
+    assert str(raised.value).startswith(f"f.mlir:{message}")
