@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from riselang.dialects.rise.schemes import (
     KEYWORD_PARAMETERS,
     LOOP_DIALECTS,
     PATTERNS,
+    TYPE_PARAMETERS,
     Argument,
     PatternSpec,
 )
@@ -34,9 +35,12 @@ class PatternFunction:
         sizes: Sequence[Argument] = (),
         arguments: Sequence[Any] = (),
         to: str | None = None,
+        inferred: Mapping[str, Argument] | None = None,
     ):
         self.spec = spec
         self._sizes = tuple(sizes)
+        self._inferred = dict(inferred or {})
+        """Sizes given by name that are otherwise inferred: `rl.generate(f, n=8)`."""
         self._arguments = tuple(arguments)
         self._to = to
         self.__name__ = spec.python_name
@@ -47,7 +51,7 @@ class PatternFunction:
         """How many arguments are missing."""
         return self.spec.arity - len(self._arguments)
 
-    def __call__(self, *arguments: Any, to: str | None = None) -> Any:
+    def __call__(self, *arguments: Any, to: str | None = None, **inferred: Any) -> Any:
         if to is not None and (not self.spec.has_target or to not in LOOP_DIALECTS):
             raise UserError(
                 f"{self.spec.name}: to={to!r} is not possible; loops take 'affine' or 'scf'",
@@ -64,9 +68,25 @@ class PatternFunction:
                 user_location(),
             )
         to = to or self._to
+        known = {**self._inferred, **self._named(inferred)}
+        complete = PatternFunction(self.spec, sizes, given, to, known)
         if len(given) < self.spec.arity or len(sizes) < len(self.spec.explicit):
-            return PatternFunction(self.spec, sizes, given, to)
-        return Value(apply_pattern(self.spec, sizes, given, to))
+            return complete
+        return Value(apply_pattern(self.spec, complete._parameters, given, to))
+
+    @property
+    def _parameters(self) -> dict[str, Argument]:
+        """The sizes and types that are given."""
+        return {**self._inferred, **dict(zip(self.spec.explicit, self._sizes, strict=True))}
+
+    def _named(self, inferred: Mapping[str, Any]) -> dict[str, Argument]:
+        names = set(self.spec.parameters) - set(self.spec.explicit) - set(TYPE_PARAMETERS)
+        for name in inferred.keys() - names:
+            known = f"; it has {', '.join(sorted(names))}" if names else ""
+            raise UserError(
+                f"{self.spec.name} has no size {name} that is inferred{known}", user_location()
+            )
+        return {name: self._explicit(name, size) for name, size in inferred.items()}
 
     def as_function(self, expected: FunType, what: str) -> build.Node | None:
         """This pattern where a function is expected: itself, if as many arguments are missing.
@@ -80,7 +100,7 @@ class PatternFunction:
         values = [argument.node for argument in self._arguments if isinstance(argument, Value)]
         if self.arity != len(uncurry(expected)[0]) or not all(build.is_view(v) for v in values):
             return None
-        return apply_pattern(self.spec, self._sizes, self._arguments, self._to, expected, what)
+        return apply_pattern(self.spec, self._parameters, self._arguments, self._to, expected, what)
 
     def _needs_sizes(self, found: str) -> UserError:
         names = ", ".join(self.spec.explicit)

@@ -37,14 +37,14 @@ def _element(value: Value, type: ArrayType, place: Any) -> Value:
                 f"an array is indexed by an index or a number, but found {show_type(place.type)}; "
                 f"rl.clamp_idx({type.length}, i) makes an index of an integer"
             )
-        return Value(apply_pattern(AT, (), [place, value], None))
+        return Value(apply_pattern(AT, {}, [place, value], None))
     if isinstance(place, bool) or not isinstance(place, int):
         refuse(f"an array is indexed by an index or a number, but found {place!r}")
     number = _position(place, type.length)
     if type.length.is_constant and not 0 <= number < type.length.constant:
         refuse(f"the index {place} is outside of {show_type(type)}")
-    index = apply_pattern(CLAMP_IDX, (type.length,), [number], None)
-    return Value(apply_pattern(AT, (), [Value(index), value], None))
+    index = apply_pattern(CLAMP_IDX, {"n": type.length}, [number], None)
+    return Value(apply_pattern(AT, {}, [Value(index), value], None))
 
 
 def _slice(value: Value, type: ArrayType, place: slice) -> Value:
@@ -52,13 +52,13 @@ def _slice(value: Value, type: ArrayType, place: slice) -> Value:
         refuse("a slice with a step is not possible; use rl.slide or rl.gather")
     start = 0 if place.start is None else _position(place.start, type.length)
     if start:
-        value = Value(apply_pattern(DROP, (Nat.const(start),), [value], None))
+        value = Value(apply_pattern(DROP, {"k": Nat.const(start)}, [value], None))
     if place.stop is None:
         return value
     stop = _position(place.stop, type.length)
     if stop < start:
         refuse(f"the slice ends at {stop}, before it starts at {start}")
-    return Value(apply_pattern(TAKE, (Nat.const(stop - start),), [value], None))
+    return Value(apply_pattern(TAKE, {"k": Nat.const(stop - start)}, [value], None))
 
 
 def _position(place: Any, length: Nat) -> int:

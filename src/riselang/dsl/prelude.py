@@ -11,7 +11,7 @@ from typing import Any
 from riselang.dialects.rise.types import ScalarType
 from riselang.dsl.functions import helper, pattern_function, scalar_function
 from riselang.dsl.locations import user_location
-from riselang.dsl.values import Value, convert, select
+from riselang.dsl.values import Value, as_node, convert, select
 from riselang.errors import UserError
 from riselang.term.scalars import OVERLOADS
 
@@ -92,6 +92,15 @@ def cast(value: Any, type: ScalarType) -> Value:
             f"cast: expected a scalar type such as rl.f32, but found {type!r}", user_location()
         )
     return convert(value, type)
+
+
+def literal(number: float, type: ScalarType) -> Value:
+    """A number of a given type, where its place does not tell the type."""
+    if not isinstance(type, ScalarType):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise UserError(
+            f"literal: expected a scalar type such as rl.f32, but found {type!r}", user_location()
+        )
+    return Value(as_node(number, type))
 
 
 @helper(2)

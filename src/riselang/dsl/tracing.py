@@ -189,7 +189,7 @@ def make_pair(trace: Trace, first: build.Node, second: build.Node) -> build.Node
 
 def apply_pattern(
     spec: PatternSpec,
-    explicit: Sequence[Argument],
+    given: Mapping[str, Argument],
     arguments: Sequence[Any],
     to: str | None,
     expected: FunType | None = None,
@@ -203,7 +203,7 @@ def apply_pattern(
 
     trace = current_trace()
     location = user_location()
-    parameters = trace.inference.instantiate(spec, dict(zip(spec.explicit, explicit, strict=True)))
+    parameters = trace.inference.instantiate(spec, given)
     check_arguments(trace, spec, parameters)
     inputs, result = uncurry(spec.instantiate(parameters))
     nodes: dict[int, build.Node] = {}

@@ -221,7 +221,7 @@ def element(value: Value, place: Any) -> Value:
 
 
 def project(value: Value, position: int) -> Value:
-    return Value(apply_pattern(FST if position == 0 else SND, (), [value], None))
+    return Value(apply_pattern(FST if position == 0 else SND, {}, [value], None))
 
 
 def operation(name: str, *operands: Operand, shown: str | None = None) -> Value:

@@ -309,3 +309,20 @@ def test_an_error_points_at_the_line_of_the_user() -> None:
 def test_patterns_outside_a_traced_function_say_so() -> None:
     with pytest.raises(rl.UserError, match="decorate the function with"):
         rl.map(lambda a: a, np.ones(3, np.float32))
+
+
+def test_sizes_and_types_that_nothing_else_tells() -> None:
+    @rl.jit
+    def counted(x: rl.f64):
+        return rl.generate(lambda i: rl.from_idx(i), n=4), x + rl.literal(1, rl.f64)
+
+    numbers, total = counted(2.0)
+    assert numbers.tolist() == [0, 1, 2, 3]
+    assert total == 3
+
+    @rl.jit
+    def wrong(x: rl.Array[4, rl.f32]):
+        return x | rl.reverse(k=4)
+
+    with pytest.raises(rl.UserError, match="reverse has no size k that is inferred; it has n"):
+        wrong.lower()
