@@ -24,6 +24,7 @@ from riselang.dialects.rise.types import (
     type_variables,
     uncurry,
 )
+from riselang.nat import Nat
 from riselang.notation import syntax
 from riselang.notation.embedding import quoted, region_text
 from riselang.notation.layout import layout
@@ -58,7 +59,23 @@ NOT_PIPED = frozenset({"zip", "tuple", "fst", "snd", "sizeOf"})
 def show_term(term: Term) -> str:
     """The term as text, broken into lines where it is long."""
     with stack_for(term.depth, frames_per_level=12):
-        return layout(_Printer().top(term))
+        printer = _Printer()
+        printer.names.used |= _written_sizes(term)
+        return layout(printer.top(term))
+
+
+def _written_sizes(term: Term) -> set[str]:
+    """The sizes that expressions mention, as in `split(N)`; no variable may have their names."""
+    names: set[str] = set()
+    stack = [term]
+    while stack:
+        current = stack.pop()
+        stack.extend(current.children)
+        if isinstance(current, Pattern):
+            for size in current.spec.explicit:
+                argument = current.argument(size)
+                names.update(argument.variables if isinstance(argument, Nat) else ())
+    return names
 
 
 class _Printer:

@@ -10,6 +10,7 @@ from riselang.dialects.rise.schemes import PATTERNS
 from riselang.notation.formatting import format_program
 from riselang.notation.printer import show_term
 from riselang.notation.program import parse_term
+from riselang.term.nodes import Lambda
 
 # Printed exactly like this, and read back as the same term
 STABLE = [
@@ -155,3 +156,14 @@ def test_every_pattern_reads_back(name: str) -> None:
     term = parse_term(APPLIED[name])
     assert name in show_term(term) or name == "tuple"
     assert parse_term(show_term(term)) == term
+
+
+def test_a_variable_never_has_the_name_of_a_size_that_is_written() -> None:
+    text = "let f = fun(grid, grid |> reverse); fun(x : (2 * grid).f32, f(x |> split(grid)))"
+    term = parse_term(text)
+    assert parse_term(show_term(term)) == term
+    inner = parse_term("fun(x : (2 * a).f32, x |> split(a) |> map(fun(b, b)))")
+    assert isinstance(inner, Lambda)
+    named = Lambda("a", inner.parameter, inner.body)
+    assert show_term(named).startswith("fun((a1 : (a * 2).f32)")
+    assert parse_term(show_term(named)) == named
