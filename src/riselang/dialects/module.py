@@ -238,6 +238,7 @@ def verify_module(module: ModuleOp) -> None:
     with deep_stack():
         for op in walk(module):
             _check_order(op, defined)
+            _check_symbols(op)
             defined.add(op)
             try:
                 op.verify(verify_nested_ops=False)
@@ -261,6 +262,19 @@ def _check_order(op: Operation, defined: set[Operation]) -> None:
         if is_late and region is not None and len(region.blocks) == 1:
             name = f"%{operand.name_hint}" if operand.name_hint else "a value"
             raise op_error(op, f"uses {name} before it is defined")
+
+
+def _check_symbols(op: Operation) -> None:
+    """The second op of a name is the one that is wrong; the module itself stands nowhere."""
+    if not isinstance(op, ModuleOp):
+        return
+    seen: set[str] = set()
+    for inner in op.body.ops:
+        name = inner.properties.get("sym_name")
+        if isinstance(name, StringAttr):
+            if name.data in seen:
+                raise op_error(inner, f"defines @{name.data} a second time")
+            seen.add(name.data)
 
 
 def op_error(op: Operation, problem: str) -> UserError:

@@ -180,3 +180,12 @@ def test_a_value_stands_above_its_uses(text: str, message: str) -> None:
     with pytest.raises(UserError) as raised:
         verify_module(parse_module(text, "f.mlir"))
     assert str(raised.value).startswith(f"f.mlir:{message}")
+
+
+def test_a_name_is_defined_once() -> None:
+    text = "func.func @f() {\n  return\n}\nfunc.func @f() {\n  return\n}"
+    with pytest.raises(UserError) as raised:
+        verify_module(parse_module(text, "f.mlir"))
+    assert str(raised.value).startswith(
+        "f.mlir:4:1: error: 'func.func' op defines @f a second time"
+    )
