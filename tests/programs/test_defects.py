@@ -60,7 +60,7 @@ def same_bits(function: Jitted, *arrays: Array) -> list[Array]:
     module = function.lower(*arrays).compilation.module
     for loops in LOOPS:
         outputs = [np.zeros_like(array) for array in expected]
-        compilation = Compilation(module, loops)
+        compilation = Compilation(module, loops, function.float)
         (kernel,) = compilation.functions.values()
         kernel(*outputs, *(np.ascontiguousarray(array) for array in arrays))
         assert_same_bits(outputs, expected)

@@ -21,7 +21,6 @@ from riselang.lowering.checks import check_locations
 from riselang.lowering.contract_rise_floats import (
     FLOAT_PERMISSION,
     ContractRiseFloatsPass,
-    contracts,
 )
 from riselang.lowering.convert_math_to_calls import ConvertMathToCallsPass
 from riselang.lowering.convert_rise_to_imperative import ConvertRiseToImperativePass
@@ -56,9 +55,9 @@ class Compilation:
     def __init__(self, module: ModuleOp, loops: str = "scf", float: str = "strict"):
         self.module = module
         self.loops = loops
+        self.float = float
         self._checks: list[SourceLocation | None] = []
         """Where the checks were written that can fail when the program runs."""
-        module.attributes[FLOAT_PERMISSION] = StringAttr(float)
         self._signatures = [
             (function.sym_name.data, _parameters(function), _written(function), function)
             for function in module.walk()
@@ -104,20 +103,26 @@ class Compilation:
         """The only program of a function, as it runs under the float permission."""
         (function,) = (function for known, _, _, function in self._signatures if known == name)
         ((_, unit),) = units(function)
-        return contract(unit.term) if contracts(self.module) else unit.term
+        return unit.term if self.float == "strict" else contract(unit.term)
+
+    def _copy(self) -> ModuleOp:
+        """The module with its float permission, for passes to work on."""
+        module = self.module.clone()
+        module.attributes[FLOAT_PERMISSION] = StringAttr(self.float)
+        return module
 
     @cached_property
     def _contracted(self) -> ModuleOp:
         """The module with what its float permission makes of it."""
-        module = self.module.clone()
-        if contracts(module):
+        module = self._copy()
+        if self.float != "strict":
             ContractRiseFloatsPass().apply(make_context(), module)
         return module
 
     @cached_property
     def _stages(self) -> tuple[ModuleOp, ModuleOp]:
         """The module after each of our passes, to be looked at."""
-        module = self.module.clone()
+        module = self._copy()
         context = make_context()
         made: list[ModuleOp] = []
         for step in our_passes(self.loops)[:2]:
@@ -130,7 +135,7 @@ class Compilation:
     @cached_property
     def _lowered(self) -> ModuleOp:
         """The module after all of our passes, with C entry points; native MLIR verifies it."""
-        module = self.module.clone()
+        module = self._copy()
         context = make_context()
         first, *others = our_passes(self.loops)
         first.apply(context, module)
