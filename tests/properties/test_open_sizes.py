@@ -7,8 +7,14 @@ from collections.abc import Sequence
 import pytest
 
 from riselang.api.compile import Compilation
-from riselang.dialects.module import module_text
+from riselang.dialects.module import module_text, parse_module
+from riselang.dialects.rise.types import leaves
 from riselang.native import mlir
+from riselang.notation.printer import show_term
+from riselang.notation.program import parse_term
+from riselang.runtime.shapes import SizeBinding
+from riselang.term.nodes import Apply, Bound, DepApply, DepLambda, Lambda
+from riselang.term.to_dialect import program_module
 from support.checking import call_of, inputs_of, interpreted, module_of
 from support.fuzzing import Ran, seeds
 from support.guarded import SIDES, Request, Runner
@@ -64,3 +70,35 @@ def test_unmodified_mlir_verifies_the_loops(seeds: range, loops: str) -> None:
     batch = [seeded_program(seed, compiled=True) for seed in seeds]
     module = module_of([general for _, general in open_ones(batch)])
     mlir.verify(Compilation(module, loops=loops).native_text)
+
+
+@seeds(150, fuzzed=3_000, batch=50)
+def test_functions_of_sizes_are_read_back_and_mean_the_same(seeds: range, ran: Ran) -> None:
+    for program, general in open_ones([seeded_program(seed) for seed in seeds]):
+        applied = at_their_sizes(program, general)
+        assert parse_term(show_term(applied.term)) == applied.term
+        text = module_text(program_module(applied.term, "f", applied.results))
+        assert module_text(parse_module(text)) == text
+        inputs = inputs_of(program, seeds.start)
+        assert same(interpreted(applied, inputs), interpreted(program, inputs))
+    ran("programs: as functions of sizes", len(seeds))
+
+
+def at_their_sizes(program: Program, general: Program) -> Program:
+    """A function of all its open sizes, applied to the sizes of the program."""
+    binding = SizeBinding()
+    for left, right in zip(general.input_types, program.input_types, strict=True):
+        for (lengths, _), (numbers, _) in zip(leaves(left), leaves(right), strict=True):
+            binding.bind(lengths, [number.constant for number in numbers], "an input")
+    sizes = binding.finished()
+    term = general.term
+    for name in sorted(sizes):
+        term = DepLambda("nat", name, term)
+    for name in sorted(sizes, reverse=True):
+        term = DepApply(term, sizes[name])
+    parameters = program.input_types
+    for position in range(len(parameters)):
+        term = Apply(term, Bound(len(parameters) - 1 - position, parameters[position]))
+    for type in reversed(parameters):
+        term = Lambda("x", type, term)
+    return Program(term, program.results)

@@ -58,15 +58,19 @@ class Emitter:
     def made_for(self, pattern: Pattern) -> Generator[None]:
         """What is added comes from the pattern."""
         outer, self.origin = self.origin, origin_of(pattern)
-        yield
-        self.origin = outer
+        try:
+            yield
+        finally:
+            self.origin = outer
 
     @contextmanager
     def inside(self, block: Block) -> Generator[None]:
         outer = self.builder
         self.builder = Builder(InsertPoint.at_end(block))
-        yield
-        self.builder = outer
+        try:
+            yield
+        finally:
+            self.builder = outer
 
     def loop(
         self,
@@ -77,21 +81,23 @@ class Emitter:
         body: LoopBody,
     ) -> Sequence[SSAValue]:
         """`for i = 0 to length`, carrying values from `inits` on; returns the last ones."""
+        if kind is LoopKind.PARALLEL:
+            return self._parallel(length, dialect, self._body(inits, body)[0])
+        if dialect == "scf":
+            return self.range_loop(*self._bounds(length), inits, body)
+        block, results = self._body(inits, body)
+        block.add_op(affine.YieldOp.get(*results))
+        types = [init.type for init in inits]
+        operands, bound = self._affine_bound(length)
+        op = affine.ForOp.from_region([], operands, inits, types, 0, bound, Region(block))
+        return self.add(op).results
+
+    def _body(self, inits: Sequence[SSAValue], body: LoopBody) -> tuple[Block, Sequence[SSAValue]]:
+        """The block of a loop without its end, and the values it passes on."""
         block = Block(arg_types=[IndexType(), *(init.type for init in inits)])
         block.args[0].name_hint = "i"
         with self.inside(block):
-            results = body(block.args[0], block.args[1:])
-        if kind is LoopKind.PARALLEL:
-            return self._parallel(length, dialect, block)
-        if dialect == "affine":
-            block.add_op(affine.YieldOp.get(*results))
-            types = [init.type for init in inits]
-            operands, bound = self._affine_bound(length)
-            op = affine.ForOp.from_region([], operands, inits, types, 0, bound, Region(block))
-        else:
-            block.add_op(scf.YieldOp(*results))
-            op = scf.ForOp(*self._bounds(length), inits, Region(block))
-        return self.add(op).results
+            return block, body(block.args[0], block.args[1:])
 
     def range_loop(
         self,
@@ -102,10 +108,8 @@ class Emitter:
         body: LoopBody,
     ) -> Sequence[SSAValue]:
         """`for i = start to end step step`, with bounds that are known only at run time."""
-        block = Block(arg_types=[IndexType(), *(init.type for init in inits)])
-        block.args[0].name_hint = "i"
-        with self.inside(block):
-            self.add(scf.YieldOp(*body(block.args[0], block.args[1:])))
+        block, results = self._body(inits, body)
+        block.add_op(scf.YieldOp(*results))
         return self.add(scf.ForOp(start, end, step, inits, Region(block))).results
 
     def constant(self, number: int) -> SSAValue:
