@@ -1,83 +1,162 @@
-"""RISE matmul against the same affine loops by hand, in one module (figure 10 of the paper)."""
+"""RISE against the same loops by hand, in one module (figure 10 of the paper).
+
+Affine and scf loops as they are, and affine loops that MLIR tiles and vectorises on both sides.
+"""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from timing import medians, pin_threads
 
 pin_threads()
 
 import numpy as np  # noqa: E402
+from hand_written import AFFINE, SCF, Writer  # noqa: E402
 
 import riselang as rl  # noqa: E402
 
+Shape = tuple[int, ...]
+
 
 @dataclass(frozen=True)
-class Size:
-    rows: int
-    inner: int
-    columns: int
-    calls: int
+class Case:
+    """A program, the loops by hand, and the shapes of the result and of the inputs."""
 
-    def __str__(self) -> str:
-        return f"{self.rows}x{self.inner}x{self.columns}"
-
-
-SIZES = (Size(384, 384, 384, 1), Size(1, 784, 128, 50))
+    name: str
+    program: str
+    by_hand: Any
+    shapes: tuple[Shape, ...]
+    rounds: int = 25
+    calls: int = 1
 
 
-def by_hand(size: Size) -> str:
-    n, k, m = size.rows, size.inner, size.columns
-    return f"""
-func.func @hand(%C : memref<{n}x{m}xf32>, %A : memref<{n}x{k}xf32>, %B : memref<{k}x{m}xf32>) {{
-  %zero = arith.constant 0.0 : f32
-  affine.for %i = 0 to {n} {{
-    affine.for %j = 0 to {m} {{
-      %sum = affine.for %k = 0 to {k} iter_args(%acc = %zero) -> (f32) {{
-        %a = affine.load %A[%i, %k] : memref<{n}x{k}xf32>
-        %b = affine.load %B[%k, %j] : memref<{k}x{m}xf32>
-        %p = arith.mulf %a, %b : f32
-        %s = arith.addf %p, %acc : f32
-        affine.yield %s : f32
-      }}
-      affine.store %sum, %C[%i, %j] : memref<{n}x{m}xf32>
-    }}
-  }}
-  func.return
-}}
-"""
+def matmul(n: int, k: int, m: int, rounds: int, calls: int) -> Case:
+    program = f"""fun((A : {n}.{k}.f32, B : {k}.{m}.f32),
+      A |> map(fun(row, B |> transpose |> map(fun(column,
+        zip(row, column) |> map(mult) |> reduce(add, 0.0))))))"""
+
+    def by_hand(write: Writer) -> list[str]:
+        def element(i: str, j: str) -> list[str]:
+            def step(k: str, acc: str) -> list[str]:
+                return [
+                    write.load("%a", "A", i, k),
+                    write.load("%b", "B", k, j),
+                    "%p = arith.mulf %a, %b : f32",
+                    f"%s = arith.addf %p, {acc} : f32",
+                ]
+
+            return [*write.fold("%sum", k, step, "%s"), write.store("%sum", "out", i, j)]
+
+        return write.nest((n, m), element)
+
+    return Case(f"matmul {n}x{k}x{m}", program, by_hand, ((n, m), (n, k), (k, m)), rounds, calls)
 
 
-@rl.jit(float="strict")
-def matmul(A: rl.Array["N", "K", rl.f32], B: rl.Array["K", "M", rl.f32]) -> object:
-    def dot(row: object, column: object) -> object:
-        return rl.zip(row, column) | rl.map(rl.mult) | rl.reduce(rl.add, 0.0)
+def convolution(n: int, k: int) -> Case:
+    size = n + k - 1
+    program = f"""fun((image : {size}.{size}.f32, weights : {k}.{k}.f32),
+      image |> map(slide({k}, 1)) |> slide({k}, 1) |> map(transpose) |> map(map(fun(window,
+        zip(window, weights) |> map(fun(rows,
+          zip(fst(rows), snd(rows)) |> map(mult) |> reduce(add, 0.0))) |> reduce(add, 0.0)))))"""
 
-    return A | rl.map(lambda row: B | rl.transpose | rl.map(lambda column: dot(row, column)))
+    def by_hand(write: Writer) -> list[str]:
+        def element(i: str, j: str) -> list[str]:
+            def row(u: str, total: str) -> list[str]:
+                def step(v: str, acc: str) -> list[str]:
+                    return [
+                        *write.sum("%y", i, u),
+                        *write.sum("%x", j, v),
+                        write.load("%a", "image", write.at(i, u, "%y"), write.at(j, v, "%x")),
+                        write.load("%w", "weights", u, v),
+                        "%p = arith.mulf %a, %w : f32",
+                        f"%s = arith.addf %p, {acc} : f32",
+                    ]
+
+                return [
+                    *write.fold("%part", k, step, "%s"),
+                    f"%t = arith.addf %part, {total} : f32",
+                ]
+
+            return [*write.fold("%sum", k, row, "%t"), write.store("%sum", "out", i, j)]
+
+        return write.nest((n, n), element)
+
+    return Case(f"convolution {k}x{k} of {n}x{n}", program, by_hand,
+                ((n, n), (size, size), (k, k)))  # fmt: skip
 
 
-def main() -> None:
-    generator = np.random.default_rng(0)
-    for size in SIZES:
-        n, k, m = size.rows, size.inner, size.columns
-        a = generator.random((n, k), np.float32)
-        b = generator.random((k, m), np.float32)
-        c_rise, c_hand = np.empty((n, m), np.float32), np.empty((n, m), np.float32)
-        rise = matmul.lower(a, b).as_text("rise")
-        # The functions of the module, without the module around them.
-        functions = rise.split("\n", 1)[1].rsplit("}", 1)[0]
-        module = rl.loads(functions + by_hand(size), loops="affine", float="strict")
-        module.matmul(c_rise, a, b)
-        module.hand(c_hand, a, b)
-        assert np.array_equal(c_rise, c_hand), "the two differ"
-        rise_time, hand_time = medians(
-            [lambda: module.matmul(c_rise, a, b), lambda: module.hand(c_hand, a, b)],  # noqa: B023
-            calls=size.calls,
-        )
-        print(f"matmul {size}: RISE {rise_time * 1e3:.3f} ms, by hand {hand_time * 1e3:.3f} ms, "
-              f"ratio {rise_time / hand_time:.3f}")  # fmt: skip
+def stencil(n: int) -> Case:
+    """The mean of three neighbours, in the direction of the rows."""
+    program = f"""fun((grid : {n}.{n + 2}.f32),
+      grid |> map(fun(row, row |> slide(3, 1) |> map(fun(w, reduce(add, 0.0, w) * 0.25)))))"""
+
+    def by_hand(write: Writer) -> list[str]:
+        def element(i: str, j: str) -> list[str]:
+            def step(k: str, acc: str) -> list[str]:
+                return [
+                    *write.sum("%x", j, k),
+                    write.load("%a", "grid", i, write.at(j, k, "%x")),
+                    f"%s = arith.addf %a, {acc} : f32",
+                ]
+
+            return [
+                *write.fold("%sum", 3, step, "%s"),
+                "%weight = arith.constant 0.25 : f32",
+                "%mean = arith.mulf %sum, %weight : f32",
+                write.store("%mean", "out", i, j),
+            ]
+
+        return write.nest((n, n), element)
+
+    return Case(f"stencil {n}x{n}", program, by_hand, ((n, n), (n, n + 2)))
+
+
+CASES = (
+    matmul(1024, 1024, 1024, rounds=3, calls=1),
+    matmul(1, 784, 128, rounds=25, calls=50),
+    convolution(512, 3),
+    stencil(1024),
+)
+SMALL_CASES = (matmul(32, 32, 32, 3, 1), matmul(1, 784, 128, 3, 1), convolution(16, 3), stencil(32))
+"""For a test that only looks whether this runs."""
+
+
+def measure(case: Case, loops: str) -> float:
+    """How many times longer RISE takes."""
+    writer = SCF if loops == "scf" else AFFINE
+    names = ("out", *_parameters(case.program))
+    program: Any = rl.loads(case.program, name="program.rise", float="strict")
+    rise = program.main.lower().as_text("rise")
+    functions = rise.split("\n", 1)[1].rsplit("}", 1)[0]  # without the module around them
+    hand = writer.function("hand", names, case.shapes, case.by_hand(writer))
+    module = rl.loads(functions + hand, loops=loops, float="strict")
+    source = np.random.default_rng(0)
+    ours, theirs = np.empty(case.shapes[0], np.float32), np.empty(case.shapes[0], np.float32)
+    inputs = [source.random(shape, np.float32) for shape in case.shapes[1:]]
+    module.main(ours, *inputs)
+    module.hand(theirs, *inputs)
+    assert np.array_equal(ours, theirs), "the two differ"
+    rise_time, hand_time = medians(
+        [lambda: module.main(ours, *inputs), lambda: module.hand(theirs, *inputs)],
+        rounds=case.rounds, calls=case.calls,
+    )  # fmt: skip
+    print(f"{case.name}, {loops}: RISE {rise_time * 1e3:.3f} ms, by hand {hand_time * 1e3:.3f} ms, "
+          f"ratio {rise_time / hand_time:.3f}", flush=True)  # fmt: skip
+    return rise_time / hand_time
+
+
+def _parameters(program: str) -> list[str]:
+    return [part.split(":")[0].strip() for part in program[5 : program.index("),")].split(",")]
+
+
+def main(cases: Sequence[Case]) -> None:
+    ratios = [measure(case, loops) for case in cases for loops in ("affine", "scf", "polyhedral")]
+    print(f"ratios from {min(ratios):.3f} to {max(ratios):.3f}")
 
 
 if __name__ == "__main__":
-    main()
+    main(SMALL_CASES if os.environ.get("RISE_SCALING_SHARE") else CASES)

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-HELPERS = {"run", "timing"}
+HELPERS = {"run", "timing", "hand_written"}
 
 
 def main() -> None:

@@ -105,6 +105,8 @@ def main() -> None:
         scaled = [max(1, round(size * share)) for size in sizes]
         results = [measure(size) for size in scaled]
         print(f"{label} of {', '.join(map(str, scaled))}")
+        for result in results:
+            result["together"] = sum(result.values())
         for step in results[0]:
             times = [result[step] for result in results]
             ratios = [after / before for before, after in pairwise(times)]

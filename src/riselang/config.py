@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 
 from riselang.errors import UserError
+from riselang.pipelines import LOOPS
 
 
 @dataclass(frozen=True)
@@ -50,3 +51,10 @@ def float_permission(given: str | None) -> str:
             f"float must be one of {', '.join(FLOAT_PERMISSIONS)}, but is {permission!r}"
         )
     return permission
+
+
+def loops(given: str | None, default: str) -> str:
+    """What patterns become that do not say it."""
+    if given not in (None, *LOOPS):
+        raise UserError(f"loops must be one of {', '.join(LOOPS)}, but is {given!r}")
+    return given or default

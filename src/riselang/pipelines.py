@@ -5,10 +5,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 CONTRACT = ("contract-rise-floats",)
 """First, under every float permission but strict."""
 
+LOOPS = ("affine", "scf", "polyhedral")
+"""What patterns that do not say `{to = ...}` become: loops of a dialect, or affine loops that MLIR
+tiles and vectorises where that is proven to be right."""
+
 RISE_TO_LOOPS = ("convert-rise-to-imperative", "resolve-rise-access", "convert-math-to-calls")
+"""Ours."""
+
+PLAN_POLYHEDRAL = ("plan-polyhedral",)
+"""Ours, too, for polyhedral loops: the last pass before those of MLIR."""
 
 SEQUENTIAL_PARALLEL = ("scf-parallel-for-to-nested-fors",)
 """Parallel loops on one thread, where there is no OpenMP runtime."""
@@ -37,6 +47,28 @@ STRUCTURED = (
 )
 """Tensors become buffers on the stack, and structured ops become loops."""
 
+PLANNED = "rise.passes"
+"""The attribute of a function with the passes that it alone gets."""
+
+RUN_PLANNED = "run-planned-passes"
+"""Not a pass of MLIR: `native.mlir` runs the passes that each function has been given."""
+
+
+def polyhedral(tile_sizes: Sequence[int] | None, lanes: int | None) -> tuple[str, ...]:
+    """Passes for one function, whose preconditions are proven by `plan-polyhedral`.
+
+    Tiling is the first, since the sizes are those of the loops as they are.
+    """
+    sizes = ",".join(map(str, tile_sizes or ()))
+    return (
+        *((f"affine-loop-tile{{tile-sizes={sizes}}}",) if sizes else ()),
+        "canonicalize",
+        "affine-scalrep",
+        *((f"affine-super-vectorize{{virtual-vector-size={lanes} test-fastest-varying=0}}",)
+          if lanes else ()),
+    )  # fmt: skip
+
+
 TO_LLVM = (
     "expand-strided-metadata",
     "lower-affine",
@@ -53,9 +85,21 @@ TO_LLVM = (
 )
 
 
-def cpu(*, threads: bool, structured: bool = False) -> tuple[str, ...]:
+POLYHEDRAL = (
+    RUN_PLANNED,
+    "func.func(convert-vector-to-scf{full-unroll=true})",
+    "convert-ub-to-llvm",
+)
+"""Before all others, where functions have passes of their own."""
+
+
+def cpu(*, threads: bool, structured: bool = False, polyhedral: bool = False) -> tuple[str, ...]:
     """From affine, scf and memref to the LLVM dialect; `structured` for linalg and tensor, too."""
-    simplify = (*(STRUCTURED if structured else ()), "canonicalize", "cse")
+    simplify = (
+        *(POLYHEDRAL if polyhedral else ()),
+        *(STRUCTURED if structured else ()),
+        "canonicalize", "cse",
+    )  # fmt: skip
     if not threads:
         return (*simplify, "lower-affine", *SEQUENTIAL_PARALLEL, *TO_LLVM)
     *before, last = TO_LLVM

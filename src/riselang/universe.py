@@ -39,11 +39,18 @@ def _contract() -> type[ModulePass]:
     return ContractRiseFloatsPass
 
 
+def _polyhedral() -> type[ModulePass]:
+    from riselang.lowering.plan_polyhedral import PlanPolyhedralPass
+
+    return PlanPolyhedralPass
+
+
 PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "convert-rise-to-imperative": _imperative,
     "resolve-rise-access": _access,
     "convert-math-to-calls": _calls,
     "contract-rise-floats": _contract,
+    "plan-polyhedral": _polyhedral,
 }
 
 RISE_UNIVERSE = Universe(all_dialects={"rise": _dialect}, all_passes=PASSES)

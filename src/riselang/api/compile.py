@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 
+from xdsl.dialects.affine import StoreOp
 from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, StringAttr, UnitAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, SSAValue
@@ -24,10 +25,13 @@ from riselang.lowering.contract_rise_floats import (
 )
 from riselang.lowering.convert_math_to_calls import ConvertMathToCallsPass
 from riselang.lowering.convert_rise_to_imperative import ConvertRiseToImperativePass
+from riselang.lowering.distinct import called_functions, distinct_pointers, mark_distinct
 from riselang.lowering.explanation import explained_text
+from riselang.lowering.plan_polyhedral import PlanPolyhedralPass
 from riselang.lowering.resolve_rise_access import ResolveRiseAccessPass
 from riselang.nat import Nat, nat_min
 from riselang.native import libraries, llvm, mlir
+from riselang.native.llvm_text import with_distinct_pointers
 from riselang.native.text import native_text
 from riselang.runtime.executable import Executable, Parameter
 from riselang.runtime.shapes import OpenShapes
@@ -42,11 +46,15 @@ STAGES = ("notation", "rise", "imperative", "affine", "llvm", "asm", "obj")
 def our_passes(loops: str) -> tuple[ModulePass, ...]:
     """The passes that `pipelines.RISE_TO_LOOPS` names."""
     made: Mapping[str, ModulePass] = {
-        "convert-rise-to-imperative": ConvertRiseToImperativePass(loops),
+        "convert-rise-to-imperative": ConvertRiseToImperativePass(
+            "affine" if loops == "polyhedral" else loops
+        ),
         "resolve-rise-access": ResolveRiseAccessPass(),
         "convert-math-to-calls": ConvertMathToCallsPass(),
+        "plan-polyhedral": PlanPolyhedralPass(llvm.vector_bits()),
     }
-    return tuple(made[name] for name in pipelines.RISE_TO_LOOPS)
+    planning = pipelines.PLAN_POLYHEDRAL if loops == "polyhedral" else ()
+    return tuple(made[name] for name in (*pipelines.RISE_TO_LOOPS, *planning))
 
 
 class Compilation:
@@ -125,21 +133,24 @@ class Compilation:
         module = self._copy()
         context = make_context()
         made: list[ModuleOp] = []
-        for step in our_passes(self.loops)[:2]:
-            step.apply(context, module)
-            verify_module(module)
+        first, second, _, *planning = our_passes(self.loops)
+        for steps in ((first,), (second, *planning)):
+            for step in steps:
+                step.apply(context, module)
+                verify_module(module)
             made.append(module)
             module = module.clone()
         return made[0], made[1]
 
     @cached_property
-    def _lowered(self) -> ModuleOp:
+    def lowered(self) -> ModuleOp:
         """The module after all of our passes, with C entry points; native MLIR verifies it."""
         module = self._copy()
         context = make_context()
         first, *others = our_passes(self.loops)
         first.apply(context, module)
         self._checks = check_locations(module)
+        self._mark_distinct(module)
         for step in others:
             step.apply(context, module)
         for function in module.walk():
@@ -147,10 +158,18 @@ class Compilation:
                 function.attributes["llvm.emit_c_interface"] = UnitAttr()
         return module
 
+    def _mark_distinct(self, module: ModuleOp) -> None:
+        """What programs write is checked at the call, if nobody else calls the function."""
+        called = called_functions(module)
+        written = {name: written for name, _, written, _ in self._signatures if name not in called}
+        for function in module.walk():
+            if isinstance(function, FuncOp) and not function.is_declaration:
+                mark_distinct(function, written.get(function.sym_name.data, ()))
+
     @cached_property
     def native_text(self) -> str:
         """The module as native MLIR gets it."""
-        return native_text(self._lowered)
+        return native_text(self.lowered)
 
     @cached_property
     def threads(self) -> bool:
@@ -162,13 +181,16 @@ class Compilation:
     @cached_property
     def llvm_ir(self) -> str:
         structured = "linalg." in self.native_text or "tensor<" in self.native_text
-        pipeline = pipelines.cpu(threads=self.threads, structured=structured)
+        pipeline = pipelines.cpu(
+            threads=self.threads, structured=structured, polyhedral=self.loops == "polyhedral"
+        )
         try:
-            return mlir.to_llvm_ir(self.native_text, pipeline)
+            ir = mlir.to_llvm_ir(self.native_text, pipeline)
         except UserError:
             # Once more with the places of the ops, which only an error is worth printing for.
-            text = native_text(self._lowered, locations=True)
-            return mlir.to_llvm_ir(text, pipeline)
+            text = native_text(self.lowered, locations=True)
+            ir = mlir.to_llvm_ir(text, pipeline)
+        return with_distinct_pointers(ir, distinct_pointers(self.lowered))
 
     @cached_property
     def object_code(self) -> bytes:
@@ -192,6 +214,7 @@ class Compilation:
                     f"function {name} returns values; only functions that write to buffers "
                     "can be called"
                 )
+            written |= self._planned.get(name, set())
             signature = [
                 replace(parameter, is_written=position in written)
                 for position, parameter in enumerate(parameters)
@@ -201,12 +224,21 @@ class Compilation:
         return found
 
     @cached_property
+    def _planned(self) -> dict[str, set[int]]:
+        """What the functions store that have passes planned, which rely on it to be no other's."""
+        return {
+            function.sym_name.data: _stored(function)
+            for function in self.lowered.walk()
+            if isinstance(function, FuncOp) and pipelines.PLANNED in function.attributes
+        }
+
+    @cached_property
     def _failing(self) -> set[str]:
         """The functions that take a buffer for a failure behind their parameters."""
         known = {name: len(parameters) for name, parameters, _, _ in self._signatures}
         return {
             name
-            for function in self._lowered.walk()
+            for function in self.lowered.walk()
             if isinstance(function, FuncOp)
             and (name := function.sym_name.data) in known
             and len(function.function_type.inputs) > known[name]
@@ -280,5 +312,14 @@ def _parameter(name: str, type: Attribute) -> Parameter:
 def _written(function: FuncOp) -> set[int]:
     """The positions of the parameters that RISE programs of the function write."""
     targets = {buffer for op in function.walk() if isinstance(op, OutOp) for buffer in op.buffers}
+    return _positions(function, targets)
+
+
+def _stored(function: FuncOp) -> set[int]:
+    """The positions of the parameters that affine stores of the function write."""
+    return _positions(function, {op.memref for op in function.walk() if isinstance(op, StoreOp)})
+
+
+def _positions(function: FuncOp, values: set[SSAValue]) -> set[int]:
     arguments = function.body.blocks[0].args
-    return {position for position, argument in enumerate(arguments) if argument in targets}
+    return {position for position, argument in enumerate(arguments) if argument in values}

@@ -23,8 +23,9 @@ def load(
     """Read a file and make its programs callable with numpy arrays, as attributes.
 
     The functions of an MLIR file take their output buffers too, in the order of their parameters;
-    the definitions of a `.rise` file return their results. `loops` is the loop dialect of patterns
-    that do not say one, "scf" by default in MLIR and "affine" in notation.
+    the definitions of a `.rise` file return their results. `loops` is what
+    patterns that do not say it become, "scf" by default in MLIR and "affine" in notation;
+    "polyhedral" loops are affine loops that are tiled and vectorised where that is proven right.
     """
     from riselang.api.load import load_file
 

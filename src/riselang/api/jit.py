@@ -28,13 +28,21 @@ SIZES = ("specialise", "symbolic")
 class Jitted(Kernel):
     """A Python function that runs as a compiled kernel."""
 
-    def __init__(self, function: Callable[..., Any], backend: str, float: str | None, sizes: str):
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        backend: str,
+        float: str | None,
+        sizes: str,
+        loops: str | None = None,
+    ):
         name = getattr(function, "__name__", "kernel")
         names, types = _signature(function)
         super().__init__(name, names, types, backend, config.float_permission(float))
         self.function = function
         self.sizes = sizes
         self.symbolic = sizes == "symbolic"
+        self.loops = config.loops(loops, self.loops)
         functools.update_wrapper(self, function)
 
     def __call__(self, *arguments: Any) -> Any:
@@ -62,13 +70,18 @@ class Jitted(Kernel):
 
 @overload
 def jit(
-    function: Callable[..., Any], *, backend: str = ..., float: str | None = ..., sizes: str = ...
+    function: Callable[..., Any],
+    *,
+    backend: str = ...,
+    float: str | None = ...,
+    sizes: str = ...,
+    loops: str | None = ...,
 ) -> Jitted: ...
 
 
 @overload
 def jit(
-    *, backend: str = ..., float: str | None = ..., sizes: str = ...
+    *, backend: str = ..., float: str | None = ..., sizes: str = ..., loops: str | None = ...
 ) -> Callable[[Callable[..., Any]], Jitted]: ...
 
 
@@ -78,21 +91,23 @@ def jit(
     backend: str = "compile",
     float: str | None = None,
     sizes: str = "specialise",
+    loops: str | None = None,
 ) -> Any:
     """Compile a function of arrays; `backend="interpret"` runs the interpreter instead.
 
     `float` is what may be done to float arithmetic: strict, contract or relaxed. A function is
     traced for the sizes of each call; with `sizes="symbolic"` once for all, and may name them.
+    `loops` is what patterns that do not say it become: affine, scf or polyhedral.
     """
     if backend not in BACKENDS:
         raise UserError(f"backend must be one of {', '.join(BACKENDS)}, but is {backend!r}")
     if sizes not in SIZES:
         raise UserError(f"sizes must be one of {', '.join(SIZES)}, but is {sizes!r}")
     if function is None:
-        return lambda function: Jitted(function, backend, float, sizes)
+        return lambda function: Jitted(function, backend, float, sizes, loops)
     if isinstance(function, Jitted):
         function = function.function
-    return Jitted(function, backend, float, sizes)
+    return Jitted(function, backend, float, sizes, loops)
 
 
 def _signature(function: Callable[..., Any]) -> tuple[tuple[str, ...], tuple[RiseType, ...]]:

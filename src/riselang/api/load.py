@@ -10,7 +10,6 @@ from riselang import config
 from riselang.api.compile import Compilation
 from riselang.api.kernel import TermKernel
 from riselang.dialects.module import decode, parse_module, verify_module
-from riselang.dialects.rise.schemes import LOOP_DIALECTS
 from riselang.errors import UserError
 from riselang.notation.program import Program, parse_program
 from riselang.runtime.executable import Executable
@@ -111,11 +110,10 @@ def load_text(
     permission = config.float_permission(float)
     if backend not in BACKENDS:
         raise UserError(f"backend must be one of {', '.join(BACKENDS)}, but is {backend!r}")
-    if loops not in (None, *LOOP_DIALECTS):
-        raise UserError(f"loops must be 'scf' or 'affine', but is {loops!r}")
     if name.endswith(".rise"):
+        loops = config.loops(loops, TermKernel.loops)
         return _load_notation(text, name, permission, loops, backend)
-    return _load_module(text, name, permission, loops or "scf", backend)
+    return _load_module(text, name, permission, config.loops(loops, "scf"), backend)
 
 
 def _load_module(text: str, name: str, permission: str, loops: str, backend: str) -> LoadedModule:
@@ -127,12 +125,12 @@ def _load_module(text: str, name: str, permission: str, loops: str, backend: str
 
 
 def _load_notation(
-    text: str, name: str, permission: str, loops: str | None, backend: str
+    text: str, name: str, permission: str, loops: str, backend: str
 ) -> LoadedProgram:
     program = parse_program(text, name)
     kernels = program_kernels(program, permission, backend)
     for kernel in kernels.values():
-        kernel.loops = loops or kernel.loops
+        kernel.loops = loops
     return LoadedProgram(program, kernels, name)
 
 

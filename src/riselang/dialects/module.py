@@ -26,12 +26,13 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
-from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.parser import Parser, ParserState, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError, VerifyException
-from xdsl.utils.lexer import Span
+from xdsl.utils.lexer import Input, Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
+from riselang.dialects.lexer import FastLexer
 from riselang.dialects.rise.dialect import Rise
 from riselang.dialects.rise.functional import MisplacedOp
 from riselang.errors import LimitationError, RiseError, SourceLocation, UserError
@@ -51,6 +52,7 @@ def make_context() -> Context:
     return context
 
 
+_LINE_END = re.compile("\n")
 _OPERATION_NAME = re.compile(r'(?:%[^=]*=\s*)?"?([\w.]+)')
 
 
@@ -58,10 +60,7 @@ class LocatingParser(Parser):
     """Gives each op its place in the text, and refuses what would overflow the stack."""
 
     def __init__(self, context: Context, text: str, name: str):
-        self._line_starts = [0]
-        for position, character in enumerate(text):
-            if character == "\n":
-                self._line_starts.append(position + 1)
+        self._line_starts = [0, *(found.end() for found in _LINE_END.finditer(text))]
         self._file = StringAttr(name)
         self._nesting = 0
         self._operation_start = 0
@@ -70,6 +69,7 @@ class LocatingParser(Parser):
         self.types_read: dict[tuple[str, str], Attribute] = {}
         """Types by their keyword and text."""
         super().__init__(context, text, name)
+        self._parser_state = ParserState(FastLexer(Input(text, name)))
 
     def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
         if self._at_end():

@@ -13,6 +13,7 @@ from riselang.lowering.access import resolve_accesses
 from riselang.lowering.checks import CHECKS
 from riselang.lowering.contract_rise_floats import FLOAT_PERMISSION
 from riselang.lowering.nesting import sequentialise_inner_loops
+from riselang.lowering.outlining import outline_long_blocks
 from riselang.lowering.temporaries import place_temporaries
 from riselang.lowering.total import Helpers
 from riselang.term.recursion import stack_for
@@ -29,12 +30,15 @@ class ResolveRiseAccessPass(ModulePass):
         op.attributes.pop(FLOAT_PERMISSION, None)
         op.attributes.pop(CHECKS, None)
         helpers: Helpers = {}
+        known = {f.sym_name.data for f in op.ops if isinstance(f, FuncOp)}
         for function in list(op.walk()):
             if isinstance(function, FuncOp):
                 # One map that is read may lead to the next, as deep as there are ops.
                 with stack_for(min(sum(1 for _ in function.walk()), 50_000)):
                     resolve_accesses(function, helpers)
                     sequentialise_inner_loops(function)
-                    place_temporaries(function)
-        known = {f.sym_name.data for f in op.ops if isinstance(f, FuncOp)}
+                    parts = outline_long_blocks(function, known)
+                    for part in (function, *parts):
+                        place_temporaries(part)
+                op.body.block.add_ops(parts)
         op.body.block.add_ops(helper for name, helper in helpers.items() if name not in known)

@@ -36,6 +36,13 @@ def host() -> Target:
     return Target(binding.get_process_triple(), binding.get_host_cpu_name(), flags)
 
 
+def vector_bits() -> int:
+    """The width of this machine's vectors."""
+    features = binding.get_host_cpu_features()
+    widths = {"avx512f": 512, "avx": 256}
+    return next((bits for name, bits in widths.items() if features.get(name)), 128)
+
+
 @cache
 def _initialise() -> None:
     binding.initialize_native_target()

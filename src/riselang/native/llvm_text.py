@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -40,8 +40,12 @@ _DECLARATION = re.compile(
 )
 
 
+_DEFINITION = re.compile(
+    r"^(?P<start>define [^@\n]*@(?P<name>[\w.$]+)\()(?P<parameters>[^()\n]*)\)", re.MULTILINE
+)
 _HELPER = re.compile(
-    r"^define (?P<rest>.*@rise_(?:index_error|\w*(?:div|rem)[su]i_\w+)\(.*\)) \{$", re.MULTILINE
+    r"^define (?P<rest>.*@rise_(?:index_error|part_[\w.$]+|\w*(?:div|rem)[su]i_\w+)\(.*\)) \{$",
+    re.MULTILINE,
 )
 """Functions of our own that lowering calls; MLIR has no way to say that they stay calls."""
 
@@ -51,6 +55,21 @@ def readable(ir: str) -> str:
     lines = [_with_exact_floats(line) for line in ir.split("\n")]
     text = _without_builtins("\n".join(lines))
     return _HELPER.sub(lambda found: f"define internal {found['rest']} noinline {{", text)
+
+
+def with_distinct_pointers(ir: str, pointers: Mapping[str, Sequence[int]]) -> str:
+    """Mark parameters of functions as the only way to what they point to.
+
+    MLIR loses that mark where it makes several parameters of a memref.
+    """
+
+    def marked(found: re.Match[str]) -> str:
+        parameters = found["parameters"].split(", ")
+        for position in pointers.get(found["name"], ()):
+            parameters[position] = parameters[position].replace("ptr ", "ptr noalias ", 1)
+        return f"{found['start']}{', '.join(parameters)})"
+
+    return _DEFINITION.sub(marked, ir)
 
 
 def _without_builtins(ir: str) -> str:

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from riselang.errors import InternalError, LimitationError, RiseError, SourceLocation, UserError
-from riselang.pipelines import INLINE_SCOPES
+from riselang.pipelines import INLINE_SCOPES, PLANNED, RUN_PLANNED
 
 _DIAGNOSTIC = re.compile(r'error: "(?P<file>[^"]*)":(?P<line>\d+):(?P<column>\d+): (?P<message>.*)')
 
@@ -56,9 +56,9 @@ def _in_context(text: str, pipeline: Sequence[str], then: Any = str) -> Any:
         except ir.MLIRError as error:
             raise _user_error(error) from None
         try:
-            for inlines, passes in groupby(pipeline, lambda name: name == INLINE_SCOPES):
-                if inlines:
-                    _inline_alloca_scopes(module.operation)
+            for own, passes in groupby(pipeline, lambda name: name if name in _OWN_STEPS else None):
+                if own is not None:
+                    _OWN_STEPS[own](module.operation)
                 else:
                     manager = passmanager.PassManager.parse(f"builtin.module({','.join(passes)})")
                     manager.run(module.operation)
@@ -104,6 +104,20 @@ def _inline(scope: Any) -> None:
     for result, value in zip(scope.results, end.operands, strict=True):
         result.replace_all_uses_with(value)
     scope.erase()
+
+
+def _run_planned(module: Any) -> None:
+    """Run the passes that functions have been given, on these functions alone."""
+    for region in module.regions:
+        for block in region.blocks:
+            for function in block.operations:
+                if PLANNED in function.operation.attributes:
+                    passes = function.operation.attributes[PLANNED].value
+                    manager = _wheel().passmanager.PassManager.parse(f"func.func({passes})")
+                    manager.run(function.operation)
+
+
+_OWN_STEPS = {INLINE_SCOPES: _inline_alloca_scopes, RUN_PLANNED: _run_planned}
 
 
 def _user_error(error: Exception) -> RiseError:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from riselang import __version__
+from riselang import __version__, pipelines
 from riselang.config import FLOAT
 from riselang.errors import UserError
 from riselang.tools.exits import run_tool
@@ -54,7 +54,7 @@ def _parser() -> argparse.ArgumentParser:
         if name != "fmt":
             command.add_argument(
                 "--loops",
-                choices=("affine", "scf"),
+                choices=pipelines.LOOPS,
                 help="default: scf for MLIR files, else affine",
             )
             command.add_argument("--float", help=FLOAT.summary)

@@ -1,0 +1,120 @@
+"""Where the time from MLIR text to machine code goes (figure 11 of the paper), in a warm process.
+
+The paper's figure counts passes alone, and so does "our passes" here; "all of ours" has reading,
+checking and printing the text, too. Then, how the time of a function grows with its patterns.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+from timing import pin_threads
+
+pin_threads()
+
+from overhead import convolution, matmul  # noqa: E402
+
+import riselang as rl  # noqa: E402
+from riselang.api.compile import Compilation  # noqa: E402
+from riselang.dialects.module import parse_module, verify_module  # noqa: E402
+
+Laps = dict[str, float]
+PASSES = "our passes"
+NATIVE = ("MLIR", "LLVM")
+
+
+class Watch:
+    """Milliseconds of this process since the last lap, by name."""
+
+    def __init__(self) -> None:
+        self.laps: Laps = {}
+        self._last = time.process_time()
+
+    def lap(self, name: str) -> None:
+        now = time.process_time()
+        self.laps[name] = self.laps.get(name, 0.0) + (now - self._last) * 1e3
+        self._last = time.process_time()
+
+
+def compile_once(text: str) -> Laps:
+    """What `rl.loads` does, step by step."""
+    watch = Watch()
+    module = parse_module(text)
+    watch.lap("read")
+    verify_module(module)
+    watch.lap("check")
+    compilation = Compilation(module, "affine", "strict")
+    assert compilation.lowered is not None
+    watch.lap(PASSES)
+    assert compilation.native_text
+    watch.lap("print")
+    assert compilation.llvm_ir
+    watch.lap("MLIR")
+    assert compilation.object_code
+    watch.lap("LLVM")
+    return watch.laps
+
+
+def shares(name: str, text: str, rounds: int) -> None:
+    for _ in range(3):
+        compile_once(text)
+    runs = [compile_once(text) for _ in range(rounds)]
+    laps = {step: statistics.median(run[step] for run in runs) for step in runs[0]}
+    total = sum(laps.values())
+    print(f"{name}: {total:.1f} ms")
+    for step, taken in laps.items():
+        print(f"  {step:12} {taken:7.2f} ms  {taken / total:6.1%}")
+    ours = total - sum(laps[step] for step in NATIVE)
+    print(f"  {PASSES} {laps[PASSES] / total:.1%} of the time, all of ours {ours / total:.1%}")
+
+
+def text_of(program: str) -> str:
+    loaded: Any = rl.loads(program, name="program.rise", float="strict")
+    return loaded.main.lower().as_text("rise")
+
+
+def chain(length: int) -> str:
+    """A function with a program of `length` patterns, each with a loop of its own."""
+    lines = [
+        "%add = rise.lambda (%x : !rise.scalar<f32>) -> !rise.scalar<f32> {",
+        "%sum = rise.embed(%x) { %s = arith.addf %x, %x : f32 rise.return %s : f32 } "
+        ": !rise.scalar<f32>",
+        "rise.return %sum : !rise.scalar<f32> }",
+        "%map = rise.mapSeq #rise.nat<64> #rise.scalar<f32> #rise.scalar<f32>",
+    ]
+    lines += [f"%x{i} = rise.apply %map, %add, %x{i - 1}" for i in range(1, length + 1)]
+    body = "\n".join(lines)
+    return f"""func.func @f(%out : memref<64xf32>, %in : memref<64xf32>) {{
+      rise.lowering_unit {{
+        %x0 = rise.in %in : !rise.array<64, scalar<f32>>
+        {body}
+        rise.out %out <- %x{length}
+        rise.return
+      }}
+      return
+    }}"""
+
+
+def growth(text: Callable[[int], str], lengths: tuple[int, ...]) -> None:
+    print("milliseconds for each pattern of a function with that many")
+    for length in lengths:
+        laps = compile_once(text(length))
+        ours = sum(taken for step, taken in laps.items() if step not in NATIVE)
+        taken = {"ours": ours, **{step: laps[step] for step in NATIVE}, "all": sum(laps.values())}
+        shown = ", ".join(f"{step} {time / length:6.3f}" for step, time in taken.items())
+        print(f"  {length:5} patterns: {shown}")
+
+
+def main(share: float) -> None:
+    rounds = max(1, round(15 * share))
+    shares("matmul", text_of(matmul(1024, 1024, 1024, 1, 1).program), rounds)
+    shares("convolution", text_of(convolution(512, 3).program), rounds)
+    growth(chain, tuple(max(1, round(length * share)) for length in (125, 250, 500, 1000, 2000)))
+
+
+if __name__ == "__main__":
+    main(float(os.environ.get("RISE_SCALING_SHARE", "1")))

@@ -1,0 +1,162 @@
+"""Parts of long blocks become functions of their own.
+
+Several passes of LLVM take time that grows with the square of a function or worse (a thousand small
+loops took minutes), so no function gets more than a number of loops. A function that is called once
+for so many loops costs nothing that can be measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import arith, func
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from riselang.lowering.distinct import is_distinct, mark_distinct
+from riselang.lowering.translation import TEMPORARY
+
+LOOPS = 32
+"""How many loops, or other ops with a region, stand directly in a part."""
+
+
+def outline_long_blocks(function: func.FuncOp, known: set[str]) -> list[func.FuncOp]:
+    """The functions that parts of this one have become; `known` are the names that are taken."""
+    if function.is_declaration:
+        return []
+    return [
+        _outlined(part, _name(function, known))
+        for block in _long_blocks(function)
+        for part in _parts(block)
+    ]
+
+
+def _name(function: func.FuncOp, known: set[str]) -> str:
+    """A name that nothing else has; LLVM is told not to inline functions with such names."""
+    number = 1
+    while (name := f"rise_part_{function.sym_name.data}_{number}") in known:
+        number += 1
+    known.add(name)
+    return name
+
+
+def _long_blocks(function: func.FuncOp) -> list[Block]:
+    """The inner ones first."""
+    blocks: list[Block] = []
+    for op in function.walk(reverse=True):
+        for region in op.regions:
+            blocks += [block for block in region.blocks if _loops(block) > 2 * LOOPS]
+    return blocks
+
+
+def _loops(block: Block) -> int:
+    return sum(1 for op in block.ops if op.regions)
+
+
+def _parts(block: Block) -> list[list[Operation]]:
+    """Runs of ops with so many loops each; what is left at the end stays where it is."""
+    _sink_memory(block)
+    parts: list[list[Operation]] = []
+    part: list[Operation] = []
+    loops = 0
+    for op in block.ops:
+        part.append(op)
+        loops += bool(op.regions)
+        if loops == LOOPS:
+            parts.append(part)
+            part, loops = [], 0
+    return parts
+
+
+def _sink_memory(block: Block) -> None:
+    """Move temporaries to where they are first used, into the part that uses them."""
+    order = {op: position for position, op in enumerate(block.ops)}
+    for op in reversed(list(block.ops)):
+        if TEMPORARY in op.attributes:
+            users = [block.find_ancestor_op_in_block(use.operation) for use in op.results[0].uses]
+            known = [user for user in users if user is not None]
+            if known:
+                op.detach()
+                block.insert_op_before(op, min(known, key=lambda user: order[user]))
+
+
+def _outlined(part: Sequence[Operation], name: str) -> func.FuncOp:
+    """Put a call of a new function in the place of some ops that follow each other."""
+    part = _without_shared_memory(part)
+    inside = {inner for op in part for inner in op.walk()}
+    constants, inputs = _inputs(part, inside)
+    outputs = [
+        result
+        for op in part
+        for result in op.results
+        if any(use.operation not in inside for use in result.uses)
+    ]
+    body = Block(arg_types=[value.type for value in inputs])
+    for argument, value in zip(body.args, inputs, strict=True):
+        argument.name_hint = value.name_hint
+    function = func.FuncOp(
+        name,
+        ([value.type for value in inputs], [value.type for value in outputs]),
+        Region(body),
+        visibility="private",
+    )
+    mark_distinct(function, [at for at, value in enumerate(inputs) if is_distinct(value)])
+    call = func.CallOp(function.sym_name.data, inputs, [value.type for value in outputs])
+    block = part[0].parent
+    assert block is not None
+    block.insert_op_before(call, part[0])
+    for result, value in zip(call.results, outputs, strict=True):
+        value.replace_uses_with_if(result, lambda use: use.operation not in inside)
+    copies = {constant: constant.clone() for constant in constants}
+    body.add_ops(copies.values())
+    for op in part:
+        op.detach()
+        body.add_op(op)
+    moved: dict[SSAValue, SSAValue] = dict(zip(inputs, body.args, strict=True))
+    for constant, copy in copies.items():
+        moved[constant.results[0]] = copy.results[0]
+    for value, inner in moved.items():
+        value.replace_uses_with_if(inner, lambda use: use.operation in inside)
+    body.add_op(func.ReturnOp(*outputs))
+    return function
+
+
+def _without_shared_memory(part: Sequence[Operation]) -> list[Operation]:
+    """Memory that others use as well, and what its size is made of, stays outside of the part."""
+    inside = {inner for op in part for inner in op.walk()}
+    stays: set[Operation] = set()
+    for op in reversed(part):
+        is_shared = any(use.operation not in inside for result in op.results for use in result.uses)
+        is_needed = any(use.operation in stays for result in op.results for use in result.uses)
+        if is_needed or (is_shared and TEMPORARY in op.attributes):
+            stays.add(op)
+    for op in (op for op in part if op in stays):
+        block = op.parent
+        assert block is not None
+        op.detach()
+        block.insert_op_before(op, next(first for first in part if first not in stays))
+    return [op for op in part if op not in stays]
+
+
+def _inputs(
+    part: Sequence[Operation], inside: set[Operation]
+) -> tuple[list[arith.ConstantOp], list[SSAValue]]:
+    """Constants to repeat in the part, and the other values that it uses from outside."""
+    constants: list[arith.ConstantOp] = []
+    values: list[SSAValue] = []
+    seen: set[SSAValue] = set()
+    for op in part:
+        for inner in op.walk():
+            for operand in inner.operands:
+                if operand in seen or _is_inside(operand, inside):
+                    continue
+                seen.add(operand)
+                if isinstance(operand.owner, arith.ConstantOp):
+                    constants.append(operand.owner)
+                else:
+                    values.append(operand)
+    return constants, values
+
+
+def _is_inside(value: SSAValue, inside: set[Operation]) -> bool:
+    owner = value.owner
+    return (owner.parent_op() if isinstance(owner, Block) else owner) in inside
