@@ -31,6 +31,8 @@ CONFIGURATIONS = (
     ("affine", "contract", 1, "heap"),
     ("scf", "contract", 1, "stack"),
     ("affine", "strict", 2, "heap"),
+    ("polyhedral", "strict", 1, "stack"),
+    ("polyhedral", "contract", 2, "heap"),
 )
 """Loops, float permission, threads, and where small temporaries live; they take turns."""
 
@@ -50,7 +52,7 @@ def all_hold(property: Callable[[Sequence[Program]], None], batch: Sequence[Prog
         raise
 
 
-@seeds(320, fuzzed=20_000, batch=16)
+@seeds(1008, fuzzed=20_000, batch=16)
 def test_compiled_programs_agree_with_the_interpreter(seeds: range, ran: Ran) -> None:
     turn = seeds.start // len(seeds) % len(CONFIGURATIONS)
     batch = [seeded_program(seed, compiled=True) for seed in seeds]
