@@ -20,7 +20,8 @@ ROOT = Path(__file__).parents[2]
 TESTS = (
     "tests/unit/lowering", "tests/programs/test_seeds.py", "tests/programs/test_defects.py",
     "tests/programs/test_examples.py", "tests/programs/test_leaks.py",
-    "tests/properties/test_compiled_programs.py", "tests/properties/test_open_sizes.py",
+    "tests/properties/test_polyhedral.py", "tests/properties/test_compiled_programs.py",
+    "tests/properties/test_open_sizes.py",
 )  # fmt: skip
 """The quick ones first: the first that fails is enough."""
 TIMEOUT = 900

@@ -69,4 +69,14 @@ FAULTS = (
     Fault("NaN becomes the smallest integer", "total.py", 'outside = self.op("arith.ori", self.op("arith.ori", is_nan, too_low), too_high)', 'outside = self.op("arith.ori", too_low, too_high)'),
     Fault("a size is read from the wrong dimension", "sizes.py", "arith.ConstantOp.from_int_and_width(position, IndexType())", "arith.ConstantOp.from_int_and_width(0, IndexType())"),
     Fault("contraction is not applied", "convert_rise_to_imperative.py", "            if contracted:", "            if False:"),
+    # Polyhedral loops, parts of functions, and what LLVM is told
+    Fault("tiles of iterations that depend on each other", "nests.py", "sum(not store.selects(nest.index) for nest in band) <= 1", "sum(not store.selects(nest.index) for nest in band) <= 9"),
+    Fault("accesses elsewhere are not looked at", "nests.py", "access == store for access in self.accesses() if access.buffer is store.buffer", "access == store for access in self.accesses() if access is store.buffer"),
+    Fault("vectors run past the end of a loop", "plan_polyhedral.py", "or 0) % lanes:", "or 0) % 1:"),
+    Fault("vectors of elements that are two apart", "nests.py", "                return False\n        return found == 1", "                return True\n        return found == 1"),
+    Fault("vectors of iterations that depend on each other", "plan_polyhedral.py", "if not loop.is_parallel() or not is_along:", "if not is_along:"),
+    Fault("a function that others call is planned", "plan_polyhedral.py", "    if is_called:", "    if False:"),
+    Fault("inputs are said to be distinct", "distinct.py", "return [argument for argument, attributes in arguments if NOALIAS in attributes.data]", "return [argument for argument, attributes in arguments]"),
+    Fault("parts keep what others need", "outlining.py", "if is_needed or (is_shared and TEMPORARY in op.attributes):", "if is_needed:"),
+    Fault("parts lose their results", "outlining.py", "if any(use.operation not in inside for use in result.uses)\n    ]\n    body", "if False\n    ]\n    body"),
 )  # fmt: skip
