@@ -6,17 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 
-from xdsl.dialects.affine import StoreOp
-from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, StringAttr, UnitAttr
-from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.builtin import ModuleOp, StringAttr, UnitAttr
 from xdsl.passes import ModulePass
-from xdsl.utils.exceptions import VerifyException
 
 from riselang import config, pipelines
-from riselang.dialects.module import make_context, module_text, verify_module
-from riselang.dialects.rise.borders import InOp, OutOp
-from riselang.dialects.rise.types import RiseType, ScalarType, index_bounds, leaves
+from riselang.api.signatures import Signature, is_public, open_shapes, stored
+from riselang.dialects.module import functions, make_context, module_text, verify_module
 from riselang.errors import LimitationError, SourceLocation, UserError
 from riselang.lowering.checks import check_locations
 from riselang.lowering.contract_rise_floats import (
@@ -29,12 +24,10 @@ from riselang.lowering.distinct import called_functions, distinct_pointers, mark
 from riselang.lowering.explanation import explained_text
 from riselang.lowering.plan_polyhedral import PlanPolyhedralPass
 from riselang.lowering.resolve_rise_access import ResolveRiseAccessPass
-from riselang.nat import Nat, nat_min
 from riselang.native import libraries, llvm, mlir
 from riselang.native.llvm_text import with_distinct_pointers
 from riselang.native.text import native_text
-from riselang.runtime.executable import Executable, Parameter
-from riselang.runtime.shapes import OpenShapes
+from riselang.runtime.executable import Executable
 from riselang.term.contraction import contract
 from riselang.term.from_dialect import units
 from riselang.term.nodes import Term
@@ -66,11 +59,7 @@ class Compilation:
         self.float = float
         self._checks: list[SourceLocation | None] = []
         """Where the checks were written that can fail when the program runs."""
-        self._signatures = [
-            (function.sym_name.data, _parameters(function), _written(function), function)
-            for function in module.walk()
-            if isinstance(function, FuncOp) and not function.is_declaration
-        ]
+        self._signatures = [Signature.of(function) for function in functions(module)]
 
     def explained(self, stage: str) -> str:
         """Stage imperative or affine, with the pattern and line each loop and access is for."""
@@ -102,15 +91,15 @@ class Compilation:
         from riselang.notation.printer import show_term
 
         texts: list[str] = []
-        for name, _, _, function in self._signatures:
-            for _, unit in units(function):
-                texts.append(f"// {name}\n{show_term(unit.term)}\n")
+        for signature in self._signatures:
+            for _, unit in units(signature.function):
+                texts.append(f"// {signature.name}\n{show_term(unit.term)}\n")
         return "\n".join(texts)
 
     def term(self, name: str) -> Term:
         """The only program of a function, as it runs under the float permission."""
-        (function,) = (function for known, _, _, function in self._signatures if known == name)
-        ((_, unit),) = units(function)
+        (signature,) = (signature for signature in self._signatures if signature.name == name)
+        ((_, unit),) = units(signature.function)
         return unit.term if self.float == "strict" else contract(unit.term)
 
     def _copy(self) -> ModuleOp:
@@ -153,18 +142,17 @@ class Compilation:
         self._mark_distinct(module)
         for step in others:
             step.apply(context, module)
-        for function in module.walk():
-            if isinstance(function, FuncOp) and _is_public(function):
+        for function in functions(module):
+            if is_public(function):
                 function.attributes["llvm.emit_c_interface"] = UnitAttr()
         return module
 
     def _mark_distinct(self, module: ModuleOp) -> None:
         """What programs write is checked at the call, if nobody else calls the function."""
         called = called_functions(module)
-        written = {name: written for name, _, written, _ in self._signatures if name not in called}
-        for function in module.walk():
-            if isinstance(function, FuncOp) and not function.is_declaration:
-                mark_distinct(function, written.get(function.sym_name.data, ()))
+        written = {each.name: each.written for each in self._signatures if each.name not in called}
+        for function in functions(module):
+            mark_distinct(function, written.get(function.sym_name.data, ()))
 
     @cached_property
     def native_text(self) -> str:
@@ -206,120 +194,40 @@ class Compilation:
             libraries.set_threads(config.num_threads())
         code = llvm.load(self.llvm_ir)
         found: dict[str, Executable] = {}
-        for name, parameters, written, function in self._signatures:
-            if not _is_public(function):
+        for signature in self._signatures:
+            name, function = signature.name, signature.function
+            if not is_public(function):
                 continue
             if function.function_type.outputs.data:
                 raise LimitationError(
                     f"function {name} returns values; only functions that write to buffers "
                     "can be called"
                 )
-            written |= self._planned.get(name, set())
-            signature = [
+            written = signature.written | self._planned.get(name, frozenset())
+            parameters = [
                 replace(parameter, is_written=position in written)
-                for position, parameter in enumerate(parameters)
+                for position, parameter in enumerate(signature.parameters)
             ]
             checks = self._checks if name in self._failing else ()
-            found[name] = Executable(code, name, signature, _open_shapes(function), checks)
+            found[name] = Executable(code, name, parameters, open_shapes(function), checks)
         return found
 
     @cached_property
-    def _planned(self) -> dict[str, set[int]]:
+    def _planned(self) -> dict[str, frozenset[int]]:
         """What the functions store that have passes planned, which rely on it to be no other's."""
         return {
-            function.sym_name.data: _stored(function)
-            for function in self.lowered.walk()
-            if isinstance(function, FuncOp) and pipelines.PLANNED in function.attributes
+            function.sym_name.data: stored(function)
+            for function in functions(self.lowered)
+            if pipelines.PLANNED in function.attributes
         }
 
     @cached_property
     def _failing(self) -> set[str]:
         """The functions that take a buffer for a failure behind their parameters."""
-        known = {name: len(parameters) for name, parameters, _, _ in self._signatures}
+        known = {each.name: len(each.parameters) for each in self._signatures}
         return {
             name
-            for function in self.lowered.walk()
-            if isinstance(function, FuncOp)
-            and (name := function.sym_name.data) in known
+            for function in functions(self.lowered)
+            if (name := function.sym_name.data) in known
             and len(function.function_type.inputs) > known[name]
         }
-
-
-def _open_shapes(function: FuncOp) -> OpenShapes | None:
-    """What the programs of a function say of the shapes of its parameters."""
-    arguments: list[SSAValue] = list(function.body.blocks[0].args)
-    dimensions: list[tuple[int, tuple[Nat, ...]]] = []
-    for kind in (InOp, OutOp):
-        for op in function.walk():
-            if isinstance(op, kind):
-                for buffer, lengths in _lengths(op):
-                    if buffer in arguments:
-                        dimensions.append((arguments.index(buffer), lengths))
-    if all(length.is_constant for _, lengths in dimensions for length in lengths):
-        return None
-    return OpenShapes(dimensions, [unit.term for _, unit in units(function)])
-
-
-def _lengths(op: InOp | OutOp) -> list[tuple[SSAValue, tuple[Nat, ...]]]:
-    type = op.result.type if isinstance(op, InOp) else op.value.type
-    assert isinstance(type, RiseType)
-    parts = zip(op.buffers, leaves(type), strict=True)
-    return [(buffer, lengths) for buffer, (lengths, _) in parts]
-
-
-def _is_public(function: FuncOp) -> bool:
-    visibility = function.sym_visibility
-    return not function.is_declaration and (visibility is None or visibility.data != "private")
-
-
-def _parameters(function: FuncOp) -> list[Parameter]:
-    block = function.body.blocks[0]
-    bounds = _index_bounds(function)
-    return [
-        replace(
-            _parameter(argument.name_hint or f"arg{position}", argument.type),
-            bound=bounds.get(argument),
-        )
-        for position, argument in enumerate(block.args)
-    ]
-
-
-def _index_bounds(function: FuncOp) -> dict[SSAValue, Nat]:
-    """What the indices in each buffer must be below; of several bounds the smallest."""
-    found: dict[SSAValue, Nat] = {}
-    for op in function.walk():
-        if isinstance(op, InOp):
-            type = op.result.type
-            assert isinstance(type, RiseType)
-            for buffer, bound in zip(op.buffers, index_bounds(type), strict=True):
-                if bound is not None:
-                    found[buffer] = nat_min(bound, found.get(buffer, bound))
-    return found
-
-
-def _parameter(name: str, type: Attribute) -> Parameter:
-    element: Attribute = type.element_type if isinstance(type, MemRefType) else type
-    if isinstance(type, MemRefType) and not isinstance(type.layout, NoneAttr):
-        raise LimitationError(f"parameter {name}: {type} is not contiguous and cannot be passed")
-    try:
-        scalar = ScalarType(element)  # type: ignore[arg-type]
-    except (VerifyException, TypeError):
-        raise LimitationError(f"parameter {name} of type {type} cannot be passed") from None
-    shape = tuple(type.get_shape()) if isinstance(type, MemRefType) else None
-    return Parameter(name, scalar, shape)
-
-
-def _written(function: FuncOp) -> set[int]:
-    """The positions of the parameters that RISE programs of the function write."""
-    targets = {buffer for op in function.walk() if isinstance(op, OutOp) for buffer in op.buffers}
-    return _positions(function, targets)
-
-
-def _stored(function: FuncOp) -> set[int]:
-    """The positions of the parameters that affine stores of the function write."""
-    return _positions(function, {op.memref for op in function.walk() if isinstance(op, StoreOp)})
-
-
-def _positions(function: FuncOp, values: set[SSAValue]) -> set[int]:
-    arguments = function.body.blocks[0].args
-    return {position for position, argument in enumerate(arguments) if argument in values}

@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     UnknownLoc,
 )
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.parser import Parser, ParserState, UnresolvedOperand
@@ -303,6 +304,19 @@ def walk(module: Operation) -> Iterator[Operation]:
         yield op
         inner = [child for region in op.regions for block in region.blocks for child in block.ops]
         stack.extend(reversed(inner))
+
+
+def functions(module: ModuleOp) -> list[FuncOp]:
+    """Every function with a body, in the order of the text; functions stand in modules only."""
+    found: list[FuncOp] = []
+    stack: list[Operation] = [module]
+    while stack:
+        op = stack.pop()
+        if isinstance(op, ModuleOp):
+            stack.extend(reversed(list(op.body.block.ops)))
+        elif isinstance(op, FuncOp) and not op.is_declaration:
+            found.append(op)
+    return found
 
 
 def refuse_deep_nesting(module: ModuleOp, location: SourceLocation | None) -> None:

@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from riselang.dialects.module import walk
 from riselang.dialects.rise import codegen
 from riselang.dialects.rise.borders import EmbedOp
 from riselang.dialects.rise.functional import ReturnOp
@@ -63,7 +64,7 @@ def resolve_accesses(function: Operation, helpers: total.Helpers) -> None:
     Functions that the new code calls are added to `helpers`.
     """
     resolver = _Resolver(helpers)
-    for op in function.walk():
+    for op in walk(function):
         resolver.can_fail |= is_report(op)
         if isinstance(op, codegen.SizeOp):
             resolver.declare(op)

@@ -28,6 +28,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from riselang.dialects.module import walk
 from riselang.errors import SourceLocation
 
 CHECKS = "rise.checks"
@@ -115,7 +116,7 @@ def complete(module: ModuleOp, checks: Sequence[Checks], places: Places) -> None
 
 def _pass_on(module: ModuleOp, failing: dict[Block, Checks], places: Places) -> None:
     """Calls of functions that can fail get the buffer of their caller, which then can fail too."""
-    calls = [op for op in module.walk() if isinstance(op, func.CallOp)]
+    calls = [op for op in walk(module) if isinstance(op, func.CallOp)]
     done: set[Operation] = set()
     while True:
         names = {_function_of(entry).sym_name.data for entry in failing}

@@ -10,6 +10,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Region
 from xdsl.passes import ModulePass
 
+from riselang.dialects.module import functions
 from riselang.dialects.rise.borders import LoweringUnitOp
 from riselang.dialects.rise.functional import ReturnOp
 from riselang.term.contraction import contract
@@ -33,9 +34,8 @@ class ContractRiseFloatsPass(ModulePass):
     name = "contract-rise-floats"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in list(op.walk()):
-            if isinstance(function, FuncOp):
-                _contract_function(function)
+        for function in functions(op):
+            _contract_function(function)
 
 
 def _contract_function(function: FuncOp) -> None:

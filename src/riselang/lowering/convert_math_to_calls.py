@@ -24,6 +24,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
+from riselang.dialects.module import walk
 from riselang.term.mathlib import LIBRARY_FUNCTIONS
 
 
@@ -35,7 +36,7 @@ class ConvertMathToCallsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         declared: dict[str, FunctionType] = {}
-        for inner in list(op.walk()):
+        for inner in list(walk(op)):
             if inner.name in LIBRARY_FUNCTIONS and isinstance(
                 inner.results[0].type, Float16Type | BFloat16Type | Float32Type | Float64Type
             ):

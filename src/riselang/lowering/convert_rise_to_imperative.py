@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from riselang.dialects.module import location_of
+from riselang.dialects.module import functions, location_of, walk
 from riselang.dialects.rise.codegen import CastOp
 from riselang.dialects.rise.types import uncurry
 from riselang.errors import RiseError, UserError
@@ -42,10 +42,9 @@ class ConvertRiseToImperativePass(ModulePass):
             raise UserError(f"{self.name}: expected loops=scf or loops=affine, found {self.loops}")
         places = Places()
         checks: list[Checks] = []
-        for function in list(op.walk()):
-            if isinstance(function, FuncOp) and not function.is_declaration:
-                checks.append(Checks(function.body.blocks[0], places))
-                lower_function(function, self.loops, checks[-1], contracts(op))
+        for function in functions(op):
+            checks.append(Checks(function.body.blocks[0], places))
+            lower_function(function, self.loops, checks[-1], contracts(op))
         complete(op, checks, places)
 
 
@@ -94,7 +93,7 @@ def _insert(point: InsertPoint, op: Operation) -> SSAValue:
 
 def _erase_dead(function: FuncOp) -> None:
     """The functional ops of programs that stood outside a lowering unit."""
-    for op in reversed(list(function.walk())):
+    for op in reversed(list(walk(function))):
         is_functional = op.name.startswith("rise.") and not op.name.startswith("rise.codegen.")
         unused = op.results and not any(True for result in op.results for _ in result.uses)
         if is_functional and unused and op.parent is not None:

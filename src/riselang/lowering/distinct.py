@@ -13,6 +13,8 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, ModuleO
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Block, SSAValue
 
+from riselang.dialects.module import functions, walk
+
 NOALIAS = "llvm.noalias"
 
 
@@ -49,15 +51,14 @@ def distinct_pointers(module: ModuleOp) -> dict[str, list[int]]:
     accesses go through the second pointer.
     """
     found: dict[str, list[int]] = {}
-    for function in module.walk():
-        if isinstance(function, FuncOp) and not function.is_declaration:
-            distinct = _distinct_parameters(function)
-            at, positions = 0, list[int]()
-            for argument in function.body.blocks[0].args:
-                positions += [at + 1] if argument in distinct else []
-                at += _width(argument.type)
-            if positions:
-                found[function.sym_name.data] = positions
+    for function in functions(module):
+        distinct = _distinct_parameters(function)
+        at, positions = 0, list[int]()
+        for argument in function.body.blocks[0].args:
+            positions += [at + 1] if argument in distinct else []
+            at += _width(argument.type)
+        if positions:
+            found[function.sym_name.data] = positions
     return found
 
 
@@ -67,4 +68,4 @@ def _width(type: Attribute) -> int:
 
 def called_functions(module: ModuleOp) -> set[str]:
     """The functions that others call, perhaps with the same buffer twice."""
-    return {op.callee.root_reference.data for op in module.walk() if isinstance(op, CallOp)}
+    return {op.callee.root_reference.data for op in walk(module) if isinstance(op, CallOp)}

@@ -21,8 +21,6 @@ LOOPS = 32
 
 def outline_long_blocks(function: func.FuncOp, known: set[str]) -> list[func.FuncOp]:
     """The functions that parts of this one have become; `known` are the names that are taken."""
-    if function.is_declaration:
-        return []
     return [
         _outlined(part, _name(function, known))
         for block in _long_blocks(function)

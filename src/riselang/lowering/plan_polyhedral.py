@@ -28,6 +28,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
 from riselang import pipelines
+from riselang.dialects.module import functions
 from riselang.lowering.distinct import called_functions
 from riselang.lowering.nests import Nest, top_level
 
@@ -56,9 +57,8 @@ class PlanPolyhedralPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         called = called_functions(op)
-        for function in op.walk():
-            if isinstance(function, func.FuncOp) and not function.is_declaration:
-                _plan(function, function.sym_name.data in called, self.vector_bits)
+        for function in functions(op):
+            _plan(function, function.sym_name.data in called, self.vector_bits)
 
 
 def _plan(function: func.FuncOp, is_called: bool, vector_bits: int) -> None:

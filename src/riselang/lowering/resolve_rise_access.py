@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
+from riselang.dialects.module import functions, walk
 from riselang.lowering.access import resolve_accesses
 from riselang.lowering.checks import CHECKS
 from riselang.lowering.contract_rise_floats import FLOAT_PERMISSION
@@ -31,14 +32,13 @@ class ResolveRiseAccessPass(ModulePass):
         op.attributes.pop(CHECKS, None)
         helpers: Helpers = {}
         known = {f.sym_name.data for f in op.ops if isinstance(f, FuncOp)}
-        for function in list(op.walk()):
-            if isinstance(function, FuncOp):
-                # One map that is read may lead to the next, as deep as there are ops.
-                with stack_for(min(sum(1 for _ in function.walk()), 50_000)):
-                    resolve_accesses(function, helpers)
-                    sequentialise_inner_loops(function)
-                    parts = outline_long_blocks(function, known)
-                    for part in (function, *parts):
-                        place_temporaries(part)
-                op.body.block.add_ops(parts)
+        for function in functions(op):
+            # One map that is read may lead to the next, as deep as there are ops.
+            with stack_for(min(sum(1 for _ in walk(function)), 50_000)):
+                resolve_accesses(function, helpers)
+                sequentialise_inner_loops(function)
+                parts = outline_long_blocks(function, known)
+                for part in (function, *parts):
+                    place_temporaries(part)
+            op.body.block.add_ops(parts)
         op.body.block.add_ops(helper for name, helper in helpers.items() if name not in known)

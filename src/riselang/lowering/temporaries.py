@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import FixedBitwidthType, MemRefType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation
 
+from riselang.dialects.module import walk
 from riselang.lowering.translation import TEMPORARY
 
 STACK_LIMIT = 16 * 1024
@@ -23,7 +24,7 @@ STACK_BUDGET = 128 * 1024
 def place_temporaries(function: Operation) -> None:
     """Move each temporary to the start of its function or parallel body."""
     used: dict[Block, int] = {}
-    for op in list(function.walk()):
+    for op in list(walk(function)):
         if isinstance(op, memref.AllocaOp) and TEMPORARY in op.attributes:
             block = _home(op)
             size = STACK_LIMIT + 1 if op.dynamic_sizes else _bytes(op)

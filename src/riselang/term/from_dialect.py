@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from riselang.dialects.module import location_of, op_error
+from riselang.dialects.module import location_of, op_error, walk
 from riselang.dialects.rise.attributes import LiteralAttr
 from riselang.dialects.rise.borders import EmbedOp, InOp, LoweringUnitOp, OutOp
 from riselang.dialects.rise.dependent import DepApplyOp, DepLambdaOp
@@ -56,7 +56,7 @@ def unit_of(outs: Sequence[OutOp]) -> Unit:
 def units(function: Operation) -> list[tuple[Operation, Unit]]:
     """Every program in a function: its lowering units, and each `rise.out` outside of one."""
     found: list[tuple[Operation, Unit]] = []
-    for op in function.walk():
+    for op in walk(function):
         if isinstance(op, LoweringUnitOp):
             outs = [inner for inner in op.body.block.ops if isinstance(inner, OutOp)]
             if outs:

@@ -8,7 +8,6 @@ from typing import Self, cast
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr
 from xdsl.ir import Attribute, Region, SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
     irdl_op_definition,
     operand_def,
     region_def,
@@ -30,6 +29,7 @@ from riselang.dialects.rise.functional import (
     single_block,
     with_attributes,
 )
+from riselang.dialects.rise.operation import RiseOperation
 from riselang.dialects.rise.types import (
     DataType,
     RiseType,
@@ -40,7 +40,7 @@ from riselang.dialects.rise.types import (
 
 
 @irdl_op_definition
-class EmbedOp(IRDLOperation):
+class EmbedOp(RiseOperation):
     """Ops of other dialects on unwrapped scalars: `rise.embed(%a, %b) { ... } : !rise.scalar<f32>`.
 
     The block arguments shadow the operands' names; one can have its own: `rise.embed(%b = %a)`.
@@ -141,7 +141,7 @@ def _listed(types: Sequence[Attribute]) -> str:
 
 
 @irdl_op_definition
-class LoweringUnitOp(IRDLOperation):
+class LoweringUnitOp(RiseOperation):
     """A RISE program among the ops of other dialects; ends in a bare `rise.return`."""
 
     name = "rise.lowering_unit"
@@ -172,7 +172,7 @@ class LoweringUnitOp(IRDLOperation):
 
 
 @irdl_op_definition
-class InOp(IRDLOperation):
+class InOp(RiseOperation):
     """Brings buffers in: `rise.in %a : !rise.array<4, scalar<f32>>`, one for each scalar leaf."""
 
     name = "rise.in"
@@ -205,7 +205,7 @@ class InOp(IRDLOperation):
 
 
 @irdl_op_definition
-class OutOp(IRDLOperation):
+class OutOp(RiseOperation):
     """Stores a value: `rise.out %buffer <- %value`, one buffer for each scalar leaf."""
 
     name = "rise.out"

@@ -13,7 +13,6 @@ from typing import ClassVar
 from xdsl.dialects.builtin import IndexType, MemRefType, StringAttr
 from xdsl.ir import Attribute, Region, SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
     irdl_op_definition,
     operand_def,
     prop_def,
@@ -28,6 +27,7 @@ from xdsl.utils.exceptions import VerifyException
 from riselang.dialects.rise.borders import check_buffers
 from riselang.dialects.rise.functional import returned_value
 from riselang.dialects.rise.matching import match_scheme
+from riselang.dialects.rise.operation import RiseOperation
 from riselang.dialects.rise.schemes import (
     CONCAT,
     DROP,
@@ -67,7 +67,7 @@ PAIR_FORMAT = "$first `,` $second attr-dict `:` type($first) `,` type($second) `
 
 
 @irdl_op_definition
-class CastOp(IRDLOperation):
+class CastOp(RiseOperation):
     """The border: buffers or a plain scalar as a RISE value, or a RISE scalar as a plain one."""
 
     name = "rise.codegen.cast"
@@ -96,7 +96,7 @@ def _is_unwrapping(one: Attribute, other: Attribute) -> bool:
 
 
 @irdl_op_definition
-class SizeOp(IRDLOperation):
+class SizeOp(RiseOperation):
     """Says that an index is the size that types call by a name: `rise.codegen.size "N" = %n`."""
 
     name = "rise.codegen.size"
@@ -114,7 +114,7 @@ class SizeOp(IRDLOperation):
 
 
 @irdl_op_definition
-class IdxOp(IRDLOperation):
+class IdxOp(RiseOperation):
     """The element of an array at an index, to read or to write."""
 
     name = "rise.codegen.idx"
@@ -133,7 +133,7 @@ class IdxOp(IRDLOperation):
 
 
 @irdl_op_definition
-class ZipOp(IRDLOperation):
+class ZipOp(RiseOperation):
     """Two arrays read as one of pairs."""
 
     name = "rise.codegen.zip"
@@ -151,7 +151,7 @@ class ZipOp(IRDLOperation):
 
 
 @irdl_op_definition
-class TupleOp(IRDLOperation):
+class TupleOp(RiseOperation):
     """Two values as a pair."""
 
     name = "rise.codegen.tuple"
@@ -169,7 +169,7 @@ class TupleOp(IRDLOperation):
 
 
 @irdl_op_definition
-class ConcatOp(IRDLOperation):
+class ConcatOp(RiseOperation):
     """Two arrays read as one."""
 
     name = "rise.codegen.concat"
@@ -189,7 +189,7 @@ class ConcatOp(IRDLOperation):
 
 
 @irdl_op_definition
-class PadConstOp(IRDLOperation):
+class PadConstOp(RiseOperation):
     """An array with a value before and after it."""
 
     name = "rise.codegen.padConst"
@@ -213,7 +213,7 @@ class PadConstOp(IRDLOperation):
 
 
 @irdl_op_definition
-class GatherOp(IRDLOperation):
+class GatherOp(RiseOperation):
     """The elements of an array at the indices that another array holds."""
 
     name = "rise.codegen.gather"
@@ -235,7 +235,7 @@ class GatherOp(IRDLOperation):
 
 
 @irdl_op_definition
-class SliceAtOp(IRDLOperation):
+class SliceAtOp(RiseOperation):
     """A part of an array from an index on, to read or to write."""
 
     name = "rise.codegen.sliceAt"
@@ -257,7 +257,7 @@ class SliceAtOp(IRDLOperation):
 
 
 @irdl_op_definition
-class GenerateOp(IRDLOperation):
+class GenerateOp(RiseOperation):
     """An array whose elements are computed from their index where they are read."""
 
     name = "rise.codegen.generate"
@@ -277,7 +277,7 @@ class GenerateOp(IRDLOperation):
         _check_result(self, array(type.length, _data(value)))
 
 
-class ViewOp(IRDLOperation):
+class ViewOp(RiseOperation):
     """Base of the steps with one operand; `spec` relates operand and result as the pattern does."""
 
     SPEC: ClassVar[PatternSpec]
@@ -441,7 +441,7 @@ class PadReflectOp(ShiftedPadOp):
     SPEC: ClassVar = PAD_REFLECT
 
 
-class ZipAccOp(IRDLOperation):
+class ZipAccOp(RiseOperation):
     """Writes one component of each pair of an array."""
 
     POSITION: ClassVar[int]
@@ -477,7 +477,7 @@ class ZipSecondAccOp(ZipAccOp):
 
 
 @irdl_op_definition
-class MapReadOp(IRDLOperation):
+class MapReadOp(RiseOperation):
     """An array whose elements are computed where they are read; the region computes one."""
 
     name = "rise.codegen.mapread"
@@ -499,7 +499,7 @@ class MapReadOp(IRDLOperation):
 
 
 @irdl_op_definition
-class AssignOp(IRDLOperation):
+class AssignOp(RiseOperation):
     """Stores a scalar at the end of an acceptor path."""
 
     name = "rise.codegen.assign"
@@ -543,7 +543,7 @@ def _zipped(first: SSAValue, second: SSAValue) -> RiseType:
     return array(left.length, pair(element_of(left), element_of(right)))
 
 
-def _check_result(op: IRDLOperation, expected: RiseType) -> None:
+def _check_result(op: RiseOperation, expected: RiseType) -> None:
     found = op.results[0].type
     if found != expected:
         raise VerifyException(f"expected a result of type {expected}, but found {found}")

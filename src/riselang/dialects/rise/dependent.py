@@ -7,7 +7,6 @@ from typing import Self, cast
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, Region, SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
     irdl_op_definition,
     operand_def,
     prop_def,
@@ -26,6 +25,7 @@ from riselang.dialects.rise.functional import (
     single_block,
     with_attributes,
 )
+from riselang.dialects.rise.operation import RiseOperation
 from riselang.dialects.rise.patterns import parse_nat_or_type, print_nat_or_type
 from riselang.dialects.rise.syntax import parse_binder
 from riselang.dialects.rise.types import (
@@ -43,7 +43,7 @@ from riselang.nat import Nat
 
 
 @irdl_op_definition
-class DepLambdaOp(IRDLOperation):
+class DepLambdaOp(RiseOperation):
     """A function of a size or data type, by whose name the types in its region call it."""
 
     name = "rise.depLambda"
@@ -111,7 +111,7 @@ class DepLambdaOp(IRDLOperation):
 
 
 @irdl_op_definition
-class DepApplyOp(IRDLOperation):
+class DepApplyOp(RiseOperation):
     """Applies a dependent function: `rise.depApply %f, #rise.nat<4>`."""
 
     name = "rise.depApply"

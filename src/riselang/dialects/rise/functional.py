@@ -7,7 +7,6 @@ from typing import Self, TypeVar, cast
 
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
     irdl_op_definition,
     operand_def,
     prop_def,
@@ -22,6 +21,7 @@ from xdsl.traits import IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from riselang.dialects.rise.attributes import LiteralAttr
+from riselang.dialects.rise.operation import RiseOperation
 from riselang.dialects.rise.patterns import parse_trailing_type
 from riselang.dialects.rise.types import (
     FunType,
@@ -65,7 +65,7 @@ def with_attributes(parser: Parser, op: OpT) -> OpT:
 
 
 @irdl_op_definition
-class ReturnOp(IRDLOperation):
+class ReturnOp(RiseOperation):
     """Ends a lambda, an embed (one value) or a lowering unit (none)."""
 
     name = "rise.return"
@@ -112,7 +112,7 @@ def single_block(region: Region, owner: str) -> Block:
 
 
 @irdl_op_definition
-class LambdaOp(IRDLOperation):
+class LambdaOp(RiseOperation):
     """A function: `rise.lambda (%x : T, ...) -> U { ... }`; parameters are curried."""
 
     name = "rise.lambda"
@@ -229,7 +229,7 @@ def _resolved(
 
 
 @irdl_op_definition
-class ApplyOp(IRDLOperation):
+class ApplyOp(RiseOperation):
     """Applies a function to one or more arguments: `rise.apply %f, %x, %y`."""
 
     name = "rise.apply"
@@ -291,7 +291,7 @@ def applied_type(function: Attribute, arguments: Sequence[Attribute]) -> RiseTyp
 
 
 @irdl_op_definition
-class LiteralOp(IRDLOperation):
+class LiteralOp(RiseOperation):
     """A scalar constant: `rise.literal #rise.lit<0.0>`."""
 
     name = "rise.literal"

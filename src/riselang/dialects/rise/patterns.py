@@ -11,7 +11,6 @@ from typing import ClassVar, Self, cast
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
     irdl_op_definition,
     opt_prop_def,
     prop_def,
@@ -24,6 +23,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
+from riselang.dialects.rise.operation import RiseOperation
 from riselang.dialects.rise.schemes import (
     KEYWORD_PARAMETERS,
     LOOP_DIALECTS,
@@ -42,7 +42,7 @@ from riselang.dialects.rise.types import DataType, FunType, NatAttr, RiseType, t
 from riselang.nat import Nat
 
 
-class PatternOp(IRDLOperation):
+class PatternOp(RiseOperation):
     """Base of the pattern ops; `SPEC` says everything about one."""
 
     SPEC: ClassVar[PatternSpec]
