@@ -30,9 +30,14 @@ memory; canonicalize removes those it knows to be empty, but not where there is 
 OPENMP_PARALLEL = ("convert-scf-to-openmp", "canonicalize", INLINE_SCOPES)
 """Parallel loops on threads."""
 
+ROUND_EACH = "round-each-result"
+"""Not a pass of MLIR: `native.mlir` does it. Emulation marks its roundings as ones that may be left
+out where the result is widened again."""
+
 EXACT_BF16 = (
     "math-extend-to-supported-types{target-type=f32 extra-types=f16}",
     "arith-emulate-unsupported-floats{source-types=bf16 target-type=f32}",
+    ROUND_EACH,
     "arith-expand{include-bf16=true}",
 )
 """bf16 computed in f32 and rounded to nearest even by integer ops.
@@ -70,9 +75,6 @@ def polyhedral(tile_sizes: Sequence[int] | None, lanes: int | None) -> tuple[str
 
 
 TO_LLVM = (
-    "expand-strided-metadata",
-    "lower-affine",
-    *EXACT_BF16,
     "convert-scf-to-cf",
     "convert-math-to-llvm",
     "convert-vector-to-llvm",
@@ -93,16 +95,22 @@ POLYHEDRAL = (
 """Before all others, where functions have passes of their own."""
 
 
-def cpu(*, threads: bool, structured: bool = False, polyhedral: bool = False) -> tuple[str, ...]:
+def cpu(
+    *, threads: bool, structured: bool = False, polyhedral: bool = False, bf16: bool = True
+) -> tuple[str, ...]:
     """From affine, scf and memref to the LLVM dialect; `structured` for linalg and tensor, too."""
-    simplify = (
+    *to_llvm, last = TO_LLVM
+    return (
         *(POLYHEDRAL if polyhedral else ()),
         *(STRUCTURED if structured else ()),
-        "canonicalize", "cse",
-    )  # fmt: skip
-    if not threads:
-        return (*simplify, "lower-affine", *SEQUENTIAL_PARALLEL, *TO_LLVM)
-    *before, last = TO_LLVM
-    return (
-        *simplify, "lower-affine", *OPENMP_PARALLEL, *before, "convert-openmp-to-llvm", last,
-    )  # fmt: skip
+        "canonicalize",
+        "cse",
+        "lower-affine",
+        *(OPENMP_PARALLEL if threads else SEQUENTIAL_PARALLEL),
+        "expand-strided-metadata",
+        "lower-affine",
+        *(EXACT_BF16 if bf16 else ()),
+        *to_llvm,
+        *(("convert-openmp-to-llvm",) if threads else ()),
+        last,
+    )

@@ -170,7 +170,10 @@ class Compilation:
     def llvm_ir(self) -> str:
         structured = "linalg." in self.native_text or "tensor<" in self.native_text
         pipeline = pipelines.cpu(
-            threads=self.threads, structured=structured, polyhedral=self.loops == "polyhedral"
+            threads=self.threads,
+            structured=structured,
+            polyhedral=self.loops == "polyhedral",
+            bf16="bf16" in self.native_text,
         )
         try:
             ir = mlir.to_llvm_ir(self.native_text, pipeline)

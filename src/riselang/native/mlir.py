@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from riselang.errors import InternalError, LimitationError, RiseError, SourceLocation, UserError
-from riselang.pipelines import INLINE_SCOPES, PLANNED, RUN_PLANNED
+from riselang.pipelines import INLINE_SCOPES, PLANNED, ROUND_EACH, RUN_PLANNED
 
 _DIAGNOSTIC = re.compile(r'error: "(?P<file>[^"]*)":(?P<line>\d+):(?P<column>\d+): (?P<message>.*)')
 
@@ -117,7 +117,23 @@ def _run_planned(module: Any) -> None:
                     manager.run(function.operation)
 
 
-_OWN_STEPS = {INLINE_SCOPES: _inline_alloca_scopes, RUN_PLANNED: _run_planned}
+def _round_each(operation: Any) -> None:
+    """Conversions between floats do what they say, whatever comes before or after."""
+    exact = _wheel().ir.Attribute.parse("#arith.fastmath<none>")
+
+    def visit(inner: Any) -> Any:
+        if inner.name in ("arith.extf", "arith.truncf"):
+            inner.attributes["fastmath"] = exact
+        return _wheel().ir.WalkResult.ADVANCE
+
+    operation.walk(visit)
+
+
+_OWN_STEPS = {
+    INLINE_SCOPES: _inline_alloca_scopes,
+    RUN_PLANNED: _run_planned,
+    ROUND_EACH: _round_each,
+}
 
 
 def _user_error(error: Exception) -> RiseError:

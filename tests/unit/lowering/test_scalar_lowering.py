@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ml_dtypes import bfloat16
 from xdsl.dialects import test
 from xdsl.dialects.builtin import ModuleOp, f32, i1
 
@@ -145,3 +146,13 @@ def test_an_integer_as_a_float_compared_with_a_constant(predicate: str) -> None:
     term = Lambda("xs", array(4, rl.i32), body)
     found, expected = both_ways(term, [np.array([-1, 0, 2, 3], np.int32)], rl.i1)
     assert np.array_equal(found, expected)
+
+
+@pytest.mark.parametrize("loops", ["affine", "scf"])
+def test_bf16_is_rounded_in_every_step(loops: str) -> None:
+    """A difference that is used at once was not: -157 - (-9 + 896) is -1048, not -1040."""
+    text = "fun((x : 8.bf16, a : bf16, b : bf16), x |> scan(fun((y, acc), a - (b - acc)), a))"
+    inputs = [np.zeros(8, bfloat16), np.array(-157, bfloat16), np.array(-9, bfloat16)]
+    compiled: Any = rl.loads(text, name="b.rise", loops=loops)
+    reference: Any = rl.loads(text, name="b.rise", backend="interpret")
+    assert np.array_equal(compiled.main(*inputs), reference.main(*inputs))
