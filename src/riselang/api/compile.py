@@ -27,7 +27,7 @@ from riselang.lowering.resolve_rise_access import ResolveRiseAccessPass
 from riselang.native import libraries, llvm, mlir
 from riselang.native.llvm_text import with_distinct_pointers
 from riselang.native.text import native_text
-from riselang.runtime.executable import Executable
+from riselang.runtime.executable import Executable, entry_of
 from riselang.term.contraction import contract
 from riselang.term.from_dialect import units
 from riselang.term.nodes import Term
@@ -195,25 +195,29 @@ class Compilation:
             assert runtime is not None
             llvm.load_library(runtime)
             libraries.set_threads(config.num_threads())
-        code = llvm.load(self.llvm_ir)
-        found: dict[str, Executable] = {}
-        for signature in self._signatures:
-            name, function = signature.name, signature.function
-            if not is_public(function):
-                continue
-            if function.function_type.outputs.data:
+        public = [each for each in self._signatures if is_public(each.function)]
+        for signature in public:
+            if signature.function.function_type.outputs.data:
                 raise LimitationError(
-                    f"function {name} returns values; only functions that write to buffers "
-                    "can be called"
+                    f"function {signature.name} returns values; only functions that write to "
+                    "buffers can be called"
                 )
-            written = signature.written | self._planned.get(name, frozenset())
-            parameters = [
-                replace(parameter, is_written=position in written)
-                for position, parameter in enumerate(signature.parameters)
-            ]
-            checks = self._checks if name in self._failing else ()
-            found[name] = Executable(code, name, parameters, open_shapes(function), checks)
-        return found
+        entries = [
+            entry_of(each.name, each.parameters, fails=each.name in self._failing)
+            for each in public
+        ]
+        code = llvm.load("\n".join([self.llvm_ir, *entries]))
+        return {each.name: self._executable(code, each) for each in public}
+
+    def _executable(self, code: llvm.LoadedCode, signature: Signature) -> Executable:
+        name = signature.name
+        written = signature.written | self._planned.get(name, frozenset())
+        parameters = [
+            replace(parameter, is_written=position in written)
+            for position, parameter in enumerate(signature.parameters)
+        ]
+        checks = self._checks if name in self._failing else ()
+        return Executable(code, name, parameters, open_shapes(signature.function), checks)
 
     @cached_property
     def _planned(self) -> dict[str, frozenset[int]]:

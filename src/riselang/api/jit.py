@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
 from riselang import config
@@ -45,11 +45,11 @@ class Jitted(Kernel):
         self.loops = config.loops(loops, self.loops)
         functools.update_wrapper(self, function)
 
-    def __call__(self, *arguments: Any) -> Any:
-        """Run the kernel; inside a function that is traced, its body becomes part of that one."""
+    def _first_call(self, arguments: Sequence[Any], key: Any) -> Any:
+        """Inside a function that is traced, the body of this one becomes part of it."""
         if any(isinstance(argument, Value) for argument in arguments):
             return self.function(*arguments)
-        return super().__call__(*arguments)
+        return super()._first_call(arguments, key)
 
     def source(self, types: tuple[RiseType, ...], sizes: Mapping[str, Nat]) -> tuple[Term, int]:
         if not self.symbolic:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,9 @@ from riselang.term.substitution import shift
 
 _Key = tuple[tuple[RiseType, ...], tuple[tuple[str, Nat], ...]]
 """Types of parameters, and sizes."""
+_Shapes = tuple[tuple[tuple[int, ...], np.dtype[Any]] | None, ...]
+"""Shapes and types of arrays; None for what is no array."""
+_ARRAY: Any = np.ndarray
 
 
 class Kernel(ABC):
@@ -50,6 +53,9 @@ class Kernel(ABC):
         self.backend = backend
         self.float = float
         self._lowered: dict[_Key, Lowered] = {}
+        self._prepared: dict[_Shapes, Callable[[Sequence[Any]], Any]] = {}
+        """Programs that have run, by the shapes of their arguments: all that is left is the call,
+        which looks at the layout of the arrays."""
 
     @abstractmethod
     def source(self, types: tuple[RiseType, ...], sizes: Mapping[str, Nat]) -> tuple[Term, int]:
@@ -59,7 +65,21 @@ class Kernel(ABC):
         """
 
     def __call__(self, *arguments: Any) -> Any:
-        return self.call(arguments, {})
+        key = tuple([(array.shape, array.dtype) if type(array) is _ARRAY else None
+                     for array in arguments])  # fmt: skip
+        prepared = self._prepared.get(key)
+        if prepared is not None:
+            return prepared(arguments)
+        return self._first_call(arguments, key)
+
+    def _first_call(self, arguments: Sequence[Any], key: _Shapes) -> Any:
+        """A call with shapes that have not been seen, or with other arguments than arrays."""
+        result = self.call(arguments, {})
+        if self.backend == "compile" and not self.symbolic and None not in key:
+            lowered = self._specialised(bind_sizes(self.types, self.names, arguments))
+            if not lowered.compile().can_fail:
+                self._prepared[key] = lowered.prepared()
+        return result
 
     def call(self, arguments: Sequence[Any], known: Mapping[str, Nat]) -> Any:
         """The results for these arrays, with sizes that their shapes need not tell."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -69,6 +69,31 @@ class Lowered:
         with self._located():
             self.compile()(*[buffer for group in outputs for buffer in group], *arrays)
         return _packed(outputs)
+
+    def prepared(self) -> Callable[[Sequence[Array]], Any]:
+        """The compiled program as a function of its inputs, for sizes that are known."""
+        groups = [
+            [([_known(length, {}) for length in lengths], numpy_dtype(leaf))
+             for lengths, leaf in leaves(type)]
+            for type in result_types(self.source.type, self.results)
+        ]  # fmt: skip
+        executable = self.compile()
+        if len(groups) == 1 and len(groups[0]) == 1:
+            (shape, dtype), empty = groups[0][0], np.empty
+
+            def single(arrays: Sequence[Array]) -> Any:
+                output = empty(shape, dtype)
+                executable(output, *arrays)
+                return output
+
+            return single
+
+        def several(arrays: Sequence[Array]) -> Any:
+            outputs = [[np.empty(shape, dtype) for shape, dtype in group] for group in groups]
+            executable(*[buffer for group in outputs for buffer in group], *arrays)
+            return _packed(outputs)
+
+        return several
 
     @contextmanager
     def _located(self) -> Generator[None]:

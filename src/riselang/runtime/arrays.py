@@ -66,16 +66,3 @@ def check_indices(array: Array, bound: int, name: str) -> None:
         raise UserError(
             f"argument {name}: expected indices in [0, {bound}), but found {wrong.flat[0]}"
         )
-
-
-def check_overlap(arrays: Sequence[Array], names: Sequence[str], written: Sequence[bool]) -> None:
-    """A buffer that is written must not share memory with any other."""
-    for position, array in enumerate(arrays):
-        if not written[position]:
-            continue
-        for other, other_array in enumerate(arrays):
-            if other != position and np.may_share_memory(array, other_array):
-                raise UserError(
-                    f"arguments {names[position]} and {names[other]} share memory, and "
-                    f"{names[position]} is written; pass a copy of one"
-                )

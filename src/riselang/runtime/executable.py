@@ -5,8 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX
@@ -15,6 +14,7 @@ from riselang.dialects.rise.types import ScalarType
 from riselang.errors import LimitationError, OutOfRangeError, SourceLocation, UserError
 from riselang.interpreter.scalars import numpy_dtype
 from riselang.nat import Nat
+from riselang.native.entries import PREFIX, Dimensions, entry
 from riselang.native.llvm import LoadedCode
 from riselang.runtime.arrays import (
     Array,
@@ -22,7 +22,6 @@ from riselang.runtime.arrays import (
     check_dtype,
     check_indices,
     check_layout,
-    check_overlap,
     check_shape,
 )
 from riselang.runtime.shapes import OpenShapes
@@ -40,31 +39,44 @@ class Parameter:
     """For an array of indices: what all of them must be below."""
 
 
-@cache
-def descriptor(rank: int) -> type[ctypes.Structure]:
-    """MLIR's memref descriptor."""
-    fields: list[tuple[str, Any]] = [
-        ("allocated", ctypes.c_void_p),
-        ("aligned", ctypes.c_void_p),
-        ("offset", ctypes.c_int64),
-    ]
-    if rank:
-        fields += [("sizes", ctypes.c_int64 * rank), ("strides", ctypes.c_int64 * rank)]
-    return type(f"MemRef{rank}", (ctypes.Structure,), {"_fields_": fields})
+class _Kind(NamedTuple):
+    """A scalar that is passed by value, for ctypes and for LLVM."""
+
+    ctype: Any
+    llvm: str
 
 
-SCALAR_KINDS: dict[str, Any] = {
-    "float32": ctypes.c_float, "float64": ctypes.c_double, "bool": ctypes.c_bool,
-    "int8": ctypes.c_int8, "int16": ctypes.c_int16, "int32": ctypes.c_int32,
-    "int64": ctypes.c_int64,
-}  # fmt: skip
+SCALAR_KINDS: dict[str, _Kind] = {
+    "float32": _Kind(ctypes.c_float, "float"),
+    "float64": _Kind(ctypes.c_double, "double"),
+    "bool": _Kind(ctypes.c_bool, "i1"),
+    "int8": _Kind(ctypes.c_int8, "i8"),
+    "int16": _Kind(ctypes.c_int16, "i16"),
+    "int32": _Kind(ctypes.c_int32, "i32"),
+    "int64": _Kind(ctypes.c_int64, "i64"),
+}
 
 
-def scalar_kind(type: ScalarType) -> Any:
+def _scalar_kind(type: ScalarType) -> _Kind:
     name = numpy_dtype(type).name
     if name not in SCALAR_KINDS:
         raise LimitationError(f"a scalar parameter of type {name} is not supported; pass an array")
     return SCALAR_KINDS[name]
+
+
+FAILURE = (4,)
+"""The shape of the buffer for the first check that fails."""
+
+
+def entry_of(name: str, parameters: Sequence[Parameter], *, fails: bool) -> str:
+    """LLVM IR of the function through which `Executable` calls."""
+    kinds: list[Dimensions | str] = [
+        tuple(None if length == DYNAMIC_INDEX else length for length in parameter.shape)
+        if parameter.shape is not None
+        else _scalar_kind(parameter.type).llvm
+        for parameter in parameters
+    ]
+    return entry(name, [*kinds, *([FAILURE] if fails else [])])
 
 
 class Executable:
@@ -85,14 +97,24 @@ class Executable:
         self._checks = tuple(checks)
         self._shapes = shapes
         self._buffers = [at for at, each in enumerate(parameters) if each.shape is not None]
-        kinds = [
-            ctypes.c_void_p if parameter.shape is not None else scalar_kind(parameter.type)
-            for parameter in parameters
-        ]
+        self._has_bounds = any(parameter.bound is not None for parameter in parameters)
+        self._dtypes = [numpy_dtype(parameter.type) for parameter in parameters]
+        kinds: list[Any] = []
+        for parameter in parameters:
+            if parameter.shape is None:
+                kinds.append(_scalar_kind(parameter.type).ctype)
+            else:
+                kinds.append(ctypes.c_void_p)
+                kinds += [ctypes.c_int64] * parameter.shape.count(DYNAMIC_INDEX)
         if checks:
             kinds.append(ctypes.c_void_p)
-        address = code.address(f"_mlir_ciface_{name}")
+        address = code.address(f"{PREFIX}{name}")
         self._function = ctypes.CFUNCTYPE(None, *kinds)(address)
+
+    @property
+    def can_fail(self) -> bool:
+        """Whether the function has checks that may refuse an index."""
+        return bool(self._checks)
 
     def __call__(self, *arguments: Any) -> None:
         if len(arguments) != len(self.parameters):
@@ -101,20 +123,33 @@ class Executable:
                 f"but {len(arguments)} are given"
             )
         passed: list[Any] = []
-        kept: list[Any] = []
         arrays: list[Array] = []
-        buffers: list[Parameter] = []
-        for parameter, argument in zip(self.parameters, arguments, strict=True):
-            if parameter.shape is None:
+        spans: list[tuple[int, int, Parameter]] = []
+        for parameter, dtype, argument in zip(
+            self.parameters, self._dtypes, arguments, strict=True
+        ):
+            shape = parameter.shape
+            if shape is None:
                 passed.append(_scalar(argument, parameter))
                 continue
-            array = _checked(argument, parameter)
+            array = argument
+            if not (
+                type(argument) is np.ndarray
+                and argument.shape == shape
+                and argument.dtype == dtype
+                and argument.flags.carray
+            ):
+                array = _checked(argument, parameter)
+            address: int = array.__array_interface__["data"][0]
+            passed.append(address)
+            if DYNAMIC_INDEX in shape:
+                passed += [n for n, m in zip(array.shape, shape, strict=True) if m == DYNAMIC_INDEX]
             arrays.append(array)
-            buffers.append(parameter)
-            kept.append(_describe(array))
-            passed.append(ctypes.addressof(kept[-1]))
-        self._check_sizes(arrays)
-        check_overlap(arrays, [b.name for b in buffers], [b.is_written for b in buffers])
+            if array.nbytes:
+                spans.append((address, address + array.nbytes, parameter))
+        if self._shapes is not None or self._has_bounds:
+            self._check_sizes(arrays)
+        _check_overlap(spans)
         if self._checks:
             self._call_checked(passed)
         else:
@@ -122,9 +157,8 @@ class Executable:
 
     def _call_checked(self, passed: Sequence[Any]) -> None:
         """Pass a buffer for the first check that fails, and raise what is found there."""
-        failure = np.zeros(4, np.int64)
-        described = _describe(failure)
-        self._function(*passed, ctypes.addressof(described))
+        failure = np.zeros(FAILURE, np.int64)
+        self._function(*passed, failure.ctypes.data)
         count, check, index, bound = failure.tolist()
         if count:
             raise OutOfRangeError(index, bound, self._checks[check - 1])
@@ -166,13 +200,17 @@ def _checked(argument: Any, parameter: Parameter) -> Array:
     return array
 
 
-def _describe(array: Array) -> ctypes.Structure:
-    memref: Any = descriptor(array.ndim)()
-    memref.allocated = memref.aligned = array.ctypes.data
-    if array.ndim:
-        memref.sizes[:] = array.shape
-        memref.strides[:] = [stride // array.itemsize for stride in array.strides]
-    return memref
+def _check_overlap(spans: Sequence[tuple[int, int, Parameter]]) -> None:
+    """A buffer that is written must not share memory with any other."""
+    for start, end, parameter in spans:
+        if not parameter.is_written:
+            continue
+        for other_start, other_end, other in spans:
+            if start < other_end and other_start < end and other is not parameter:
+                raise UserError(
+                    f"arguments {parameter.name} and {other.name} share memory, and "
+                    f"{parameter.name} is written; pass a copy of one"
+                )
 
 
 def _scalar(argument: Any, parameter: Parameter) -> Any:

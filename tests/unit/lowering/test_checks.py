@@ -16,11 +16,26 @@ from riselang.api.lowered import _outputs
 from riselang.dialects.module import parse_module, verify_module
 from riselang.errors import OutOfRangeError
 from riselang.lowering.checks import CHECKS
-from riselang.runtime.executable import _describe
 from support.guarded import Call, Refused, Request, Runner
 
 X = np.array([3, 1, 4, 1, 5, 0], np.int64)
 Y = np.arange(6, dtype=np.float32) / 4
+
+
+class Descriptor(ctypes.Structure):
+    """MLIR's descriptor of a buffer of one dimension, as C code has it."""
+
+    _fields_ = (
+        ("allocated", ctypes.c_void_p),
+        ("aligned", ctypes.c_void_p),
+        ("offset", ctypes.c_int64),
+        ("size", ctypes.c_int64),
+        ("stride", ctypes.c_int64),
+    )
+
+
+def descriptor(array: np.ndarray[Any, Any]) -> Descriptor:
+    return Descriptor(array.ctypes.data, array.ctypes.data, 0, array.size, 1)
 
 
 def pick(x: rl.Array[6, rl.i64], y: rl.Array[6, rl.f32]) -> Any:
@@ -277,7 +292,7 @@ def test_a_failure_in_object_code(monkeypatch: pytest.MonkeyPatch) -> None:
     function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(address)
     out, y = np.zeros(6, np.float32), np.arange(6, dtype=np.float32)
     x, failure = np.arange(6, dtype=np.int64)[::-1].copy(), np.zeros(4, np.int64)
-    buffers = [_describe(array) for array in (out, x, y, failure)]
+    buffers = [descriptor(array) for array in (out, x, y, failure)]
     function(*[ctypes.addressof(buffer) for buffer in buffers])
     assert out.tolist() == [5, 4, 3, 2, 1, 0]
     assert failure[0] == 0

@@ -1,0 +1,53 @@
+"""Functions through which Python calls: bare pointers and the lengths that are open.
+
+MLIR passes a buffer as a descriptor (two pointers, an offset, lengths and strides), which takes
+longer to fill in from Python than many a kernel runs. All but the pointer and the open lengths is
+known when the entry is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+PREFIX = "rise_call_"
+Dimensions = tuple[int | None, ...]
+"""Lengths; None is one that is passed."""
+
+
+def entry(name: str, parameters: Sequence[Dimensions | str]) -> str:
+    """LLVM IR of the entry of a function; a parameter is a buffer, or a scalar of an LLVM type."""
+    taken: list[str] = []
+    passed: list[str] = []
+    lines: list[str] = []
+    for position, parameter in enumerate(parameters):
+        value = f"%p{position}"
+        if isinstance(parameter, str):
+            taken.append(f"{parameter} {value}")
+            passed.append(f"{parameter} {value}")
+            continue
+        lengths = [
+            str(length) if length is not None else f"{value}_{dimension}"
+            for dimension, length in enumerate(parameter)
+        ]
+        strides = _strides(value, lengths, lines)
+        taken += [f"ptr {value}", *(f"i64 {length}" for length in lengths if length[0] == "%")]
+        passed += [f"ptr {value}", f"ptr {value}", "i64 0"]
+        passed += [f"i64 {number}" for number in (*lengths, *strides)]
+    body = "\n".join([*lines, f'  call void @"{name}"({", ".join(passed)})', "  ret void"])
+    return f'define void @"{PREFIX}{name}"({", ".join(taken)}) {{\n{body}\n}}\n'
+
+
+def _strides(value: str, lengths: Sequence[str], lines: list[str]) -> list[str]:
+    """How far the elements of each dimension are apart, computed where a length is open."""
+    strides: list[str] = []
+    stride = "1"
+    for dimension in reversed(range(len(lengths))):
+        strides.insert(0, stride)
+        length = lengths[dimension]
+        if "%" not in stride + length:
+            stride = str(int(stride) * int(length))
+        elif dimension > 0:
+            product = f"{value}_by_{dimension}"
+            lines.append(f"  {product} = mul i64 {stride}, {length}")
+            stride = product
+    return strides

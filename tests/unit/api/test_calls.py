@@ -1,0 +1,118 @@
+"""A kernel that has been called is called quickly, and refuses what it refused at first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import riselang as rl
+from riselang.errors import UserError
+from riselang.native.entries import entry
+
+
+@rl.jit
+def axpy(x: rl.Array["N", rl.f32], y: rl.Array["N", rl.f32]) -> Any:
+    return rl.zip(x, y) | rl.map(lambda a, b: a * 2.0 + b)
+
+
+X, Y = np.arange(6, dtype=np.float32), np.ones(6, np.float32)
+BAD = {
+    "another length": (X, np.ones(5, np.float32), "dimension 0 of y is 5, but expected N"),
+    "another rank": (X.reshape(2, 3), Y, "argument x: expected 1 dimensions"),
+    "another type": (X.astype(np.float64), Y, "argument x: expected dtype float32"),
+    "swapped bytes": (X.astype(">f4"), Y, "argument x: expected dtype float32"),
+    "steps": (X, np.ones(12, np.float32)[::2], "argument y: expected a C-contiguous array"),
+    "no array": (X, "y", "argument y: expected an array"),
+    "a list": ([1.0] * 6, Y, "argument x: expected an array"),
+    "unaligned": (X, np.frombuffer(b"0" * 25, np.uint8)[1:].view(np.float32), "argument y: .*alig"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_arguments_after_good_ones(case: str) -> None:
+    x, y, message = BAD[case]
+    for _ in range(2):
+        assert np.array_equal(axpy(X, Y), X * 2 + Y)
+        with pytest.raises(UserError, match=message):
+            axpy(x, y)
+
+
+def test_another_number_of_arguments() -> None:
+    axpy(X, Y)
+    with pytest.raises(UserError, match=r"axpy takes 2 arguments \(x, y\), but 3 are given"):
+        axpy(X, Y, Y)
+
+
+def test_results_are_fresh_and_inputs_may_be_read_only_or_the_same() -> None:
+    x = X.copy()
+    x.flags.writeable = False
+    first, second = axpy(x, x), axpy(x, x)
+    assert first is not second
+    assert not np.may_share_memory(first, second)
+    assert np.array_equal(second, x * 3)
+
+
+def test_each_shape_has_its_program() -> None:
+    for length in (1, 6, 3, 6, 1, 0):
+        x = np.arange(length, dtype=np.float32)
+        assert np.array_equal(axpy(x, x), x * 3)
+
+
+def test_several_results_and_pairs() -> None:
+    @rl.jit
+    def both(x: rl.Array["N", rl.f32]) -> Any:
+        return x | rl.map(lambda a: a + 1.0), rl.zip(x, x) | rl.map(lambda a, b: (a * 2.0, b))
+
+    for _ in range(3):
+        first, (second, third) = both(X)
+        assert np.array_equal(first, X + 1)
+        assert np.array_equal(second, X * 2)
+        assert np.array_equal(third, X)
+
+
+def test_a_subclass_of_arrays_takes_the_long_way() -> None:
+    class Tagged(np.ndarray[Any, Any]):
+        pass
+
+    assert np.array_equal(axpy(X.view(Tagged), Y), X * 2 + Y)
+
+
+def test_buffers_that_share_memory() -> None:
+    kernel = axpy.lower(X, Y).compile()
+    with pytest.raises(UserError, match="arguments out and x share memory, and out is written"):
+        kernel(X, X, Y)
+    memory = np.zeros(12, np.float32)
+    with pytest.raises(UserError, match="arguments out and y share memory"):
+        kernel(memory[:6], X, memory[5:11])
+    kernel(memory[:6], X, memory[6:])
+    assert np.array_equal(memory[:6], X * 2)
+
+
+def test_nothing_shares_no_memory() -> None:
+    empty: Any = np.zeros(0, np.float32)
+    axpy.lower(N=0).compile()(empty, empty, empty)
+
+
+def test_strides_of_open_lengths() -> None:
+    @rl.jit(sizes="symbolic")
+    def copied(x: rl.Array["N", "M", "K", rl.f32]) -> Any:
+        return x | rl.map(rl.map(rl.map(lambda a: a + 1.0)))
+
+    for shape in ((2, 3, 4), (5, 1, 2), (1, 7, 3)):
+        x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+        assert np.array_equal(copied(x), x + 1)
+
+
+def test_the_text_of_an_entry() -> None:
+    assert entry("f", [(2, 3), "float", (None, 4, None), ()]) == (
+        'define void @"rise_call_f"(ptr %p0, float %p1, ptr %p2, i64 %p2_0, i64 %p2_2, ptr %p3) {\n'
+        "  %p2_by_2 = mul i64 1, %p2_2\n"
+        "  %p2_by_1 = mul i64 %p2_by_2, 4\n"
+        '  call void @"f"(ptr %p0, ptr %p0, i64 0, i64 2, i64 3, i64 3, i64 1, float %p1, '
+        "ptr %p2, ptr %p2, i64 0, i64 %p2_0, i64 4, i64 %p2_2, i64 %p2_by_1, i64 %p2_by_2, i64 1, "
+        "ptr %p3, ptr %p3, i64 0)\n"
+        "  ret void\n"
+        "}\n"
+    )
