@@ -18,6 +18,7 @@ from riselang.native.entries import PREFIX, Dimensions, entry
 from riselang.native.llvm import LoadedCode
 from riselang.runtime.arrays import (
     Array,
+    address,
     as_array,
     check_dtype,
     check_indices,
@@ -108,8 +109,7 @@ class Executable:
                 kinds += [ctypes.c_int64] * parameter.shape.count(DYNAMIC_INDEX)
         if checks:
             kinds.append(ctypes.c_void_p)
-        address = code.address(f"{PREFIX}{name}")
-        self._function = ctypes.CFUNCTYPE(None, *kinds)(address)
+        self._function = ctypes.CFUNCTYPE(None, *kinds)(code.address(f"{PREFIX}{name}"))
 
     @property
     def can_fail(self) -> bool:
@@ -140,13 +140,13 @@ class Executable:
                 and argument.flags.carray
             ):
                 array = _checked(argument, parameter)
-            address: int = array.__array_interface__["data"][0]
-            passed.append(address)
+            start = address(array)
+            passed.append(start)
             if DYNAMIC_INDEX in shape:
                 passed += [n for n, m in zip(array.shape, shape, strict=True) if m == DYNAMIC_INDEX]
             arrays.append(array)
             if array.nbytes:
-                spans.append((address, address + array.nbytes, parameter))
+                spans.append((start, start + array.nbytes, parameter))
         if self._shapes is not None or self._has_bounds:
             self._check_sizes(arrays)
         _check_overlap(spans)

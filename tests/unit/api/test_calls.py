@@ -10,6 +10,7 @@ import pytest
 import riselang as rl
 from riselang.errors import UserError
 from riselang.native.entries import entry
+from riselang.runtime import arrays
 
 
 @rl.jit
@@ -116,3 +117,10 @@ def test_the_text_of_an_entry() -> None:
         "  ret void\n"
         "}\n"
     )
+
+
+def test_the_address_of_an_array() -> None:
+    base = np.arange(24, dtype=np.int16).reshape(2, 3, 4)
+    for array in (base, base[1], base[:, 1:], base.T, base[0, 0, 2:3], base[1:1], np.array(3)):
+        assert arrays.address(array) == array.ctypes.data
+        assert arrays.address(array) == arrays._plain_address(array)
