@@ -64,13 +64,52 @@ class Kernel(ABC):
         `sizes` are the sizes of the kernel's own types that are given.
         """
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: Any, out: Any = None, **named: Any) -> Any:
+        """The results for these arrays, new or in `out`: an array, or what would be returned."""
+        if named:
+            arguments = self._ordered(arguments, named)
+        if out is not None:
+            return self._call_into(arguments, out)
         key = tuple([(array.shape, array.dtype) if type(array) is _ARRAY else None
                      for array in arguments])  # fmt: skip
         prepared = self._prepared.get(key)
         if prepared is not None:
             return prepared(arguments)
         return self._first_call(arguments, key)
+
+    def _ordered(self, given: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Arguments by position and by name, in the order of the parameters."""
+        names = self.names
+        for name in named:
+            if name not in names:
+                raise UserError(
+                    f"{self.__name__} has no parameter {name}; it has: {', '.join(names)}",
+                    user_location(),
+                )
+            if name in names[: len(given)]:
+                raise UserError(
+                    f"{self.__name__} is given {name} twice: by position and by name",
+                    user_location(),
+                )
+        rest = names[len(given) :]
+        missing = [name for name in rest if name not in named]
+        if missing:
+            raise UserError(
+                f"{self.__name__} is called without {', '.join(missing)}", user_location()
+            )
+        return (*given, *(named[name] for name in rest))
+
+    def _call_into(self, arguments: Sequence[Any], out: Any) -> Any:
+        if self.backend != "compile":
+            raise UserError("out= is for compiled kernels; the interpreter makes new arrays")
+        arrays = self._arrays(arguments)
+        sizes = bind_sizes(self.types, self.names, arrays)
+        lowered = self._specialised({} if self.symbolic else sizes)
+        if self.symbolic:
+            sizes = bind_sizes(lowered.inputs, self.names, arrays)
+            lowered.check(sizes)
+        lowered.run_into(arrays, out)
+        return out
 
     def _first_call(self, arguments: Sequence[Any], key: _Shapes) -> Any:
         """A call with shapes that have not been seen, or with other arguments than arrays."""

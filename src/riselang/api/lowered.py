@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -69,6 +69,17 @@ class Lowered:
         with self._located():
             self.compile()(*[buffer for group in outputs for buffer in group], *arrays)
         return _packed(outputs)
+
+    def run_into(self, arrays: Sequence[Array], out: Any) -> None:
+        """Run the compiled program and leave the results in `out`, shaped as they are returned."""
+        buffers = _flattened(out)
+        wanted = sum(len(list(leaves(t))) for t in result_types(self.source.type, self.results))
+        if len(buffers) != wanted:
+            raise UserError(
+                f"out: expected {wanted} arrays, as {self.name} returns, but found {len(buffers)}"
+            )
+        with self._located():
+            self.compile()(*buffers, *arrays)
 
     def prepared(self) -> Callable[[Sequence[Array]], Any]:
         """The compiled program as a function of its inputs, for sizes that are known."""
@@ -165,6 +176,12 @@ def _known(length: Nat, sizes: Mapping[str, Nat]) -> int:
             "give it a number"
         )
     return length.constant
+
+
+def _flattened(out: Any) -> list[Any]:
+    if isinstance(out, tuple):
+        return [buffer for part in cast(tuple[Any, ...], out) for buffer in _flattened(part)]
+    return [out]
 
 
 def _packed(outputs: Sequence[Sequence[Array]]) -> Any:

@@ -124,3 +124,62 @@ def test_the_address_of_an_array() -> None:
     for array in (base, base[1], base[:, 1:], base.T, base[0, 0, 2:3], base[1:1], np.array(3)):
         assert arrays.address(array) == array.ctypes.data
         assert arrays.address(array) == arrays._plain_address(array)
+
+
+def test_arguments_by_name() -> None:
+    expected = X * 2 + Y
+    assert np.array_equal(axpy(x=X, y=Y), expected)
+    assert np.array_equal(axpy(X, y=Y), expected)
+    assert np.array_equal(axpy(y=Y, x=X), expected)
+    for arguments, named, message in (
+        ((X,), {"z": Y}, "axpy has no parameter z; it has: x, y"),
+        ((X,), {"x": X}, "axpy is given x twice"),
+        ((), {"y": Y}, "axpy is called without x"),
+    ):
+        with pytest.raises(UserError, match=message):
+            axpy(*arguments, **named)
+
+
+def test_results_in_given_arrays() -> None:
+    out = np.zeros(6, np.float32)
+    assert axpy(X, Y, out=out) is out
+    assert np.array_equal(out, X * 2 + Y)
+    for wrong, message in (
+        (np.zeros(5, np.float32), "argument out: expected shape"),
+        (np.zeros(6, np.float64), "argument out: expected dtype float32"),
+        ((out, out), "out: expected 1 arrays, as axpy returns, but found 2"),
+        (X, "arguments out and x share memory"),
+        (np.broadcast_to(np.float32(0), (6,)), "argument out: "),
+    ):
+        with pytest.raises(UserError, match=message):
+            axpy(X, Y, out=wrong)
+
+
+def test_several_results_in_given_arrays() -> None:
+    @rl.jit
+    def both(x: rl.Array["N", rl.f32]) -> Any:
+        return x | rl.map(lambda a: a + 1.0), rl.zip(x, x) | rl.map(lambda a, b: (a * 2.0, b))
+
+    out = (np.zeros(6, np.float32), (np.zeros(6, np.float32), np.zeros(6, np.float32)))
+    both(X, out=out)
+    assert np.array_equal(out[0], X + 1)
+    assert np.array_equal(out[1][0], X * 2)
+    assert np.array_equal(out[1][1], X)
+
+
+def test_results_of_a_kernel_for_all_sizes_in_given_arrays() -> None:
+    program: Any = rl.loads("fun((x : n.f32), x |> map(fun(a, a + a)))", name="d.rise")
+    out = np.zeros(6, np.float32)
+    assert np.array_equal(program.main(X, out=out), X + X)
+    symbolic = rl.jit(axpy.function, sizes="symbolic")
+    assert np.array_equal(symbolic(X, Y, out=out), X * 2 + Y)
+    with pytest.raises(UserError, match="out= is for compiled kernels"):
+        rl.jit(axpy.function, backend="interpret")(X, Y, out=out)
+
+
+def test_a_kernel_by_name_inside_another() -> None:
+    @rl.jit
+    def twice(x: rl.Array["N", rl.f32]) -> Any:
+        return axpy(y=x, x=axpy(x, x))
+
+    assert np.array_equal(twice(X), X * 3 * 2 + X)
