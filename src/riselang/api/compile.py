@@ -19,7 +19,11 @@ from riselang.lowering.contract_rise_floats import (
     ContractRiseFloatsPass,
 )
 from riselang.lowering.convert_math_to_calls import ConvertMathToCallsPass
-from riselang.lowering.convert_rise_to_imperative import ConvertRiseToImperativePass
+from riselang.lowering.convert_rise_to_imperative import (
+    ConvertRiseToImperativePass,
+    convert_module,
+)
+from riselang.lowering.copies import copy_to_lower
 from riselang.lowering.distinct import called_functions, distinct_pointers, mark_distinct
 from riselang.lowering.explanation import explained_text
 from riselang.lowering.plan_polyhedral import PlanPolyhedralPass
@@ -39,15 +43,18 @@ STAGES = ("notation", "rise", "imperative", "affine", "llvm", "asm", "obj")
 def our_passes(loops: str) -> tuple[ModulePass, ...]:
     """The passes that `pipelines.RISE_TO_LOOPS` names."""
     made: Mapping[str, ModulePass] = {
-        "convert-rise-to-imperative": ConvertRiseToImperativePass(
-            "affine" if loops == "polyhedral" else loops
-        ),
+        "convert-rise-to-imperative": ConvertRiseToImperativePass(_dialect(loops)),
         "resolve-rise-access": ResolveRiseAccessPass(),
         "convert-math-to-calls": ConvertMathToCallsPass(),
         "plan-polyhedral": PlanPolyhedralPass(llvm.vector_bits()),
     }
     planning = pipelines.PLAN_POLYHEDRAL if loops == "polyhedral" else ()
     return tuple(made[name] for name in (*pipelines.RISE_TO_LOOPS, *planning))
+
+
+def _dialect(loops: str) -> str:
+    """The dialect of loops before MLIR gets them."""
+    return "affine" if loops == "polyhedral" else loops
 
 
 class Compilation:
@@ -134,10 +141,11 @@ class Compilation:
     @cached_property
     def lowered(self) -> ModuleOp:
         """The module after all of our passes, with C entry points; native MLIR verifies it."""
-        module = self._copy()
+        module, found = copy_to_lower(self.module)
+        module.attributes[FLOAT_PERMISSION] = StringAttr(self.float)
         context = make_context()
-        first, *others = our_passes(self.loops)
-        first.apply(context, module)
+        convert_module(module, found, _dialect(self.loops))
+        _, *others = our_passes(self.loops)
         self._checks = check_locations(module)
         self._mark_distinct(module)
         for step in others:

@@ -171,8 +171,7 @@ class _Resolver(Memory):
                     inner, operands, lambda op: builder.insert(op).results[0], self.helpers
                 )
                 continue
-            clone = builder.insert(inner.clone(mapping))
-            mapping.update(zip(inner.results, clone.results, strict=True))
+            builder.insert(_copy(inner, mapping))
         raise InternalError("an embed without return passed the verifier")
 
     # Paths
@@ -365,9 +364,7 @@ class _Resolver(Memory):
             if isinstance(inner, ReturnOp):
                 self.process(copies)
                 return mapping.get(inner.values[0], inner.values[0])
-            copy = builder.insert(inner.clone(mapping))
-            mapping.update(zip(inner.results, copy.results, strict=True))
-            copies.append(copy)
+            copies.append(builder.insert(_copy(inner, mapping)))
         raise InternalError("a region without return passed the verifier")
 
     def store(self, value: SSAValue, target: SSAValue, builder: Builder) -> None:
@@ -395,6 +392,11 @@ class _Resolver(Memory):
         block = Block([end := scf.YieldOp()])
         builder.insert(scf.IfOp(condition, [], Region(block)))
         return builder_like(builder, InsertPoint.before(end))
+
+
+def _copy(op: Operation, mapping: dict[SSAValue, SSAValue]) -> Operation:
+    """The op on other values; its results are added to them."""
+    return op.clone(mapping) if op.regions else op.clone_without_regions(mapping)
 
 
 def _is_chosen(op: Operation) -> bool:

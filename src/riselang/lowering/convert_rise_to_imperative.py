@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from xdsl.context import Context
@@ -24,6 +25,9 @@ from riselang.term.contraction import contract
 from riselang.term.from_dialect import Unit, units
 from riselang.term.recursion import stack_for
 
+Units = list[tuple[Operation, Unit]]
+"""Programs, and the ops that are to be replaced by their loops."""
+
 
 @dataclass(frozen=True)
 class ConvertRiseToImperativePass(ModulePass):
@@ -40,16 +44,22 @@ class ConvertRiseToImperativePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.loops not in ("scf", "affine"):
             raise UserError(f"{self.name}: expected loops=scf or loops=affine, found {self.loops}")
-        places = Places()
-        checks: list[Checks] = []
-        for function in functions(op):
-            checks.append(Checks(function.body.blocks[0], places))
-            lower_function(function, self.loops, checks[-1], contracts(op))
-        complete(op, checks, places)
+        convert_module(op, {function: units(function) for function in functions(op)}, self.loops)
 
 
-def lower_function(function: FuncOp, loops: str, checks: Checks, contracted: bool) -> None:
-    found = units(function)
+def convert_module(module: ModuleOp, found: Mapping[FuncOp, Units], loops: str) -> None:
+    """Lower the programs of each function, which have been read before."""
+    places = Places()
+    checks: list[Checks] = []
+    for function in functions(module):
+        checks.append(Checks(function.body.blocks[0], places))
+        _lower_function(function, found[function], loops, checks[-1], contracts(module))
+    complete(module, checks, places)
+
+
+def _lower_function(
+    function: FuncOp, found: Units, loops: str, checks: Checks, contracted: bool
+) -> None:
     sizes = Sizes(function, [group for _, unit in found for group in _buffers(unit)])
     for place, unit in found:
         try:

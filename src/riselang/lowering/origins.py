@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import (
     FileLineColLoc,
@@ -22,10 +24,18 @@ NOWHERE = UnknownLoc()
 def origin_of(pattern: Pattern) -> NameLoc:
     """The name of the pattern, and where it was written if that is known."""
     place = pattern.location
-    location = NOWHERE if place is None else FileLineColLoc(
-        StringAttr(place.file), IntAttr(place.line), IntAttr(place.column)
-    )  # fmt: skip
-    return NameLoc(StringAttr(pattern.spec.name), location)
+    if place is None:
+        return _origin(pattern.spec.name, None, 0, 0)
+    return _origin(pattern.spec.name, place.file, place.line, place.column)
+
+
+@lru_cache(maxsize=4096)
+def _origin(name: str, file: str | None, line: int, column: int) -> NameLoc:
+    """Kept, since patterns are met several times, and attributes take long to make."""
+    location = NOWHERE
+    if file is not None:
+        location = FileLineColLoc(StringAttr(file), IntAttr(line), IntAttr(column))
+    return NameLoc(StringAttr(name), location)
 
 
 def builder_at(point: InsertPoint, origin: LocationAttr = NOWHERE) -> Builder:

@@ -100,8 +100,6 @@ class _Finisher:
     ) -> None:
         self.solver = solver
         self.shared = shared
-        self.known: dict[int, RiseType] = {}
-        """Types, by identity, that have been found to be known; most are met many times."""
         self.levels: dict[build.Node, int] = {}
         """The number of lambdas around the binder of each variable and let-bound node."""
 
@@ -253,7 +251,7 @@ class _Finisher:
         return type
 
     def check_known(self, type: RiseType, node: build.Node) -> None:
-        if id(type) in self.known:
+        if type.is_closed:
             return
         unknown = [name for name in nat_variables(type) if name.startswith("?")]
         unknown += [name for name in type_variables(type) if name.startswith("?")]
@@ -263,4 +261,3 @@ class _Finisher:
                 f"the type {known} is not determined; use it together with something of known type",
                 node.location,
             )
-        self.known[id(type)] = type

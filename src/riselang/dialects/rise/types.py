@@ -56,6 +56,28 @@ class RiseType(ParametrizedAttribute, TypeAttribute):
     def print_parameters(self, printer: Printer) -> None:
         print_type_body(printer, self)
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether the type mentions no variable: then it is what it is, whatever becomes known."""
+        # Asked again and again of the same types; xDSL does not permit a cached property here.
+        kept = vars(self)
+        if "_is_closed" not in kept:
+            kept["_is_closed"] = self._has_no_variable()
+        return kept["_is_closed"]
+
+    def _has_no_variable(self) -> bool:
+        match self:
+            case ArrayType() | VectorType():
+                return self.length.is_constant and self.element.is_closed
+            case IdxType():
+                return self.bound.is_constant
+            case TupleType():
+                return self.first.is_closed and self.second.is_closed
+            case FunType():
+                return self.input.is_closed and self.output.is_closed
+            case _:
+                return isinstance(self, ScalarType)
+
 
 class DataType(RiseType):
     """A type whose values can be stored."""
@@ -362,6 +384,8 @@ def rebuilt(
     """`type` with its sizes and type variables replaced; the same object where nothing is."""
 
     def visit(type: RiseType) -> RiseType:
+        if type.is_closed:
+            return type
         match type:
             case TypeVariable():
                 return variable(type)

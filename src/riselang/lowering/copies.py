@@ -1,0 +1,63 @@
+"""Copies of modules to be lowered, without the programs in them, which become loops at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from riselang.dialects.module import functions, walk
+from riselang.dialects.rise.borders import LoweringUnitOp
+from riselang.lowering.convert_rise_to_imperative import Units
+from riselang.term.from_dialect import Unit, units
+
+
+def copy_to_lower(module: ModuleOp) -> tuple[ModuleOp, dict[FuncOp, Units]]:
+    """A copy whose lowering units are empty, and what stood in them."""
+    if any(len(region.blocks) > 1 for op in walk(module) for region in op.regions):
+        # The order of the text does not say which value is defined first.
+        copy = module.clone()
+        return copy, {function: units(function) for function in functions(copy)}
+    copier = _Copier()
+    copy = copier.copied(module)
+    assert isinstance(copy, ModuleOp)
+    both = zip(functions(module), functions(copy), strict=True)
+    return copy, {
+        copied: [(copier.ops[place], copier.unit(unit)) for place, unit in units(function)]
+        for function, copied in both
+    }
+
+
+@dataclass
+class _Copier:
+    values: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    ops: dict[Operation, Operation] = field(default_factory=dict[Operation, Operation])
+
+    def copied(self, op: Operation) -> Operation:
+        copy = op.clone_without_regions(self.values)
+        self.ops[op] = copy
+        if isinstance(op, LoweringUnitOp):
+            return copy
+        for region, target in zip(op.regions, copy.regions, strict=True):
+            for block in region.blocks:
+                target.add_block(self.block(block))
+        return copy
+
+    def block(self, block: Block) -> Block:
+        copy = Block(arg_types=block.arg_types)
+        for old, new in zip(block.args, copy.args, strict=True):
+            new.name_hint = old.name_hint
+            self.values[old] = new
+        for op in block.ops:
+            copy.add_op(self.copied(op))
+        return copy
+
+    def unit(self, unit: Unit) -> Unit:
+        """The same program between the buffers of the copy."""
+        inputs, outputs = (
+            tuple(tuple(self.values[buffer] for buffer in group) for group in groups)
+            for groups in (unit.inputs, unit.outputs)
+        )
+        return replace(unit, inputs=inputs, outputs=outputs)
