@@ -94,14 +94,14 @@ class Lowered:
 
             def single(arrays: Sequence[Array]) -> Any:
                 output = empty(shape, dtype)
-                executable(output, *arrays)
+                executable.call_quickly((output,), arrays)
                 return output
 
             return single
 
         def several(arrays: Sequence[Array]) -> Any:
             outputs = [[np.empty(shape, dtype) for shape, dtype in group] for group in groups]
-            executable(*[buffer for group in outputs for buffer in group], *arrays)
+            executable.call_quickly([buffer for group in outputs for buffer in group], arrays)
             return _packed(outputs)
 
         return several
