@@ -103,11 +103,7 @@ class Kernel(ABC):
         if self.backend != "compile":
             raise UserError("out= is for compiled kernels; the interpreter makes new arrays")
         arrays = self._arrays(arguments)
-        sizes = bind_sizes(self.types, self.names, arrays)
-        lowered = self._specialised({} if self.symbolic else sizes)
-        if self.symbolic:
-            sizes = bind_sizes(lowered.inputs, self.names, arrays)
-            lowered.check(sizes)
+        lowered, _ = self._for_arrays(arrays, {})
         lowered.run_into(arrays, out)
         return out
 
@@ -115,24 +111,28 @@ class Kernel(ABC):
         """A call with shapes that have not been seen, or with other arguments than arrays."""
         result = self.call(arguments, {})
         if self.backend == "compile" and not self.symbolic and None not in key:
-            lowered = self._specialised(bind_sizes(self.types, self.names, arguments))
-            if not lowered.compile().can_fail:
-                self._prepared[key] = lowered.prepared()
+            lowered, _ = self._for_arrays(arguments, {})
+            self._prepared[key] = lowered.prepared()
         return result
 
     def call(self, arguments: Sequence[Any], known: Mapping[str, Nat]) -> Any:
         """The results for these arrays, with sizes that their shapes need not tell."""
         arrays = self._arrays(arguments)
-        if self.symbolic:
-            lowered = self._specialised({})
-            sizes = bind_sizes(lowered.inputs, self.names, arrays)
-            lowered.check(sizes)
-        else:
-            given = {**known, **bind_sizes(self.types, self.names, arrays)}
-            lowered, sizes = self._specialised(given), {}
+        lowered, sizes = self._for_arrays(arrays, known)
         if self.backend == "interpret":
             return lowered.interpret(arrays, sizes)
         return lowered.run(arrays, sizes)
+
+    def _for_arrays(
+        self, arrays: Sequence[Array], known: Mapping[str, Nat]
+    ) -> tuple[Lowered, Mapping[str, Nat]]:
+        """The program that takes these arrays, and the sizes that it leaves open."""
+        if not self.symbolic:
+            return self._specialised({**known, **bind_sizes(self.types, self.names, arrays)}), {}
+        lowered = self._specialised({})
+        sizes = bind_sizes(lowered.inputs, self.names, arrays)
+        lowered.check(sizes)
+        return lowered, sizes
 
     def lower(self, *arguments: Any, **sizes: int) -> Lowered:
         """The program for these arrays, array types, or sizes by name; for all sizes without."""
