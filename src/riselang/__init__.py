@@ -14,6 +14,7 @@ from riselang.api.entry import build, load, loads
 from riselang.api.jit import Jitted, jit
 from riselang.api.lowered import Lowered
 from riselang.api.specs import Array
+from riselang.api.traced import Traced
 from riselang.dialects.rise.types import (
     bf16,
     f16,
@@ -99,16 +100,19 @@ from riselang.dsl.prelude import (
 )
 from riselang.errors import InternalError, LimitationError, RiseError, UserError
 from riselang.notation.printer import show_term
+from riselang.term.cost import Cost
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Array",
+    "Cost",
     "InternalError",
     "Jitted",
     "LimitationError",
     "Lowered",
     "RiseError",
+    "Traced",
     "UserError",
     "abs",
     "add",

@@ -74,5 +74,5 @@ def test_literals_arrive_in_machine_code(type: object, dtype: type) -> None:
 
 
 def test_code_stays_loaded_as_long_as_it_is_used() -> None:
-    code = llvm.load("define i32 @seven() {\n  ret i32 7\n}")
+    code = llvm.load_objects([llvm.jit_object("define i32 @seven() {\n  ret i32 7\n}")])
     assert ctypes.CFUNCTYPE(ctypes.c_int32)(code.address("seven"))() == 7

@@ -437,7 +437,7 @@ def test_4_memory_stays_flat_over_thousands_of_calls() -> None:
     length = 8192
     function = twice_used(length)
     xss = random_array(1, length)
-    kernel = function.lower(xss).compile()
+    kernel = function.lower(xss).compile().function
     out = np.zeros_like(xss)
     kernel(out, xss)
     before = resident_bytes()
@@ -507,7 +507,7 @@ import os, numpy as np, riselang as rl
 def f(xss: rl.Array["N", "M", rl.f32]):
     return xss | rl.map_par(rl.map_seq(lambda x: x + x))
 xss = np.ones((64, 1000), np.float32)
-kernel = f.lower(xss).compile()
+kernel = f.lower(xss).compile().function
 out = np.zeros_like(xss)
 before = len(os.listdir("/proc/self/task"))
 kernel(out, xss)

@@ -43,7 +43,7 @@ def results(name: str, form: str, backend: str, float: str) -> list[Array]:
 
 def distinct_forms(name: str) -> tuple[str, ...]:
     """The forms whose terms differ, be it by eta: one term need not be compiled twice."""
-    return FORMS if notation(name)[name] != jitted(name).trace() else ("python",)
+    return FORMS if notation(name)[name] != jitted(name).trace().term else ("python",)
 
 
 def flat(value: Any) -> list[Array]:
@@ -83,7 +83,7 @@ def test_the_index_lists_every_program_with_what_it_says_of_itself() -> None:
 def test_both_forms_are_the_same_program(name: str) -> None:
     assert notation(name).names == (name,)
     assert (PROGRAMS / f"{name}.rise").read_text().startswith(f"// {module(name).__doc__}\n")
-    assert eta_reduced(jitted(name).trace()) == eta_reduced(notation(name)[name])
+    assert eta_reduced(jitted(name).trace().term) == eta_reduced(notation(name)[name])
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -21,11 +21,11 @@ def resident() -> int:
 @pytest.mark.parametrize("name", NAMES)
 def test_ten_thousand_calls_leave_no_memory_behind(name: str) -> None:
     inputs = module(name).inputs()
-    lowered = jitted(name).lower(*inputs)
+    compiled = jitted(name).lower(*inputs).compile()
     arrays = [np.asarray(value) for value in inputs]
     for _ in range(CALLS // 10):
-        lowered.run(arrays, {})
+        compiled.run(arrays)
     before = resident()
     for _ in range(CALLS):
-        lowered.run(arrays, {})
+        compiled.run(arrays)
     assert resident() - before < ALLOWED

@@ -48,7 +48,7 @@ def test_a_long_chain_in_a_module() -> None:
 
 
 def test_a_long_chain_in_python() -> None:
-    term = rl.jit(chain_python(LENGTH)).trace()
+    term = rl.jit(chain_python(LENGTH)).trace().term
     assert run(term, [VALUES]) == VALUES
 
 

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr, UnitAttr
 from xdsl.passes import ModulePass
 
 from riselang import config, pipelines
-from riselang.api.signatures import Signature, is_public, open_shapes, stored
+from riselang.api.signatures import Signature, is_public, open_lengths, stored
 from riselang.dialects.module import functions, make_context, module_text, verify_module
 from riselang.errors import LimitationError, SourceLocation, UserError
 from riselang.lowering.checks import check_locations
@@ -31,6 +31,7 @@ from riselang.lowering.resolve_rise_access import ResolveRiseAccessPass
 from riselang.native import libraries, llvm, mlir
 from riselang.native.llvm_text import with_distinct_pointers
 from riselang.native.text import native_text
+from riselang.runtime.artefact import Artefact, CompiledFunction
 from riselang.runtime.executable import Executable, entry_of
 from riselang.term.contraction import contract
 from riselang.term.from_dialect import units
@@ -196,13 +197,8 @@ class Compilation:
         return llvm.object_code(self.llvm_ir)
 
     @cached_property
-    def functions(self) -> dict[str, Executable]:
-        """The functions of the module, ready to call."""
-        if self.threads:
-            runtime = libraries.openmp()
-            assert runtime is not None
-            llvm.load_library(runtime)
-            libraries.set_threads(config.num_threads())
+    def artefact(self) -> Artefact:
+        """The functions of the module as machine code."""
         public = [each for each in self._signatures if is_public(each.function)]
         for signature in public:
             if signature.function.function_type.outputs.data:
@@ -214,18 +210,32 @@ class Compilation:
             entry_of(each.name, each.parameters, fails=each.name in self._failing)
             for each in public
         ]
-        code = llvm.load("\n".join([self.llvm_ir, *entries]))
-        return {each.name: self._executable(code, each) for each in public}
+        code = llvm.jit_object("\n".join([self.llvm_ir, *entries]))
+        used = (libraries.OPENMP,) if self.threads else ()
+        return Artefact(tuple(self._compiled(each) for each in public), (code,), used)
 
-    def _executable(self, code: llvm.LoadedCode, signature: Signature) -> Executable:
+    def _compiled(self, signature: Signature) -> CompiledFunction:
         name = signature.name
         written = signature.written | self._planned.get(name, frozenset())
-        parameters = [
-            replace(parameter, is_written=position in written)
-            for position, parameter in enumerate(signature.parameters)
-        ]
-        checks = self._checks if name in self._failing else ()
-        return Executable(code, name, parameters, open_shapes(signature.function), checks)
+        return CompiledFunction(
+            name,
+            tuple(
+                replace(parameter, is_written=position in written)
+                for position, parameter in enumerate(signature.parameters)
+            ),
+            open_lengths(signature.function),
+            tuple(self._checks) if name in self._failing else (),
+        )
+
+    def terms(self, name: str) -> list[Term]:
+        """The programs of a function, as they were written."""
+        (function,) = (each.function for each in self._signatures if each.name == name)
+        return [unit.term for _, unit in units(function)]
+
+    @cached_property
+    def functions(self) -> dict[str, Executable]:
+        """The functions of the module, ready to call."""
+        return self.artefact.executables(self.terms)
 
     @cached_property
     def _planned(self) -> dict[str, frozenset[int]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from xdsl.ir import Block, SSAValue
 
+    from riselang.api.compiled import Compiled
     from riselang.api.load import LoadedModule, LoadedProgram
     from riselang.dialects.rise.borders import LoweringUnitOp
 
@@ -19,13 +20,14 @@ def load(
     float: str | None = None,
     loops: str | None = None,
     backend: str = "compile",
-) -> LoadedModule | LoadedProgram:
+) -> LoadedModule | LoadedProgram | Compiled:
     """Read a file and make its programs callable with numpy arrays, as attributes.
 
     The functions of an MLIR file take their output buffers too, in the order of their parameters;
     the definitions of a `.rise` file return their results. `loops` is what
     patterns that do not say it become, "scf" by default in MLIR and "affine" in notation;
     "polyhedral" loops are affine loops that are tiled and vectorised where that is proven right.
+    A `.kernel` file, which `Compiled.save` writes, is a program to call.
     """
     from riselang.api.load import load_file
 

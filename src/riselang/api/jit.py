@@ -59,10 +59,6 @@ class Jitted(Kernel):
         known = given_sizes(uncurry(term.type)[0], types, self.names)
         return at_sizes(term, known), results
 
-    def trace(self) -> Term:
-        """The program for every size, as a term."""
-        return self._traced(self.types)[0]
-
     def _traced(self, types: tuple[RiseType, ...]) -> tuple[Term, int]:
         root, trace, results = trace_function(self.function, self.names, types)
         return finish(root, trace.inference), results

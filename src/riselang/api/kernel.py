@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from threading import RLock
 from typing import Any
 
 import numpy as np
 
 from riselang.api.binding import bind_sizes, given_sizes, scalar_array
-from riselang.api.lowered import Lowered, lower_term
+from riselang.api.lowered import Lowered
 from riselang.api.specs import ArraySpec
+from riselang.api.traced import Traced
 from riselang.dialects.rise.types import (
     FunType,
     RiseType,
@@ -53,6 +55,7 @@ class Kernel(ABC):
         self.backend = backend
         self.float = float
         self._lowered: dict[_Key, Lowered] = {}
+        self._lock = RLock()
         self._prepared: dict[_Shapes, Callable[[Sequence[Any]], Any]] = {}
         """Programs that have run, by the shapes of their arguments: all that is left is the call,
         which looks at the layout of the arrays."""
@@ -104,7 +107,7 @@ class Kernel(ABC):
             raise UserError("out= is for compiled kernels; the interpreter makes new arrays")
         arrays = self._arrays(arguments)
         lowered, _ = self._for_arrays(arrays, {})
-        lowered.run_into(arrays, out)
+        lowered.compile().run_into(arrays, out)
         return out
 
     def _first_call(self, arguments: Sequence[Any], key: _Shapes) -> Any:
@@ -112,7 +115,7 @@ class Kernel(ABC):
         result = self.call(arguments, {})
         if self.backend == "compile" and not self.symbolic and None not in key:
             lowered, _ = self._for_arrays(arguments, {})
-            self._prepared[key] = lowered.prepared()
+            self._prepared[key] = lowered.compile().prepared()
         return result
 
     def call(self, arguments: Sequence[Any], known: Mapping[str, Nat]) -> Any:
@@ -121,7 +124,7 @@ class Kernel(ABC):
         lowered, sizes = self._for_arrays(arrays, known)
         if self.backend == "interpret":
             return lowered.interpret(arrays, sizes)
-        return lowered.run(arrays, sizes)
+        return lowered.compile().run(arrays)
 
     def _for_arrays(
         self, arrays: Sequence[Array], known: Mapping[str, Nat]
@@ -134,16 +137,23 @@ class Kernel(ABC):
         lowered.check(sizes)
         return lowered, sizes
 
-    def lower(self, *arguments: Any, **sizes: int) -> Lowered:
+    def trace(self, *arguments: Any, **sizes: int) -> Traced:
         """The program for these arrays, array types, or sizes by name; for all sizes without."""
+        return self._traced_at(self._sizes(arguments, sizes))
+
+    def lower(self, *arguments: Any, **sizes: int) -> Lowered:
+        """`trace` for these arrays, array types or sizes, and `lower` as the kernel says."""
+        return self._specialised(self._sizes(arguments, sizes))
+
+    def _sizes(self, arguments: Sequence[Any], sizes: Mapping[str, int]) -> Mapping[str, Nat]:
         if sizes and arguments:
-            raise UserError("lower takes arrays or sizes by name, not both", user_location())
+            raise UserError("give arrays or sizes by name, not both", user_location())
         if not arguments:
-            return self._specialised(self.named_sizes(sizes))
+            return self.named_sizes(sizes)
         if all(isinstance(argument, ArraySpec) for argument in arguments):
             types = tuple(argument.type for argument in arguments)
-            return self._specialised(given_sizes(self.types, types, self.names))
-        return self._specialised(bind_sizes(self.types, self.names, self._arrays(arguments)))
+            return given_sizes(self.types, types, self.names)
+        return bind_sizes(self.types, self.names, self._arrays(arguments))
 
     def named_sizes(self, sizes: Mapping[str, int]) -> dict[str, Nat]:
         """Sizes as a person gives them, by name."""
@@ -172,15 +182,18 @@ class Kernel(ABC):
         return arrays
 
     def _specialised(self, sizes: Mapping[str, Nat]) -> Lowered:
-        return self._lower(tuple(substitute(type, sizes, {}) for type in self.types), sizes)
-
-    def _lower(self, types: tuple[RiseType, ...], sizes: Mapping[str, Nat]) -> Lowered:
+        types = tuple(substitute(type, sizes, {}) for type in self.types)
         key = (types, tuple(sorted(sizes.items(), key=lambda item: item[0])))
-        if key not in self._lowered:
-            source, results = self.source(types, sizes)
-            name = self.__name__ if self.__name__.isidentifier() else "kernel"
-            self._lowered[key] = lower_term(source, name, results, self.float, self.loops)
-        return self._lowered[key]
+        with self._lock:
+            if key not in self._lowered:
+                self._lowered[key] = self._traced_at(sizes).lower()
+            return self._lowered[key]
+
+    def _traced_at(self, sizes: Mapping[str, Nat]) -> Traced:
+        types = tuple(substitute(type, sizes, {}) for type in self.types)
+        source, results = self.source(types, sizes)
+        name = self.__name__ if self.__name__.isidentifier() else "kernel"
+        return Traced(name, source, results, self.float, self.loops)
 
     def __repr__(self) -> str:
         types = ", ".join(

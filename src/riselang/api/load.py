@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from riselang import config
-from riselang.api.compile import Compilation
+from riselang.api.caching import compiled, find, text_key
+from riselang.api.compiled import SUFFIX, Compiled
 from riselang.api.kernel import TermKernel
-from riselang.dialects.module import decode, parse_module, verify_module
 from riselang.errors import UserError
-from riselang.notation.program import Program, parse_program
 from riselang.runtime.executable import Executable
+from riselang.text import decode
+
+if TYPE_CHECKING:
+    from riselang.api.compile import Compilation
+    from riselang.notation.program import Program
 
 BACKENDS = ("compile", "interpret")
 
@@ -20,9 +25,31 @@ BACKENDS = ("compile", "interpret")
 class LoadedModule:
     """A module; its functions are attributes. Buffers come in the order of the parameters."""
 
-    def __init__(self, compilation: Compilation, name: str):
-        self._compilation = compilation
+    def __init__(self, text: str, name: str, loops: str, float: str):
+        self._text = text
         self._name = name
+        self._options = (loops, float)
+        self._key = text_key(text, name, *self._options)
+        self._found = find(self._key, name)
+        if self._found is None:
+            # What was compiled before is known to be right.
+            assert self._compilation
+
+    @cached_property
+    def _compilation(self) -> Compilation:
+        from riselang.api.compile import Compilation
+        from riselang.dialects.module import parse_module, verify_module
+
+        module = parse_module(self._text, self._name)
+        verify_module(module)
+        return Compilation(module, *self._options)
+
+    @cached_property
+    def _functions(self) -> dict[str, Executable]:
+        artefact = self._found or compiled(
+            self._key, self._name, lambda: self._compilation.artefact
+        )
+        return artefact.executables(lambda name: self._compilation.terms(name))
 
     def as_text(self, stage: str = "rise") -> str:
         """The module at a stage: notation, rise, imperative, affine, llvm or asm."""
@@ -31,13 +58,12 @@ class LoadedModule:
     def __getattr__(self, name: str) -> Executable:
         if name.startswith("_"):
             raise AttributeError(name)
-        functions = self._compilation.functions
-        if name not in functions:
-            raise AttributeError(_missing(self._name, "function", name, functions))
-        return functions[name]
+        if name not in self._functions:
+            raise AttributeError(_missing(self._name, "function", name, self._functions))
+        return self._functions[name]
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self._compilation.functions]
+        return [*super().__dir__(), *self._functions]
 
     def __repr__(self) -> str:
         return f"<module {self._name}>"
@@ -95,11 +121,15 @@ def _missing(file: str, kind: str, name: str, known: Mapping[str, object]) -> st
 
 def load_file(
     path: str | Path, float: str | None, loops: str | None, backend: str
-) -> LoadedModule | LoadedProgram:
+) -> LoadedModule | LoadedProgram | Compiled:
     try:
         data = Path(path).read_bytes()
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}") from None
+    if str(path).endswith(SUFFIX):
+        from riselang.api.saving import load_saved
+
+        return load_saved(data, str(path))
     return load_text(decode(data, str(path)), str(path), float, loops, backend)
 
 
@@ -119,14 +149,14 @@ def load_text(
 def _load_module(text: str, name: str, permission: str, loops: str, backend: str) -> LoadedModule:
     if backend != "compile":
         raise UserError(f"{name} is MLIR, which is compiled; backend='interpret' takes .rise files")
-    module = parse_module(text, name)
-    verify_module(module)
-    return LoadedModule(Compilation(module, loops, permission), name)
+    return LoadedModule(text, name, loops, permission)
 
 
 def _load_notation(
     text: str, name: str, permission: str, loops: str, backend: str
 ) -> LoadedProgram:
+    from riselang.notation.program import parse_program
+
     program = parse_program(text, name)
     kernels = program_kernels(program, permission, backend)
     for kernel in kernels.values():

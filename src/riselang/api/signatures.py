@@ -17,8 +17,7 @@ from riselang.dialects.rise.types import RiseType, ScalarType, index_bounds, lea
 from riselang.errors import LimitationError
 from riselang.nat import Nat, nat_min
 from riselang.runtime.executable import Parameter
-from riselang.runtime.shapes import OpenShapes
-from riselang.term.from_dialect import units
+from riselang.runtime.shapes import OpenLengths
 
 Border = InOp | OutOp
 
@@ -54,20 +53,20 @@ def stored(function: FuncOp) -> frozenset[int]:
     return _positions(function, {op.memref for op in walk(function) if isinstance(op, StoreOp)})
 
 
-def open_shapes(function: FuncOp) -> OpenShapes | None:
-    """What the programs of a function say of the shapes of its parameters."""
+def open_lengths(function: FuncOp) -> OpenLengths | None:
+    """What programs with open sizes say of the shapes of the parameters of their function."""
     arguments: list[SSAValue] = list(function.body.blocks[0].args)
     # The inputs come first, since a mistake is told of them.
     borders = sorted(_borders(function), key=lambda op: isinstance(op, OutOp))
-    dimensions = [
+    dimensions = tuple(
         (arguments.index(buffer), lengths)
         for op in borders
         for buffer, lengths in _lengths(op)
         if buffer in arguments
-    ]
+    )
     if all(length.is_constant for _, lengths in dimensions for length in lengths):
         return None
-    return OpenShapes(dimensions, [unit.term for _, unit in units(function)])
+    return dimensions
 
 
 def _borders(function: FuncOp) -> list[Border]:

@@ -138,19 +138,6 @@ def parse_module(text: str, name: str = "<text>", context: Context | None = None
         return parser.parse_module()
 
 
-def decode(data: bytes, name: str) -> str:
-    """The text of a file; MLIR text is UTF-8."""
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        before = data[: error.start].decode()
-        line = before.count("\n") + 1
-        column = len(before) - (before.rfind("\n") + 1) + 1
-        raise UserError(
-            f"byte 0x{data[error.start]:02x} is not UTF-8 text", SourceLocation(name, line, column)
-        ) from None
-
-
 _STRING_OR_COMMENT = re.compile(r'//[^\n]*|"(?:[^"\\\n]|\\[^\n])*+"?')
 
 

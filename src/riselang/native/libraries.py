@@ -9,6 +9,10 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from riselang import config
+from riselang.errors import UserError
+
+OPENMP = "openmp"
 OPENMP_ENTRY = "__kmpc_fork_call"
 """What MLIR's omp lowering calls; GNU's libgomp does not have it."""
 
@@ -63,8 +67,29 @@ def _has_entry(path: str) -> bool:
         return False
 
 
+def is_found(name: str) -> bool:
+    """Whether a library that compiled code asks for is here."""
+    return _FOUND[name]() is not None if name in _FOUND else False
+
+
+def prepare(name: str) -> None:
+    """Load a library that compiled code calls."""
+    from riselang.native import llvm
+
+    path = _FOUND[name]()
+    if path is None:
+        raise UserError(f"the compiled code needs {name}, which is not installed here")
+    llvm.load_library(path)
+    if name == OPENMP:
+        set_threads(config.num_threads())
+
+
 def set_threads(count: int) -> None:
     """Set how many threads the OpenMP runtime uses."""
     path = openmp()
     if path is not None:
         ctypes.CDLL(path).omp_set_num_threads(ctypes.c_int(count))
+
+
+_FOUND = {OPENMP: openmp}
+"""Where each library is, by the name that compiled code has for it."""

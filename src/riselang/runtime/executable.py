@@ -126,6 +126,22 @@ class Executable:
         """Whether the function has checks that may refuse an index."""
         return bool(self._checks)
 
+    def shapes_of_first(self, count: int, arrays: Sequence[Array]) -> list[tuple[int, ...]]:
+        """The shapes of the first parameters, from the arrays for all the others."""
+        sizes: Mapping[str, Nat] = {}
+        if self._shapes is not None:
+            shapes = {at: array.shape for at, array in enumerate(arrays, count)}
+            sizes = self._shapes.sizes(shapes, [each.name for each in self.parameters])
+        return [self._shape(position, sizes) for position in range(count)]
+
+    def _shape(self, position: int, sizes: Mapping[str, Nat]) -> tuple[int, ...]:
+        shape = self.parameters[position].shape
+        assert shape is not None
+        if DYNAMIC_INDEX not in shape:
+            return shape
+        assert self._shapes is not None
+        return self._shapes.known(position, sizes)
+
     def __call__(self, *arguments: Any) -> None:
         if len(arguments) != len(self.parameters):
             raise UserError(

@@ -55,28 +55,50 @@ class SizeBinding:
         return f" ({origins})" if origins else ""
 
 
+OpenLengths = tuple[tuple[int, tuple[Nat, ...]], ...]
+"""Positions of parameters, each with its lengths."""
+
+
 class OpenShapes:
     """What the shapes of the buffers of a function must be to each other."""
 
-    def __init__(self, dimensions: Sequence[tuple[int, Sequence[Nat]]], terms: Sequence[Term]):
-        self._dimensions = tuple(dimensions)
-        """Positions of parameters, each with its lengths."""
+    def __init__(self, dimensions: OpenLengths, terms: Sequence[Term]):
+        self._dimensions = dimensions
         self._terms = tuple(terms)
-        self._known: dict[tuple[tuple[int, ...], ...], Mapping[str, Nat]] = {}
+        self._known: dict[tuple[tuple[int, ...] | None, ...], Mapping[str, Nat]] = {}
 
     def sizes(
         self, shapes: Mapping[int, tuple[int, ...]], names: Sequence[str]
     ) -> Mapping[str, Nat]:
-        """The sizes that explain the shapes; refused where a program does not permit them."""
-        key = tuple(shapes[position] for position, _ in self._dimensions)
+        """The sizes that explain the shapes, all or some of them.
+
+        They are refused where a program does not permit them.
+        """
+        key = tuple(shapes.get(position) for position, _ in self._dimensions)
         if key in self._known:
             return self._known[key]
         binding = SizeBinding()
         for position, lengths in self._dimensions:
-            if len(shapes[position]) == len(lengths):
-                binding.bind(lengths, shapes[position], names[position])
+            shape = shapes.get(position, ())
+            if len(shape) == len(lengths):
+                binding.bind(lengths, shape, names[position])
         sizes = binding.finished()
         for term in self._terms:
             check_sizes(term, sizes)
         self._known[key] = sizes
         return sizes
+
+    def known(self, position: int, sizes: Mapping[str, Nat]) -> tuple[int, ...]:
+        """The shape of a parameter at these sizes."""
+        lengths = next(lengths for at, lengths in self._dimensions if at == position)
+        return tuple(_known(length, sizes) for length in lengths)
+
+
+def _known(length: Nat, sizes: Mapping[str, Nat]) -> int:
+    length = length.substitute(sizes)
+    if not length.is_constant:
+        raise UserError(
+            f"the size {min(length.variables)} is not determined by the shapes of the arrays; "
+            "give it a number"
+        )
+    return length.constant

@@ -29,7 +29,7 @@ from riselang.nat import Nat
 from riselang.term.foreign import ForeignRegion
 
 
-class _Key:
+class Key:
     """An interned structure; holds its parts so that they stay interned as long as it does."""
 
     __slots__ = ("__weakref__", "parts")
@@ -38,13 +38,13 @@ class _Key:
         self.parts = parts
 
 
-_KEYS: weakref.WeakValueDictionary[tuple[Hashable, ...], _Key] = weakref.WeakValueDictionary()
+_KEYS: weakref.WeakValueDictionary[tuple[Hashable, ...], Key] = weakref.WeakValueDictionary()
 
 
-def _intern(*parts: Hashable) -> _Key:
+def _intern(*parts: Hashable) -> Key:
     key = _KEYS.get(parts)
     if key is None:
-        key = _Key(parts)
+        key = Key(parts)
         _KEYS[parts] = key
     return key
 
@@ -56,7 +56,7 @@ class Term:
     __match_args__: ClassVar[tuple[str, ...]] = ()
 
     type: RiseType
-    key: _Key
+    key: Key
     depth: int
     """Height of the tree, by which recursive functions over terms ask for stack."""
     open: int

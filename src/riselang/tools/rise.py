@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from riselang import __version__, pipelines
 from riselang.config import FLOAT
 from riselang.errors import UserError
+from riselang.tools.cache import add_cache_command
 from riselang.tools.exits import run_tool
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def _parser() -> argparse.ArgumentParser:
                 help="default: scf for MLIR files, else affine",
             )
             command.add_argument("--float", help=FLOAT.summary)
+    add_cache_command(commands)
     return parser
 
 
@@ -97,8 +99,8 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _format(options: argparse.Namespace) -> None:
-    from riselang.dialects.module import decode
     from riselang.notation.formatting import format_program
+    from riselang.text import decode
     from riselang.tools.sources import read_bytes
 
     if not options.file.endswith(".rise"):

@@ -22,9 +22,10 @@ from xdsl.utils.exceptions import ArgSpecParseError
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from riselang import __version__
-from riselang.dialects.module import decode, module_text, parse_module, verify_module
+from riselang.dialects.module import module_text, parse_module, verify_module
 from riselang.dialects.rise.schemes import PATTERNS
 from riselang.errors import InternalError, LimitationError, RiseError, UserError
+from riselang.text import decode
 from riselang.tools.diagnostics import check_diagnostics
 from riselang.tools.exits import USAGE, run_tool
 

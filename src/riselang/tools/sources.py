@@ -108,7 +108,7 @@ class KernelSource:
         from riselang.api.kernel import TermKernel
 
         assert isinstance(kernel, Jitted | TermKernel)
-        return repr(kernel.trace() if isinstance(kernel, Jitted) else kernel.term)
+        return repr(kernel.trace().term if isinstance(kernel, Jitted) else kernel.term)
 
     def compilation(self, function: str | None, sizes: Mapping[str, int]) -> Compilation:
         return self.kernel(function).lower(**sizes).compilation
@@ -141,7 +141,8 @@ def read_source(
 
 def _read_module(path: str, loops: str, permission: str) -> Source:
     from riselang.api.compile import Compilation
-    from riselang.dialects.module import decode, parse_module, verify_module
+    from riselang.dialects.module import parse_module, verify_module
+    from riselang.text import decode
 
     name = "<stdin>" if path == "-" else path
     module = parse_module(decode(read_bytes(path), name), name)
@@ -151,8 +152,8 @@ def _read_module(path: str, loops: str, permission: str) -> Source:
 
 def _read_notation(path: str, permission: str, backend: str) -> KernelSource:
     from riselang.api.load import program_kernels
-    from riselang.dialects.module import decode
     from riselang.notation.program import parse_program
+    from riselang.text import decode
 
     program = parse_program(decode(read_bytes(path), path), path)
     return KernelSource(path, program_kernels(program, permission, backend), program.helpers)

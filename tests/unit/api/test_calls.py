@@ -81,7 +81,7 @@ def test_a_subclass_of_arrays_takes_the_long_way() -> None:
 
 
 def test_buffers_that_share_memory() -> None:
-    kernel = axpy.lower(X, Y).compile()
+    kernel = axpy.lower(X, Y).compile().function
     with pytest.raises(UserError, match="arguments out and x share memory, and out is written"):
         kernel(X, X, Y)
     memory = np.zeros(12, np.float32)
@@ -93,7 +93,7 @@ def test_buffers_that_share_memory() -> None:
 
 def test_nothing_shares_no_memory() -> None:
     empty: Any = np.zeros(0, np.float32)
-    axpy.lower(N=0).compile()(empty, empty, empty)
+    axpy.lower(N=0).compile().function(empty, empty, empty)
 
 
 def test_strides_of_open_lengths() -> None:

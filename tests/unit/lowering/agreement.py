@@ -10,7 +10,9 @@ from unittest.mock import patch
 import numpy as np
 
 import riselang as rl
-from riselang.api.lowered import Lowered, _outputs
+from riselang.api.lowered import Lowered
+from riselang.dialects.rise.types import leaves, result_types
+from riselang.interpreter.scalars import numpy_dtype
 from riselang.lowering import temporaries
 from support.values import same
 
@@ -32,11 +34,20 @@ def _flat(result: Any) -> Results:
     return [result]
 
 
+def new_outputs(program: Lowered) -> Results:
+    """Buffers for the results of a program whose sizes are known."""
+    return [
+        np.empty([length.constant for length in lengths], numpy_dtype(leaf))
+        for type in result_types(program.source.type, program.results)
+        for lengths, leaf in leaves(type)
+    ]
+
+
 def compiled(
     program: Lowered, arrays: Sequence[Array], loops: str, threads: int, stack: int | None = None
 ) -> Results:
     """The results of the program compiled anew, its outputs full of garbage before."""
-    outputs = [buffer for group in _outputs(program, {}) for buffer in group]
+    outputs = new_outputs(program)
     for output in outputs:
         output.reshape(-1).view(np.uint8)[...] = 1 if output.dtype == np.bool_ else 0xA5
     limit = temporaries.STACK_LIMIT if stack is None else stack

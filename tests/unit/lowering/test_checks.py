@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from agreement import Array, agree, compiled, interpreted, lowered, text
+from agreement import Array, agree, compiled, interpreted, lowered, new_outputs, text
 from llvmlite import binding
 
 import riselang as rl
 from riselang.api.compile import Compilation
-from riselang.api.lowered import _outputs
 from riselang.dialects.module import parse_module, verify_module
 from riselang.errors import OutOfRangeError
 from riselang.lowering.checks import CHECKS
@@ -196,7 +195,7 @@ def test_no_access_leaves_its_array(loops: str) -> None:
             return program(x, y)  # noqa: B023 - called before the next round
 
         made = lowered(function, X, Y)
-        (out,) = _outputs(made, {})[0]
+        (out,) = new_outputs(made)
         x = np.array([0, 2**40, -(2**40), 6, -1, 2**62], np.int64)
         call = Call("function", [out], [x, Y])
         with pytest.raises(Refused, match="checkIdx: the index"):

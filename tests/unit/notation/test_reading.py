@@ -18,7 +18,7 @@ from riselang.term.nodes import Term
 
 
 def traced(function: Callable[..., Any]) -> Term:
-    return rl.jit(function).trace()
+    return rl.jit(function).trace().term
 
 
 # The same programs in both languages

@@ -1,0 +1,99 @@
+"""Compiled modules from the cache, or compiled and left there for the next process."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from collections.abc import Callable
+
+from riselang import config
+from riselang.native import libraries
+from riselang.runtime.artefact import Artefact
+from riselang.runtime.cache import default_cache
+from riselang.runtime.environment import fingerprint
+from riselang.term.digest import digest
+from riselang.term.nodes import Term
+
+_LOGGER = logging.getLogger("riselang")
+_PARALLEL = ("Par", "parallel")
+"""What the text of a program has in it that may run on threads."""
+
+
+def term_key(term: Term, name: str, results: int, *options: object) -> str:
+    """The key of the code for a term; patterns for threads are in its notation."""
+    return fingerprint("term", digest(term), name, results, _threads(_names(term)), *options)
+
+
+def text_key(text: str, name: str, *options: object) -> str:
+    """The key of the code for an MLIR module; `name` is in the places of its checks."""
+    return fingerprint("text", text, name, _threads(text), *options)
+
+
+def find(key: str, name: str) -> Artefact | None:
+    """The code that was compiled before, if it is there and can be used."""
+    cache = default_cache()
+    data = cache.read(key) if cache is not None else None
+    if data is None:
+        return None
+    try:
+        artefact = Artefact.from_bytes(data)
+    except ValueError:
+        return None
+    if not all(libraries.is_found(library) for library in artefact.libraries):
+        return None
+    _log("found %s in the cache", name)
+    return artefact
+
+
+def compiled(key: str, name: str, make: Callable[[], Artefact]) -> Artefact:
+    """What is in the cache under the key, else what `make` makes."""
+    found = find(key, name)
+    if found is not None:
+        return found
+    start = time.perf_counter()
+    artefact = make()
+    _log("compiled %s in %.0f ms", name, 1e3 * (time.perf_counter() - start))
+    cache = default_cache()
+    if cache is not None and not cache.write(key, artefact.to_bytes()):
+        _log("%s is not kept: the cache in %s cannot be written", name, cache.folder)
+    return artefact
+
+
+def _names(term: Term) -> str:
+    """The names of all patterns of a term."""
+    from riselang.term.nodes import Pattern
+
+    found: set[str] = set()
+    seen: set[int] = set()
+    stack = [term]
+    while stack:
+        current = stack.pop()
+        if id(current) not in seen:
+            seen.add(id(current))
+            stack.extend(current.children)
+            if isinstance(current, Pattern):
+                found.add(current.spec.name)
+    return " ".join(sorted(found))
+
+
+def _threads(text: str) -> bool:
+    """Whether a program with this text would be compiled for threads here and now."""
+    if not any(word in text for word in _PARALLEL):
+        return False
+    return config.num_threads() > 1 and libraries.openmp() is not None
+
+
+def _log(message: str, *arguments: object) -> None:
+    if config.log_compiles():
+        _handler()
+        _LOGGER.info(message, *arguments)
+
+
+def _handler() -> None:
+    """Show messages on stderr, if nobody has asked to have them elsewhere."""
+    if not _LOGGER.handlers:
+        handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(logging.Formatter("riselang: %(message)s"))
+        _LOGGER.addHandler(handler)
+        _LOGGER.setLevel(logging.INFO)

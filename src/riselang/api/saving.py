@@ -1,0 +1,66 @@
+"""Compiled programs in files."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from riselang.api.compile import Compilation
+from riselang.api.compiled import Compiled, Groups
+from riselang.api.lowered import Lowered
+from riselang.dialects.module import module_text, parse_module, verify_module
+from riselang.errors import UserError
+from riselang.native import llvm
+from riselang.runtime.artefact import Artefact
+
+_HEAD = b"riselang program 1\n"
+
+
+def save(lowered: Lowered, groups: Groups, path: str | Path) -> None:
+    compilation = lowered.compilation
+    facts = {
+        "name": lowered.name,
+        "groups": groups,
+        "target": asdict(llvm.host()),
+        "options": [lowered.loops, lowered.float],
+        "text": module_text(compilation.module),
+    }
+    content = json.dumps(facts).encode() + b"\n" + compilation.artefact.to_bytes()
+    try:
+        Path(path).write_bytes(_HEAD + hashlib.sha256(content).digest() + content)
+    except OSError as error:
+        raise UserError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def load_saved(data: bytes, name: str) -> Compiled:
+    """The program in a file that `save` wrote."""
+    start = len(_HEAD) + hashlib.sha256().digest_size
+    content = data[start:]
+    if not data.startswith(_HEAD):
+        raise UserError(f"{name} is not a compiled program, or one of another version of riselang")
+    if data[:start] != _HEAD + hashlib.sha256(content).digest():
+        raise UserError(f"{name} is damaged; save the program again")
+    head, _, rest = content.partition(b"\n")
+    facts = json.loads(head)
+    module = _Source(facts, name)
+    artefact = Artefact.from_bytes(rest)
+    if facts["target"] != asdict(llvm.host()):
+        artefact = module.compilation().artefact
+    functions = artefact.executables(lambda function: module.compilation().terms(function))
+    return Compiled(functions[facts["name"]], tuple(facts["groups"]))
+
+
+class _Source:
+    """The RISE IR of a saved program, which is read where the machine code is not enough."""
+
+    def __init__(self, facts: dict[str, Any], name: str):
+        self._facts = facts
+        self._name = name
+
+    def compilation(self) -> Compilation:
+        module = parse_module(self._facts["text"], self._name)
+        verify_module(module)
+        return Compilation(module, *self._facts["options"])

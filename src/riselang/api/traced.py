@@ -1,0 +1,39 @@
+"""A program as a term, before anything was decided about how it runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from riselang import config
+from riselang.api.lowered import Lowered
+from riselang.term.cost import Cost, cost
+from riselang.term.nodes import Term
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A program for given sizes, or for all."""
+
+    name: str
+    term: Term
+    results: int
+    """How many arrays it gives."""
+    float: str
+    loops: str
+
+    def lower(self, *, float: str | None = None, loops: str | None = None) -> Lowered:
+        """The program with decisions made, those of the kernel or other ones."""
+        permission = self.float if float is None else config.float_permission(float)
+        loops = config.loops(loops, self.loops)
+        return Lowered(self.name, self.term, self.results, permission, loops)
+
+    def as_text(self) -> str:
+        """The program in functional notation."""
+        return repr(self.term)
+
+    def cost_analysis(self) -> Cost:
+        """Operations and bytes of the program as it is written."""
+        return cost(self.term, self.results)
+
+    def __repr__(self) -> str:
+        return repr(self.term)

@@ -1,0 +1,232 @@
+"""What a program costs as it is written: operations, and bytes that must be moved at least.
+
+Each function of a pattern is applied once to values of which nothing is known, and what it does is
+counted as often as the pattern applies it. A size that is open stays a name in the counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.builtin import FixedBitwidthType
+
+from riselang.dialects.rise.types import (
+    FunType,
+    RiseType,
+    VectorType,
+    is_float,
+    leaves,
+    result_types,
+    uncurry,
+)
+from riselang.nat import Nat
+from riselang.term.mathlib import LIBRARY_FUNCTIONS
+from riselang.term.nodes import (
+    Apply,
+    Bound,
+    DepApply,
+    DepLambda,
+    Embed,
+    Lambda,
+    Pattern,
+    Scalar,
+    Term,
+)
+from riselang.term.recursion import stack_for
+
+Count = int | Nat
+"""A number, or a polynomial in the sizes that are open."""
+
+FLOPS: Mapping[str, int] = {
+    **dict.fromkeys(("arith.addf", "arith.subf", "arith.mulf", "arith.divf", "arith.negf"), 1),
+    **dict.fromkeys(("arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf"), 1),
+    **dict.fromkeys(("math.sqrt", "math.absf"), 1),
+    "math.fma": 2,
+}
+"""Floating-point operations in each arith or math op that has any."""
+
+
+ROUNDS: Mapping[str, str] = {
+    **dict.fromkeys(
+        ("map", "mapSeq", "mapPar", "mapSeqUnroll", "mapBlock", "mapThread", "mapWarp", "mapLane"),
+        "n",
+    ),
+    **dict.fromkeys(
+        ("reduce", "reduceSeq", "reduceSeqUnroll", "reducePar", "scan", "scanSeq"), "n"
+    ),
+    **dict.fromkeys(("generate", "reorder", "sort"), "n"),
+    **dict.fromkeys(("iterate", "iterateSeq"), "k"),
+    "scatterWith": "m",
+}
+"""The parameter of each pattern that says how often it applies its functions; without one, once."""
+WINDOWED = ("circularBuffer", "rotateValues")
+DATA_DEPENDENT = ("while", "sort")
+INDEX_BITS = 64
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a program costs as it is written, whatever a compiler makes of it."""
+
+    flops: Count
+    """Floating-point additions, multiplications and their kind; a multiply-add is two."""
+    transcendentals: Count
+    """Calls of exp, sin and so on, which are not among the flops."""
+    bytes_read: Count
+    """The inputs, each once."""
+    bytes_written: Count
+    """The results, each once."""
+    is_exact: bool
+    """Whether nothing depends on data, as the rounds of a while do, which count once."""
+
+    @property
+    def bytes(self) -> Count:
+        return self.bytes_read + self.bytes_written
+
+    @property
+    def intensity(self) -> float | None:
+        """Flops for each byte; None where a size is open, or no byte is moved."""
+        if isinstance(self.flops, Nat) or isinstance(self.bytes, Nat) or not self.bytes:
+            return None
+        return self.flops / self.bytes
+
+    def _repr_html_(self) -> str:
+        intensity = "" if self.intensity is None else f"{self.intensity:.3g}"
+        rows = {name: getattr(self, name) for name in self.__match_args__}
+        rows["intensity"] = intensity
+        cells = (f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in rows.items())
+        return f"<table>{''.join(cells)}</table>"
+
+
+@dataclass(frozen=True)
+class _Function:
+    """A function that was not applied to all its arguments."""
+
+    apply: Callable[[_Value], _Value]
+
+
+_Value = _Function | None
+"""What the counter knows of a value: how a function is applied, and of data nothing."""
+_Scope = tuple[_Value, ...]
+"""The values of the lambdas around a place, the innermost first."""
+
+
+def cost(program: Term, results: int = 1) -> Cost:
+    """The cost of a program that gives so many results."""
+    counter = _Counter()
+    inputs, _ = uncurry(program.type)
+    counter.count(program)
+    return Cost(
+        _plain(counter.flops),
+        _plain(counter.transcendentals),
+        _plain(_bytes(inputs)),
+        _plain(_bytes(result_types(program.type, results))),
+        counter.is_exact,
+    )
+
+
+class _Counter:
+    """Evaluates a term with nothing known of the data, and counts."""
+
+    def __init__(self) -> None:
+        self.flops = Nat.const(0)
+        self.transcendentals = Nat.const(0)
+        self.is_exact = True
+        self._times = Nat.const(1)
+        """How often what is looked at now happens."""
+
+    def count(self, program: Term) -> None:
+        inputs, _ = uncurry(program.type)
+        # A function that is applied runs below the place where it is applied.
+        with stack_for(program.depth, frames_per_level=8):
+            _run(self._evaluate(program, ()), *[None for _ in inputs])
+
+    def _evaluate(self, term: Term, scope: _Scope) -> _Value:
+        match term:
+            case Bound(index):
+                return scope[index]
+            case Lambda(_, _, body):
+                return _Function(lambda value: self._evaluate(body, (value, *scope)))
+            case Apply(function, argument):
+                value = self._evaluate(argument, scope)
+                applied = self._evaluate(function, scope)
+                return applied.apply(value) if applied is not None else None
+            case Scalar():
+                for operand in term.operands:
+                    self._evaluate(operand, scope)
+                self._add(term)
+                return None
+            case Pattern():
+                return self._pattern(term, ())
+            case DepApply() | DepLambda():
+                return self._evaluate(term.children[0], scope)
+            case Embed():
+                for operand in term.operands:
+                    self._evaluate(operand, scope)
+                self.is_exact = False
+                return None
+            case _:
+                return None
+
+    def _add(self, term: Scalar) -> None:
+        type, lanes = term.operands[0].type, Nat.const(1)
+        if isinstance(type, VectorType):
+            type, lanes = type.element, type.length
+        if not is_float(type):
+            return
+        if term.op in LIBRARY_FUNCTIONS:
+            self.transcendentals += self._times * lanes
+        else:
+            self.flops += self._times * lanes * FLOPS.get(term.op, 0)
+
+    def _pattern(self, pattern: Pattern, arguments: tuple[_Value, ...]) -> _Value:
+        """The pattern, waiting for the arguments that are left."""
+        if len(arguments) < pattern.spec.arity:
+            return _Function(lambda value: self._pattern(pattern, (*arguments, value)))
+        if pattern.spec.name == "let":
+            return _run(arguments[1], arguments[0])
+        times = self._rounds(pattern)
+        outer, self._times = self._times, self._times * times
+        inputs, _ = uncurry(pattern.type)
+        for argument, type in zip(arguments, inputs, strict=True):
+            if isinstance(type, FunType):
+                _run(argument, *[None for _ in uncurry(type)[0]])
+        self._times = outer
+        return None
+
+    def _rounds(self, pattern: Pattern) -> Nat:
+        """How often a pattern applies its functions."""
+        name = pattern.spec.name
+        if name in DATA_DEPENDENT:
+            self.is_exact = False
+        if name in WINDOWED:
+            return _size(pattern, "n") + _size(pattern, "sz") - 1
+        return _size(pattern, ROUNDS[name]) if name in ROUNDS else Nat.const(1)
+
+
+def _size(pattern: Pattern, name: str) -> Nat:
+    size = pattern.argument(name)
+    assert isinstance(size, Nat)
+    return size
+
+
+def _run(function: _Value, *arguments: _Value) -> _Value:
+    for argument in arguments:
+        function = function.apply(argument) if function is not None else None
+    return function
+
+
+def _bytes(types: Iterable[RiseType]) -> Nat:
+    total = Nat.const(0)
+    for type in types:
+        for lengths, leaf in leaves(type):
+            element = leaf.element
+            bits = element.bitwidth if isinstance(element, FixedBitwidthType) else INDEX_BITS
+            total += prod(lengths, start=Nat.const((bits + 7) // 8))
+    return total
+
+
+def _plain(count: Nat) -> Count:
+    return count.constant if count.is_constant else count

@@ -1,0 +1,74 @@
+"""A name for a term by which it is found again in another process."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Hashable
+from typing import cast
+
+from riselang.term.nodes import Key, Lambda, Pattern, Term
+
+WHERE_MATTERS = ("checkIdx",)
+"""Patterns whose failure is reported with the place where they were written."""
+
+
+def digest(term: Term) -> str:
+    """Equal for equal terms in every process, and different for different ones.
+
+    The names of the parameters count, since messages have them, and so do the places of checks.
+    """
+    hashed = hashlib.sha256()
+    numbers: dict[Key, int] = {}
+    texts: dict[Hashable, str] = {}
+    stack = [term.key]
+    while stack:
+        key = stack[-1]
+        missing = [part for part in key.parts if isinstance(part, Key) and part not in numbers]
+        if missing:
+            stack.extend(missing)
+            continue
+        stack.pop()
+        if key not in numbers:
+            numbers[key] = len(numbers)
+            hashed.update("\0".join(_text(part, numbers, texts) for part in key.parts).encode())
+            hashed.update(b"\1")
+    for text in (*_parameter_names(term), *_places(term)):
+        hashed.update(f"\2{text}".encode())
+    return hashed.hexdigest()
+
+
+def _text(part: Hashable, numbers: dict[Key, int], texts: dict[Hashable, str]) -> str:
+    if isinstance(part, Key):
+        return f"@{numbers[part]}"
+    if isinstance(part, tuple):
+        parts = cast(tuple[Hashable, ...], part)
+        return f"({', '.join(_text(each, numbers, texts) for each in parts)})"
+    # Equal values of several types, such as 1 and True, are kept apart by the name of the type.
+    known = (type(part), part)
+    if known not in texts:
+        texts[known] = f"{type(part).__name__}:{part}"
+    return texts[known]
+
+
+def _parameter_names(term: Term) -> list[str]:
+    names: list[str] = []
+    while isinstance(term, Lambda):
+        names.append(term.name)
+        term = term.body
+    return names
+
+
+def _places(term: Term) -> list[str]:
+    """Where each check was written, in the order in which the term has them."""
+    found: list[str] = []
+    seen: set[int] = set()
+    stack = [term]
+    while stack:
+        current = stack.pop()
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        stack.extend(current.children)
+        if isinstance(current, Pattern) and current.spec.name in WHERE_MATTERS:
+            found.append(str(current.location))
+    return found

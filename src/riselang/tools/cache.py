@@ -1,0 +1,55 @@
+"""`rise cache`: look at the compiled kernels on disk, and remove them."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import TYPE_CHECKING, Any
+
+from riselang import config
+
+if TYPE_CHECKING:
+    from riselang.runtime.cache import KernelCache
+
+
+def add_cache_command(commands: Any) -> None:
+    summary = "list or remove the compiled kernels that are kept on disk"
+    command = commands.add_parser("cache", help=summary, description=summary)
+    command.add_argument("what", choices=("list", "clear", "path"))
+    command.set_defaults(action=_cache)
+
+
+def _cache(options: argparse.Namespace) -> None:
+    from riselang.runtime.cache import KernelCache
+
+    cache = KernelCache(config.cache_folder(), config.cache_limit())
+    if options.what == "path":
+        print(cache.folder)
+    elif options.what == "clear":
+        print(f"{_kernels(cache.clear())} removed from {cache.folder}")
+    else:
+        _list(cache)
+
+
+def _list(cache: KernelCache) -> None:
+    entries = cache.entries()
+    for entry in entries:
+        used = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.used))
+        names = ", ".join(_names(cache, entry.key)) or "damaged, to be compiled again"
+        print(f"{entry.key[:12]}  {entry.size:>9,} bytes  used {used}  {names}")
+    total = sum(entry.size for entry in entries)
+    print(f"{_kernels(len(entries))}, {total:,} bytes, in {cache.folder}")
+
+
+def _names(cache: KernelCache, key: str) -> list[str]:
+    from riselang.runtime.artefact import Artefact
+
+    data = cache.read(key, touch=False)
+    try:
+        return [each.name for each in Artefact.from_bytes(data).functions] if data else []
+    except ValueError:
+        return []
+
+
+def _kernels(count: int) -> str:
+    return f"{count} kernel" if count == 1 else f"{count} kernels"
