@@ -20,6 +20,7 @@ from riselang.dialects.rise.types import (
 from riselang.interpreter.patterns import CHUNK
 from riselang.lowering.loops import LoopKind
 from riselang.lowering.translation import (
+    Closure,
     Lazy,
     Step,
     Value,
@@ -32,6 +33,7 @@ from riselang.nat import Nat
 from riselang.term.nodes import (
     Pattern,
 )
+from riselang.term.substitution import is_used_often
 
 
 class LoopRules(WindowRules):
@@ -47,11 +49,17 @@ class LoopRules(WindowRules):
         source = self.read_data(arguments[1])
 
         def body(index: SSAValue) -> None:
-            element = self.add(codegen.IdxOp(source, index))
+            element = self.element(function, self.add(codegen.IdxOp(source, index)))
             place = self.add(codegen.IdxOp(target, index))
             self.store_applied(function, [element], place)
 
         self.each(size(pattern, "n"), pattern.to or self.loops, body, kind)
+
+    def element(self, function: Value, value: SSAValue) -> SSAValue:
+        """An element that a function takes: one that is computed and read often gets memory."""
+        if not isinstance(function, Closure) or not is_used_often(function.function.body):
+            return value
+        return self.kept(value)
 
     def read_map(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         """A high-level map that is only read costs no loop: elements are computed where read."""

@@ -24,7 +24,7 @@ from riselang.term.nodes import (
 )
 from riselang.term.recursion import recursive
 from riselang.term.sizes import at_argument
-from riselang.term.substitution import count_uses, instantiate, shift, with_children
+from riselang.term.substitution import instantiate, is_used_often, shift, with_children
 from riselang.term.views import is_view
 
 MAPS = ("map", "mapSeq", "mapPar", "mapSeqUnroll")
@@ -141,9 +141,21 @@ def _length(xs: Term) -> Nat:
 
 
 def beta(function: Lambda, argument: Term) -> Term:
-    """The function applied; what is computed and used more than once is named, not repeated."""
+    """The function applied; what is computed and used often is named, not repeated."""
     is_free = is_view(argument) or isinstance(argument, Literal | Lambda | Pattern)
-    if is_free or count_uses(function.body) < 2:
+    if is_free or not is_used_often(function.body):
         return instantiate(function.body, argument)
+    head, parts = spine(argument)
+    if isinstance(head, Pattern) and head.spec is TUPLE and len(parts) == 2:
+        return _beta_pair(function, parts[0], parts[1])
     let = Pattern(LET, (argument.type, function.body.type))
     return apply_all(let, [argument, function])
+
+
+def _beta_pair(function: Lambda, first: Term, second: Term) -> Term:
+    """A function of a pair as one of its components: each may be free, or used only once."""
+    types = (first.type, second.type)
+    whole = apply_all(Pattern(TUPLE, types), [Bound(1, first.type), Bound(0, second.type)])
+    body = _visit(instantiate(shift(function.body, 2, 1), whole))
+    rest = beta(Lambda(function.name, second.type, body), shift(second, 1))
+    return beta(Lambda(function.name, first.type, rest), first)

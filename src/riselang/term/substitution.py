@@ -11,6 +11,7 @@ from riselang.term.nodes import (
     DepLambda,
     Embed,
     Lambda,
+    Pattern,
     Scalar,
     Term,
     scalar_type,
@@ -92,3 +93,44 @@ def count_uses(body: Term) -> int:
 
     with_stack = recursive(lambda term: go(term, 0))
     return with_stack(body)
+
+
+def is_used_often(body: Term) -> bool:
+    """Whether the body of a lambda reads its variable twice, or in a function, which may run often.
+
+    The function of a let runs once, and so does that of further parameters.
+    """
+
+    def go(term: Term, level: int, weight: int) -> int:
+        if term.open <= level:
+            return 0
+        if isinstance(term, Bound):
+            return weight * (term.index == level)
+        if isinstance(term, Apply) and _is_let_of(term.function):
+            assert isinstance(term.function, Apply)
+            total = go(term.function.argument, level, weight)
+            if isinstance(term.argument, Lambda):
+                return total + go(term.argument.body, level + 1, weight)
+            return total + go(term.argument, level, weight)
+        if isinstance(term, Lambda):
+            return go(term.body, level + 1, 2)
+        total = 0
+        for child in term.children:
+            total += go(child, level, weight)
+        return total
+
+    outside = 0
+    while isinstance(body, Lambda):
+        body = body.body
+        outside += 1
+    with_stack = recursive(lambda term: go(term, outside, 1))
+    return with_stack(body) > 1
+
+
+def _is_let_of(term: Term) -> bool:
+    """Whether the term is a let with its value, that waits for its body."""
+    return (
+        isinstance(term, Apply)
+        and isinstance(term.function, Pattern)
+        and term.function.spec.name == "let"
+    )

@@ -73,3 +73,55 @@ def test_nothing_of_rise_is_left() -> None:
     assert "rise." in module.text("imperative")
     assert "rise." not in module.text("affine")
     assert "rise.codegen" not in module.text("rise")
+
+
+def loop_depth(text: str) -> int:
+    """How many loops stand inside each other at most."""
+    depth = deepest = 0
+    for line in text.splitlines():
+        if line.rstrip().endswith("{"):
+            depth += 1
+            deepest = max(deepest, depth)
+        elif line.strip().startswith("}"):
+            depth -= 1
+    return deepest - 2  # the module and the function
+
+
+def product(A: Value, B: Value) -> Value:
+    return A | rl.map(
+        lambda row: (
+            B
+            | rl.transpose
+            | rl.map(lambda column: rl.zip(row, column) | rl.map(rl.mult) | rl.reduce(rl.add, 0.0))
+        )
+    )
+
+
+@pytest.mark.parametrize("float", ["strict", "contract"])
+def test_a_computed_row_is_computed_once(float: str) -> None:
+    """Not once more for each column that it is multiplied with."""
+
+    @rl.jit(float=float)
+    def two_layers(
+        A: rl.Array[4, 5, rl.f32], B: rl.Array[5, 6, rl.f32], C: rl.Array[6, 7, rl.f32]
+    ) -> Any:
+        return product(product(A, B) | rl.map(rl.map(lambda x: rl.max(x, 0.0))), C)
+
+    assert loop_depth(two_layers.lower().as_text("affine")) == 3
+    rng = np.random.default_rng(0)
+    A, B, C = (rng.random(shape, np.float32) for shape in ((4, 5), (5, 6), (6, 7)))
+    assert np.allclose(two_layers(A, B, C), (A @ B) @ C)
+
+
+@pytest.mark.parametrize("float", ["strict", "contract"])
+def test_a_pair_of_rows_needs_no_memory_where_its_parts_are_used_once(float: str) -> None:
+    @rl.jit(float=float)
+    def combined(A: rl.Array[4, 5, rl.f32], C: rl.Array[4, 5, rl.f32]) -> Any:
+        squares = A | rl.map(rl.map(lambda x: x * x))
+        return rl.zip(squares, C) | rl.map(
+            lambda row, other: rl.zip(row, other) | rl.map(lambda x, y: 2.0 * x + 3.0 * y)
+        )
+
+    text = combined.lower().as_text("affine")
+    assert "memref.alloc" not in text
+    assert text.count("affine.for") == 2

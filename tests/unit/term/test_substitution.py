@@ -2,9 +2,10 @@
 
 import pytest
 
+from riselang.dialects.rise.schemes import LET
 from riselang.dialects.rise.types import f32, fun
-from riselang.term.nodes import Apply, Bound, Free, Lambda, Scalar, Term
-from riselang.term.substitution import count_uses, instantiate, shift
+from riselang.term.nodes import Apply, Bound, Free, Lambda, Pattern, Scalar, Term, apply_all
+from riselang.term.substitution import count_uses, instantiate, is_used_often, shift
 
 
 def bound(index: int) -> Bound:
@@ -101,10 +102,23 @@ def test_count_uses() -> None:
     assert count_uses(FREE) == 0
 
 
+def test_what_is_used_often() -> None:
+    assert not is_used_often(bound(0))
+    assert not is_used_often(add(bound(1), bound(2)))
+    assert is_used_often(add(bound(0), bound(0)))
+    assert not is_used_often(lam(lam(bound(2)))), "the second and third parameter of a function"
+    assert is_used_often(Apply(lam(bound(1)), bound(1))), "a function that may run often"
+    let = Pattern(LET, (f32, f32))
+    assert not is_used_often(apply_all(let, [bound(1), lam(bound(1))]))
+    assert not is_used_often(apply_all(let, [bound(0), lam(bound(0))]))
+    assert is_used_often(apply_all(let, [bound(0), lam(bound(1))]))
+
+
 def test_deep_terms() -> None:
     term: Term = bound(0)
     for _ in range(5_000):
         term = Scalar("arith.negf", [term], f32)
     assert count_uses(term) == 1
+    assert not is_used_often(term)
     assert shift(term, 1).open == 2
     assert instantiate(term, FREE).open == 0
