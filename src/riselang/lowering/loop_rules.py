@@ -13,6 +13,7 @@ from riselang.dialects.rise.schemes import Role
 from riselang.dialects.rise.types import (
     ArrayType,
     RiseType,
+    TupleType,
     array,
     contains_array,
     element_of,
@@ -25,6 +26,7 @@ from riselang.lowering.translation import (
     Step,
     Value,
     data_type,
+    is_in_memory,
     result_type,
     size,
 )
@@ -33,7 +35,7 @@ from riselang.nat import Nat
 from riselang.term.nodes import (
     Pattern,
 )
-from riselang.term.substitution import is_used_often
+from riselang.term.substitution import is_used_often, parts_used_often
 
 
 class LoopRules(WindowRules):
@@ -57,9 +59,20 @@ class LoopRules(WindowRules):
 
     def element(self, function: Value, value: SSAValue) -> SSAValue:
         """An element that a function takes: one that is computed and read often gets memory."""
-        if not isinstance(function, Closure) or not is_used_often(function.function.body):
+        if not isinstance(function, Closure):
             return value
-        return self.kept(value)
+        body = function.function.body
+        if not isinstance(data_type(value), TupleType):
+            return self.kept(value) if is_used_often(body) else value
+        often = parts_used_often(body)
+        if not any(often) or is_in_memory(value):
+            return value
+        parts = [self.component(step, value) for step in (codegen.FstOp, codegen.SndOp)]
+        first, second = (
+            self.kept(part) if is_often else part
+            for part, is_often in zip(parts, often, strict=True)
+        )
+        return self.add(codegen.TupleOp(first, second))
 
     def read_map(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         """A high-level map that is only read costs no loop: elements are computed where read."""

@@ -317,13 +317,22 @@ class Translation:
 
 def is_in_memory(value: SSAValue) -> bool:
     """Whether reading the value computes nothing but indices."""
-    stack = [value]
+    stack: list[tuple[SSAValue, tuple[int, ...]]] = [(value, ())]
     while stack:
-        op = stack.pop().owner
+        value, path = stack.pop()
+        op = value.owner
         if isinstance(op, codegen.MapReadOp | codegen.GenerateOp | EmbedOp | Block):
             return False
-        if not isinstance(op, codegen.CastOp):
-            stack.extend(operand for operand in op.operands if isinstance(operand.type, RiseType))
+        if isinstance(op, codegen.CastOp):
+            continue
+        operands = [operand for operand in op.operands if isinstance(operand.type, RiseType)]
+        # What is asked of a pair is remembered until the pair is found, of which only that counts.
+        if isinstance(op, codegen.FstOp | codegen.SndOp):
+            path = (*path, int(isinstance(op, codegen.SndOp)))
+        elif path and isinstance(op, codegen.ZipOp | codegen.TupleOp):
+            operands = [operands[path[-1]]]
+            path = path[:-1]
+        stack.extend((operand, path) for operand in operands)
     return True
 
 

@@ -100,31 +100,56 @@ def is_used_often(body: Term) -> bool:
 
     The function of a let runs once, and so does that of further parameters.
     """
+    return sum(_weights(body)) > 1
 
-    def go(term: Term, level: int, weight: int) -> int:
-        if term.open <= level:
-            return 0
-        if isinstance(term, Bound):
-            return weight * (term.index == level)
-        if isinstance(term, Apply) and _is_let_of(term.function):
-            assert isinstance(term.function, Apply)
-            total = go(term.function.argument, level, weight)
-            if isinstance(term.argument, Lambda):
-                return total + go(term.argument.body, level + 1, weight)
-            return total + go(term.argument, level, weight)
-        if isinstance(term, Lambda):
-            return go(term.body, level + 1, 2)
-        total = 0
-        for child in term.children:
-            total += go(child, level, weight)
-        return total
 
-    outside = 0
+def parts_used_often(body: Term) -> tuple[bool, bool]:
+    """The same for the components of a variable that is a pair."""
+    whole, first, second = _weights(body)
+    return whole + first > 1, whole + second > 1
+
+
+_Weights = tuple[int, int, int]
+"""Uses of a variable, of its first and of its second component; many count as two."""
+
+
+def _weights(body: Term) -> _Weights:
+    level = 0
     while isinstance(body, Lambda):
         body = body.body
-        outside += 1
-    with_stack = recursive(lambda term: go(term, outside, 1))
-    return with_stack(body) > 1
+        level += 1
+    found = [0, 0, 0]
+
+    def go(term: Term, level: int, weight: int) -> None:
+        if term.open <= level:
+            return
+        if isinstance(term, Bound):
+            found[0] += weight * (term.index == level)
+        elif (part := _part_of(term, level)) is not None:
+            found[part] += weight
+        elif isinstance(term, Lambda):
+            go(term.body, level + 1, 2)
+        elif isinstance(term, Apply) and _is_let_of(term.function):
+            go(term.function, level, weight)
+            if isinstance(term.argument, Lambda):
+                go(term.argument.body, level + 1, weight)
+            else:
+                go(term.argument, level, weight)
+        else:
+            for child in term.children:
+                go(child, level, weight)
+
+    recursive(lambda term: go(term, level, 1))(body)
+    return found[0], found[1], found[2]
+
+
+def _part_of(term: Term, level: int) -> int | None:
+    """Which component of the variable of the `level`-th lambda the term is, if it is one."""
+    if isinstance(term, Apply) and isinstance(term.function, Pattern):
+        argument, name = term.argument, term.function.spec.name
+        if isinstance(argument, Bound) and argument.index == level:
+            return {"fst": 1, "snd": 2}.get(name)
+    return None
 
 
 def _is_let_of(term: Term) -> bool:

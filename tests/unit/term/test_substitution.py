@@ -2,10 +2,16 @@
 
 import pytest
 
-from riselang.dialects.rise.schemes import LET
-from riselang.dialects.rise.types import f32, fun
+from riselang.dialects.rise.schemes import FST, LET, SND, TUPLE
+from riselang.dialects.rise.types import f32, fun, pair
 from riselang.term.nodes import Apply, Bound, Free, Lambda, Pattern, Scalar, Term, apply_all
-from riselang.term.substitution import count_uses, instantiate, is_used_often, shift
+from riselang.term.substitution import (
+    count_uses,
+    instantiate,
+    is_used_often,
+    parts_used_often,
+    shift,
+)
 
 
 def bound(index: int) -> Bound:
@@ -112,6 +118,18 @@ def test_what_is_used_often() -> None:
     assert not is_used_often(apply_all(let, [bound(1), lam(bound(1))]))
     assert not is_used_often(apply_all(let, [bound(0), lam(bound(0))]))
     assert is_used_often(apply_all(let, [bound(0), lam(bound(1))]))
+
+
+def test_parts_that_are_used_often() -> None:
+    whole = Bound(0, pair(f32, f32))
+    first, second = (Apply(Pattern(spec, (f32, f32)), whole) for spec in (FST, SND))
+    assert parts_used_often(add(first, second)) == (False, False)
+    assert parts_used_often(add(first, add(first, second))) == (True, False)
+    assert parts_used_often(apply_all(Pattern(TUPLE, (whole.type, f32)), [whole, second])) == (
+        False,
+        True,
+    )
+    assert is_used_often(add(first, second))
 
 
 def test_deep_terms() -> None:
