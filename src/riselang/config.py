@@ -31,7 +31,13 @@ FLOAT = Setting(
     "contract",
     "what may be done to float arithmetic: strict, contract or relaxed",
 )
-SETTINGS = (NUM_THREADS, FLOAT)
+DEBUG_INFO = Setting(
+    "debug_info",
+    "RISE_DEBUG_INFO",
+    "0",
+    "whether compiled code tells debuggers and profilers the lines it came from: 0 or 1",
+)
+SETTINGS = (NUM_THREADS, FLOAT, DEBUG_INFO)
 
 FLOAT_PERMISSIONS = ("strict", "contract", "relaxed")
 
@@ -51,6 +57,16 @@ def float_permission(given: str | None) -> str:
             f"float must be one of {', '.join(FLOAT_PERMISSIONS)}, but is {permission!r}"
         )
     return permission
+
+
+def debug_info(given: bool | None) -> bool:
+    """Whether compiled code says which lines it comes from."""
+    if given is not None:
+        return given
+    text = DEBUG_INFO.value()
+    if text not in ("0", "1"):
+        raise UserError(f"{DEBUG_INFO.variable} must be 0 or 1, but is {text!r}")
+    return text == "1"
 
 
 def loops(given: str | None, default: str) -> str:

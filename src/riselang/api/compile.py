@@ -24,11 +24,13 @@ from riselang.lowering.convert_rise_to_imperative import (
     convert_module,
 )
 from riselang.lowering.copies import copy_to_lower
+from riselang.lowering.debug_locations import complete_locations
 from riselang.lowering.distinct import called_functions, distinct_pointers, mark_distinct
 from riselang.lowering.explanation import explained_text
 from riselang.lowering.plan_polyhedral import PlanPolyhedralPass
 from riselang.lowering.resolve_rise_access import ResolveRiseAccessPass
 from riselang.native import libraries, llvm, mlir
+from riselang.native.debug_text import with_entry_lines
 from riselang.native.llvm_text import with_distinct_pointers
 from riselang.native.text import native_text
 from riselang.runtime.executable import Executable, entry_of
@@ -60,10 +62,17 @@ def _dialect(loops: str) -> str:
 class Compilation:
     """A verified module and everything made from it, each stage made once and when asked for."""
 
-    def __init__(self, module: ModuleOp, loops: str = "scf", float: str = "strict"):
+    def __init__(
+        self,
+        module: ModuleOp,
+        loops: str = "scf",
+        float: str = "strict",
+        debug_info: bool | None = None,
+    ):
         self.module = module
         self.loops = loops
         self.float = float
+        self.debug_info = config.debug_info(debug_info)
         self._checks: list[SourceLocation | None] = []
         """Where the checks were written that can fail when the program runs."""
         self._signatures = [Signature.of(function) for function in functions(module)]
@@ -153,6 +162,8 @@ class Compilation:
         for function in functions(module):
             if is_public(function):
                 function.attributes["llvm.emit_c_interface"] = UnitAttr()
+        if self.debug_info:
+            complete_locations(module)
         return module
 
     def _mark_distinct(self, module: ModuleOp) -> None:
@@ -166,6 +177,10 @@ class Compilation:
     def native_text(self) -> str:
         """The module as native MLIR gets it."""
         return native_text(self.lowered)
+
+    def _text(self, *, locations: bool) -> str:
+        """The module with places, or without; with them, names of files are a part of it."""
+        return native_text(self.lowered, locations=True) if locations else self.native_text
 
     @cached_property
     def threads(self) -> bool:
@@ -182,13 +197,13 @@ class Compilation:
             structured=structured,
             polyhedral=self.loops == "polyhedral",
             bf16="bf16" in self.native_text,
+            debug_info=self.debug_info,
         )
         try:
-            ir = mlir.to_llvm_ir(self.native_text, pipeline)
+            ir = mlir.to_llvm_ir(self._text(locations=self.debug_info), pipeline)
         except UserError:
             # Once more with the places of the ops, which only an error is worth printing for.
-            text = native_text(self.lowered, locations=True)
-            ir = mlir.to_llvm_ir(text, pipeline)
+            ir = mlir.to_llvm_ir(self._text(locations=True), pipeline)
         return with_distinct_pointers(ir, distinct_pointers(self.lowered))
 
     @cached_property
@@ -214,7 +229,8 @@ class Compilation:
             entry_of(each.name, each.parameters, fails=each.name in self._failing)
             for each in public
         ]
-        code = llvm.load("\n".join([self.llvm_ir, *entries]))
+        ir = "\n".join([self.llvm_ir, *entries])
+        code = llvm.load(with_entry_lines(ir) if self.debug_info else ir)
         return {each.name: self._executable(code, each) for each in public}
 
     def _executable(self, code: llvm.LoadedCode, signature: Signature) -> Executable:

@@ -19,6 +19,7 @@ def load(
     float: str | None = None,
     loops: str | None = None,
     backend: str = "compile",
+    debug_info: bool | None = None,
 ) -> LoadedModule | LoadedProgram:
     """Read a file and make its programs callable with numpy arrays, as attributes.
 
@@ -26,10 +27,11 @@ def load(
     the definitions of a `.rise` file return their results. `loops` is what
     patterns that do not say it become, "scf" by default in MLIR and "affine" in notation;
     "polyhedral" loops are affine loops that are tiled and vectorised where that is proven right.
+    With `debug_info` debuggers and profilers show the lines of the file inside its programs.
     """
     from riselang.api.load import load_file
 
-    return load_file(path, float, loops, backend)
+    return load_file(path, float, loops, backend, debug_info)
 
 
 def loads(
@@ -39,11 +41,12 @@ def loads(
     float: str | None = None,
     loops: str | None = None,
     backend: str = "compile",
+    debug_info: bool | None = None,
 ) -> LoadedModule | LoadedProgram:
     """Like `load`, from text: in notation where `name` ends in ".rise", else in MLIR."""
     from riselang.api.load import load_text
 
-    return load_text(text, name, float, loops, backend)
+    return load_text(text, name, float, loops, backend, debug_info)
 
 
 def build(

@@ -35,6 +35,7 @@ class Jitted(Kernel):
         float: str | None,
         sizes: str,
         loops: str | None = None,
+        debug_info: bool | None = None,
     ):
         name = getattr(function, "__name__", "kernel")
         names, types = _signature(function)
@@ -43,6 +44,7 @@ class Jitted(Kernel):
         self.sizes = sizes
         self.symbolic = sizes == "symbolic"
         self.loops = config.loops(loops, self.loops)
+        self.debug_info = debug_info
         functools.update_wrapper(self, function)
 
     def _first_call(self, arguments: Sequence[Any], key: Any) -> Any:
@@ -76,12 +78,18 @@ def jit(
     float: str | None = ...,
     sizes: str = ...,
     loops: str | None = ...,
+    debug_info: bool | None = ...,
 ) -> Jitted: ...
 
 
 @overload
 def jit(
-    *, backend: str = ..., float: str | None = ..., sizes: str = ..., loops: str | None = ...
+    *,
+    backend: str = ...,
+    float: str | None = ...,
+    sizes: str = ...,
+    loops: str | None = ...,
+    debug_info: bool | None = ...,
 ) -> Callable[[Callable[..., Any]], Jitted]: ...
 
 
@@ -92,22 +100,24 @@ def jit(
     float: str | None = None,
     sizes: str = "specialise",
     loops: str | None = None,
+    debug_info: bool | None = None,
 ) -> Any:
     """Compile a function of arrays; `backend="interpret"` runs the interpreter instead.
 
     `float` is what may be done to float arithmetic: strict, contract or relaxed. A function is
     traced for the sizes of each call; with `sizes="symbolic"` once for all, and may name them.
     `loops` is what patterns that do not say it become: affine, scf or polyhedral.
+    With `debug_info` debuggers and profilers show the lines of the function inside the kernel.
     """
     if backend not in BACKENDS:
         raise UserError(f"backend must be one of {', '.join(BACKENDS)}, but is {backend!r}")
     if sizes not in SIZES:
         raise UserError(f"sizes must be one of {', '.join(SIZES)}, but is {sizes!r}")
     if function is None:
-        return lambda function: Jitted(function, backend, float, sizes, loops)
+        return lambda function: Jitted(function, backend, float, sizes, loops, debug_info)
     if isinstance(function, Jitted):
         function = function.function
-    return Jitted(function, backend, float, sizes, loops)
+    return Jitted(function, backend, float, sizes, loops, debug_info)
 
 
 def _signature(function: Callable[..., Any]) -> tuple[tuple[str, ...], tuple[RiseType, ...]]:

@@ -43,6 +43,8 @@ class Kernel(ABC):
     symbolic = False
     loops = "affine"
     """The loop dialect of patterns that do not say one."""
+    debug_info: bool | None = None
+    """Whether compiled code says which lines it comes from; None is what the environment says."""
 
     def __init__(
         self, name: str, names: Sequence[str], types: Sequence[RiseType], backend: str, float: str
@@ -179,7 +181,9 @@ class Kernel(ABC):
         if key not in self._lowered:
             source, results = self.source(types, sizes)
             name = self.__name__ if self.__name__.isidentifier() else "kernel"
-            self._lowered[key] = lower_term(source, name, results, self.float, self.loops)
+            self._lowered[key] = lower_term(
+                source, name, results, self.float, self.loops, self.debug_info
+            )
         return self._lowered[key]
 
     def __repr__(self) -> str:

@@ -94,17 +94,22 @@ def _missing(file: str, kind: str, name: str, known: Mapping[str, object]) -> st
 
 
 def load_file(
-    path: str | Path, float: str | None, loops: str | None, backend: str
+    path: str | Path, float: str | None, loops: str | None, backend: str, debug_info: bool | None
 ) -> LoadedModule | LoadedProgram:
     try:
         data = Path(path).read_bytes()
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}") from None
-    return load_text(decode(data, str(path)), str(path), float, loops, backend)
+    return load_text(decode(data, str(path)), str(path), float, loops, backend, debug_info)
 
 
 def load_text(
-    text: str, name: str, float: str | None, loops: str | None, backend: str
+    text: str,
+    name: str,
+    float: str | None,
+    loops: str | None,
+    backend: str,
+    debug_info: bool | None,
 ) -> LoadedModule | LoadedProgram:
     """The programs in a text, in notation where its name ends in `.rise`, else in MLIR."""
     permission = config.float_permission(float)
@@ -112,25 +117,27 @@ def load_text(
         raise UserError(f"backend must be one of {', '.join(BACKENDS)}, but is {backend!r}")
     if name.endswith(".rise"):
         loops = config.loops(loops, TermKernel.loops)
-        return _load_notation(text, name, permission, loops, backend)
-    return _load_module(text, name, permission, config.loops(loops, "scf"), backend)
-
-
-def _load_module(text: str, name: str, permission: str, loops: str, backend: str) -> LoadedModule:
+        return _load_notation(text, name, permission, loops, backend, debug_info)
     if backend != "compile":
         raise UserError(f"{name} is MLIR, which is compiled; backend='interpret' takes .rise files")
+    return _load_module(text, name, permission, config.loops(loops, "scf"), debug_info)
+
+
+def _load_module(
+    text: str, name: str, permission: str, loops: str, debug_info: bool | None
+) -> LoadedModule:
     module = parse_module(text, name)
     verify_module(module)
-    return LoadedModule(Compilation(module, loops, permission), name)
+    return LoadedModule(Compilation(module, loops, permission, debug_info), name)
 
 
 def _load_notation(
-    text: str, name: str, permission: str, loops: str, backend: str
+    text: str, name: str, permission: str, loops: str, backend: str, debug_info: bool | None
 ) -> LoadedProgram:
     program = parse_program(text, name)
     kernels = program_kernels(program, permission, backend)
     for kernel in kernels.values():
-        kernel.loops = loops
+        kernel.loops, kernel.debug_info = loops, debug_info
     return LoadedProgram(program, kernels, name)
 
 

@@ -136,7 +136,9 @@ class Lowered:
         return _packed(outputs)
 
 
-def lower_term(source: Term, name: str, results: int, float: str, loops: str) -> Lowered:
+def lower_term(
+    source: Term, name: str, results: int, float: str, loops: str, debug_info: bool | None = None
+) -> Lowered:
     """A closed term, ready to be looked at, compiled or interpreted."""
     # The compiler is imported when the first program is compiled, to keep the import fast.
     from riselang.api.compile import Compilation
@@ -145,7 +147,7 @@ def lower_term(source: Term, name: str, results: int, float: str, loops: str) ->
 
     module = program_module(source, name, results)
     verify_module(module)
-    return Lowered(name, source, results, Compilation(module, loops, float))
+    return Lowered(name, source, results, Compilation(module, loops, float, debug_info))
 
 
 def _as_written(term: Term, location: SourceLocation | None) -> SourceLocation | None:

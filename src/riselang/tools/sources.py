@@ -122,7 +122,11 @@ def read_bytes(path: str) -> bytes:
 
 
 def read_source(
-    path: str, loops: str | None, float: str | None, backend: str = "compile"
+    path: str,
+    loops: str | None,
+    float: str | None,
+    backend: str = "compile",
+    debug_info: bool | None = None,
 ) -> Source:
     """Read a file by its ending: `.rise` is notation, `.py` is Python, anything else is MLIR."""
     from riselang import config
@@ -133,20 +137,21 @@ def read_source(
     elif path.endswith(".rise"):
         source = _read_notation(path, permission, backend)
     else:
-        return _read_module(path, loops or "scf", permission)
+        return _read_module(path, loops or "scf", permission, debug_info)
     for kernel in source.kernels.values():
         kernel.loops = loops or kernel.loops
+        kernel.debug_info = kernel.debug_info if debug_info is None else debug_info
     return source
 
 
-def _read_module(path: str, loops: str, permission: str) -> Source:
+def _read_module(path: str, loops: str, permission: str, debug_info: bool | None) -> Source:
     from riselang.api.compile import Compilation
     from riselang.dialects.module import decode, parse_module, verify_module
 
     name = "<stdin>" if path == "-" else path
     module = parse_module(decode(read_bytes(path), name), name)
     verify_module(module)
-    return ModuleSource(Compilation(module, loops, permission))
+    return ModuleSource(Compilation(module, loops, permission, debug_info))
 
 
 def _read_notation(path: str, permission: str, backend: str) -> KernelSource:
@@ -171,7 +176,13 @@ def _read_python(path: str, permission: str, backend: str) -> KernelSource:
     except Exception as error:
         raise UserError(f"{path} cannot be run: {type(error).__name__}: {error}") from error
     kernels = {
-        name: jit(value, backend=backend, float=permission, sizes=value.sizes)
+        name: jit(
+            value,
+            backend=backend,
+            float=permission,
+            sizes=value.sizes,
+            debug_info=value.debug_info,
+        )
         for name, value in names.items()
         if isinstance(value, Jitted)
     }
