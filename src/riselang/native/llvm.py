@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import llvmlite.binding as binding
 
 from riselang.errors import InternalError
+from riselang.native import perf_map
 from riselang.native.llvm_text import readable
 
 _LOCK = threading.Lock()
@@ -108,15 +110,32 @@ class LoadedCode:
         return int(self.engine.get_function_address(symbol))
 
 
-def load(ir: str) -> LoadedCode:
-    """Compile for this machine and load."""
+def jit_object(ir: str) -> bytes:
+    """Machine code of this machine, to be loaded into a process."""
     with _LOCK:
         target = host()
         machine = _machine(target, jit=True)
-        module = _optimised(ir, target, machine)
-        engine = binding.create_mcjit_compiler(module, machine)
+        return bytes(machine.emit_object(_optimised(ir, target, machine)))
+
+
+def load_objects(objects: Sequence[bytes]) -> LoadedCode:
+    """Load machine code that `jit_object` made, in this process or another."""
+    with _LOCK:
+        machine = _machine(host(), jit=True)
+        engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
+        for code in objects:
+            # The engine tells gdb of what is added.
+            engine.add_object_file(binding.ObjectFileRef.from_data(code))
         engine.finalize_object()
-        return LoadedCode(engine)
+        loaded = LoadedCode(engine)
+        for code in objects:
+            perf_map.record(code, loaded.address)
+        return loaded
+
+
+def load(ir: str) -> LoadedCode:
+    """Compile for this machine and load."""
+    return load_objects([jit_object(ir)])
 
 
 def load_library(path: str) -> None:
