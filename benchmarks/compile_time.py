@@ -20,6 +20,7 @@ from overhead import convolution, matmul  # noqa: E402
 
 import riselang as rl  # noqa: E402
 from riselang.api.compile import Compilation  # noqa: E402
+from riselang.config import Options  # noqa: E402
 from riselang.dialects.module import parse_module, verify_module  # noqa: E402
 
 Laps = dict[str, float]
@@ -47,7 +48,7 @@ def compile_once(text: str) -> Laps:
     watch.lap("read")
     verify_module(module)
     watch.lap("check")
-    compilation = Compilation(module, "affine", "strict")
+    compilation = Compilation(module, Options("affine"))
     assert compilation.lowered is not None
     watch.lap(PASSES)
     assert compilation.native_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from riselang.errors import UserError
@@ -33,6 +33,12 @@ FLOAT = Setting(
     "contract",
     "what may be done to float arithmetic: strict, contract or relaxed",
 )
+DEBUG_INFO = Setting(
+    "debug_info",
+    "RISE_DEBUG_INFO",
+    "0",
+    "whether compiled code tells debuggers and profilers the lines it came from: 0 or 1",
+)
 CACHE = Setting("cache", "RISE_CACHE", "1", "whether compiled kernels are kept on disk: 1 or 0")
 CACHE_DIR = Setting(
     "cache_dir", "RISE_CACHE_DIR", "", "where they are kept; default: the user's cache folder"
@@ -43,7 +49,7 @@ CACHE_SIZE = Setting(
 LOG_COMPILES = Setting(
     "log_compiles", "RISE_LOG_COMPILES", "0", "say on stderr what is compiled or found: 1 or 0"
 )
-SETTINGS = (NUM_THREADS, FLOAT, CACHE, CACHE_DIR, CACHE_SIZE, LOG_COMPILES)
+SETTINGS = (NUM_THREADS, FLOAT, DEBUG_INFO, CACHE, CACHE_DIR, CACHE_SIZE, LOG_COMPILES)
 
 FLOAT_PERMISSIONS = ("strict", "contract", "relaxed")
 
@@ -94,18 +100,42 @@ def _switch(setting: Setting) -> bool:
     return text == "1"
 
 
-def float_permission(given: str | None) -> str:
-    """The permission a program runs under."""
-    permission = given or FLOAT.value()
-    if permission not in FLOAT_PERMISSIONS:
-        raise UserError(
-            f"float must be one of {', '.join(FLOAT_PERMISSIONS)}, but is {permission!r}"
-        )
-    return permission
+@dataclass(frozen=True)
+class Options:
+    """How a program becomes code."""
 
-
-def loops(given: str | None, default: str) -> str:
+    loops: str = "scf"
     """What patterns become that do not say it."""
-    if given not in (None, *LOOPS):
-        raise UserError(f"loops must be one of {', '.join(LOOPS)}, but is {given!r}")
-    return given or default
+    float: str = "strict"
+    """What may be done to float arithmetic."""
+    debug_info: bool = False
+    """Whether code says which lines it comes from."""
+
+    def changed(
+        self, *, loops: str | None = None, float: str | None = None, debug_info: bool | None = None
+    ) -> Options:
+        """With what is given and not None in the place of what was there."""
+        given = {"loops": loops, "float": float, "debug_info": debug_info}
+        changed = replace(
+            self, **{name: value for name, value in given.items() if value is not None}
+        )
+        changed.check()
+        return changed
+
+    def check(self) -> None:
+        """Refuses what is no choice."""
+        for name, value, choices in (
+            ("loops", self.loops, LOOPS),
+            ("float", self.float, FLOAT_PERMISSIONS),
+            ("debug_info", self.debug_info, (False, True)),
+        ):
+            if value not in choices:
+                known = ", ".join(map(str, choices))
+                raise UserError(f"{name} must be one of {known}, but is {value!r}")
+
+
+def default_options(loops: str) -> Options:
+    """What the environment says; `loops` is for those who say nothing."""
+    options = Options(loops, FLOAT.value(), _switch(DEBUG_INFO))
+    options.check()
+    return options

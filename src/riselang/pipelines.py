@@ -95,8 +95,24 @@ POLYHEDRAL = (
 """Before all others, where functions have passes of their own."""
 
 
+LOCATE_REST = "locate-rest"
+"""Not a pass of MLIR: `native.mlir` does it. LLVM refuses calls without a place in functions that
+have one."""
+
+LINE_TABLES = (
+    LOCATE_REST,
+    "ensure-debug-info-scope-on-llvm-func{emission-kind=LineTablesOnly}",
+)
+"""Last, for debug info."""
+
+
 def cpu(
-    *, threads: bool, structured: bool = False, polyhedral: bool = False, bf16: bool = True
+    *,
+    threads: bool,
+    structured: bool = False,
+    polyhedral: bool = False,
+    bf16: bool = True,
+    debug_info: bool = False,
 ) -> tuple[str, ...]:
     """From affine, scf and memref to the LLVM dialect; `structured` for linalg and tensor, too."""
     *to_llvm, last = TO_LLVM
@@ -113,4 +129,5 @@ def cpu(
         *to_llvm,
         *(("convert-openmp-to-llvm",) if threads else ()),
         last,
+        *(LINE_TABLES if debug_info else ()),
     )

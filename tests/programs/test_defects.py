@@ -22,6 +22,7 @@ from xdsl.dialects.func import FuncOp
 import riselang as rl
 from riselang.api.compile import Compilation
 from riselang.api.jit import Jitted
+from riselang.config import Options
 from riselang.dialects.module import parse_module
 from riselang.dsl.values import Value
 from riselang.native import libraries, mlir
@@ -60,7 +61,7 @@ def same_bits(function: Jitted, *arrays: Array) -> list[Array]:
     module = function.lower(*arrays).compilation.module
     for loops in LOOPS:
         outputs = [np.zeros_like(array) for array in expected]
-        compilation = Compilation(module, loops, function.float)
+        compilation = Compilation(module, function.options.changed(loops=loops))
         (kernel,) = compilation.functions.values()
         kernel(*outputs, *(np.ascontiguousarray(array) for array in arrays))
         assert_same_bits(outputs, expected)
@@ -70,7 +71,7 @@ def same_bits(function: Jitted, *arrays: Array) -> list[Array]:
 def loops_of(function: Jitted, *arrays: Array, loops: str = "affine") -> ModuleOp:
     """The module of loops, loads and stores that the function becomes."""
     module = function.lower(*arrays).compilation.module
-    return parse_module(Compilation(module, loops).text("affine"))
+    return parse_module(Compilation(module, Options(loops)).text("affine"))
 
 
 def ops_in(module: ModuleOp, *kinds: Any) -> list[Any]:
@@ -319,7 +320,8 @@ def test_3_views_run(name: str) -> None:
 @pytest.mark.parametrize("name", VIEWS)
 def test_3_affine_views_are_accepted_by_unmodified_mlir(name: str) -> None:
     function, shape, _ = VIEWS[name]
-    compilation = Compilation(function.lower(random_array(*shape)).compilation.module, "affine")
+    module = function.lower(random_array(*shape)).compilation.module
+    compilation = Compilation(module, Options("affine"))
     mlir.verify(compilation.native_text)
     mlir.verify(compilation.text("affine"))
 
@@ -468,9 +470,9 @@ def test_5_map_par_calls_openmp(loops: str, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("RISE_NUM_THREADS", "3")
     assert libraries.openmp() is not None, "the test environment has intel-openmp"
     module = parallel_rows.lower(random_array(4, 5)).compilation.module
-    assert "__kmpc_fork_call" in Compilation(module, loops).llvm_ir
+    assert "__kmpc_fork_call" in Compilation(module, Options(loops)).llvm_ir
     monkeypatch.setenv("RISE_NUM_THREADS", "1")
-    assert "__kmpc_fork_call" not in Compilation(module, loops).llvm_ir
+    assert "__kmpc_fork_call" not in Compilation(module, Options(loops)).llvm_ir
 
 
 @pytest.mark.parametrize("threads", ["1", "2", "3", "5"])
@@ -542,7 +544,7 @@ def test_8_forty_splits_transposes_and_joins_stay_small(loops: str) -> None:
     xs = random_array(720)
     for steps in (10, 40):
         lowered = shuffled(steps).lower(xs)
-        text = Compilation(lowered.compilation.module, loops).text("affine")
+        text = Compilation(lowered.compilation.module, Options(loops)).text("affine")
         assert len(text) <= 1500 + 150 * steps
         assert len(list(verified(text).walk())) <= 50 + 5 * steps
 
@@ -571,7 +573,7 @@ def test_8_code_grows_linearly_where_indices_do_not_simplify(loops: str) -> None
     sizes: list[int] = []
     for steps in (4, 8):
         module = shifted(steps).lower(xs).compilation.module
-        sizes.append(len(Compilation(module, loops).text("affine")))
+        sizes.append(len(Compilation(module, Options(loops)).text("affine")))
     assert sizes[1] <= 3 * sizes[0]
 
 

@@ -13,6 +13,7 @@ from running import NAMES, Array, assert_same_bits, jitted, module
 
 import riselang as rl
 from riselang.api.kernel import Kernel, TermKernel
+from riselang.config import Options
 from riselang.notation.program import Program, parse_program
 from riselang.term.nodes import Apply, Bound, Lambda, Term
 from riselang.term.substitution import count_uses, shift, with_children
@@ -33,7 +34,7 @@ def notation(name: str) -> Program:
 
 def kernel(name: str, form: str, backend: str, float: str) -> Kernel:
     if form == "notation":
-        return TermKernel(name, notation(name)[name], backend, float)
+        return TermKernel(name, notation(name)[name], backend, Options("affine", float))
     return rl.jit(jitted(name), backend=backend, float=float, sizes=jitted(name).sizes)
 
 

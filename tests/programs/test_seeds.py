@@ -24,6 +24,7 @@ from xdsl.ir import Block, Region
 
 import riselang as rl
 from riselang.api.compile import Compilation
+from riselang.config import Options
 from riselang.dialects.module import module_text, parse_module, verify_module
 from riselang.dialects.rise.borders import LoweringUnitOp
 from riselang.dsl.values import Value
@@ -119,7 +120,7 @@ def test_loop_dialects_give_the_same_bits(program: Program, loops: str, to: str 
         text = seed(program.file).replace("Seq #", f'Seq {{to = "{to}"}} #')
     else:
         text = with_loops(seed(program.file), to)
-    module = Compilation(verified(text), loops)
+    module = Compilation(verified(text), Options(loops))
     mlir.verify(module.native_text)
     checked(text, program.function, program.arrays(), loops)
 
@@ -141,7 +142,7 @@ def test_the_term_as_a_module_gives_the_same_bits(program: Program) -> None:
 @pytest.mark.parametrize("name", ["000_matmul_2048", "002_matmul_1024"])
 @pytest.mark.parametrize("loops", LOOPS)
 def test_full_sizes_are_accepted_by_mlir(name: str, loops: str) -> None:
-    mlir.verify(Compilation(verified(seed(name)), loops).native_text)
+    mlir.verify(Compilation(verified(seed(name)), Options(loops)).native_text)
 
 
 def test_002_matmul_as_printed_is_refused() -> None:

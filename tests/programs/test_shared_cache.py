@@ -137,7 +137,7 @@ def test_damaged_entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     x = np.arange(100, dtype=np.float32)
     lowered = scaled.lower(x)
     lowered.compile()
-    key = term_key(lowered.source, lowered.name, lowered.results, lowered.float, lowered.loops)
+    key = term_key(lowered.source, lowered.name, lowered.results, lowered.options)
     (entry,) = tmp_path.iterdir()
     whole = entry.read_bytes()
     rng = random.Random(1)
@@ -147,7 +147,7 @@ def test_damaged_entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         if bytes(damaged) != whole:
             assert find(key, "scaled") is None
         if number % (DAMAGED // COMPILED_AGAIN) == 0:
-            again = Lowered("scaled", lowered.source, 1, lowered.float, lowered.loops)
+            again = Lowered("scaled", lowered.source, 1, lowered.options)
             assert np.array_equal(again.compile()(x), x * 3 + 1)
             assert find(key, "scaled") is not None
 

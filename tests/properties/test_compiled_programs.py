@@ -12,6 +12,7 @@ from functools import cache, partial
 import pytest
 
 from riselang.api.compile import Compilation
+from riselang.config import Options
 from riselang.dialects.module import module_text
 from riselang.native import mlir
 from riselang.term.contraction import contract
@@ -80,7 +81,7 @@ def agree(configuration: tuple[str, str, int, str], seed: int, batch: Sequence[P
 @seeds(36, fuzzed=600, batch=12)
 def test_unmodified_mlir_verifies_the_loops(seeds: range, loops: str, ran: Ran) -> None:
     def verify(batch: Sequence[Program]) -> None:
-        mlir.verify(Compilation(module_of(batch), loops=loops).native_text)
+        mlir.verify(Compilation(module_of(batch), Options(loops)).native_text)
 
     all_hold(verify, [seeded_program(seed, compiled=True) for seed in seeds])
     ran("programs: loops verified by unmodified MLIR", len(seeds))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from riselang.api.compile import Compilation
+from riselang.config import Options
 from riselang.dialects.module import module_text, parse_module
 from riselang.dialects.rise.types import leaves
 from riselang.native import mlir
@@ -69,7 +70,7 @@ def test_one_kernel_agrees_with_the_interpreter(seeds: range, loops: str, ran: R
 def test_unmodified_mlir_verifies_the_loops(seeds: range, loops: str) -> None:
     batch = [seeded_program(seed, compiled=True) for seed in seeds]
     module = module_of([general for _, general in open_ones(batch)])
-    mlir.verify(Compilation(module, loops=loops).native_text)
+    mlir.verify(Compilation(module, Options(loops)).native_text)
 
 
 @seeds(150, fuzzed=3_000, batch=50)

@@ -133,6 +133,7 @@ def _receive(stream: IO[bytes]) -> Any:
 
 def compile_and_call(request: Request) -> Results:
     from riselang.api.compile import Compilation
+    from riselang.config import Options
     from riselang.dialects.module import parse_module, verify_module
     from riselang.lowering import temporaries
 
@@ -140,7 +141,7 @@ def compile_and_call(request: Request) -> Results:
     verify_module(module)
     limit = temporaries.STACK_LIMIT if request.memory == "stack" else -1
     with patch.object(temporaries, "STACK_LIMIT", limit):
-        functions = Compilation(module, request.loops, request.permission).functions
+        functions = Compilation(module, Options(request.loops, request.permission)).functions
     return [[_call(functions[call.name], call, side) for side in SIDES] for call in request.calls]
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import time
 from collections.abc import Callable
 
 from riselang import config
+from riselang.config import Options
 from riselang.native import libraries
 from riselang.runtime.artefact import Artefact
 from riselang.runtime.cache import default_cache
@@ -20,14 +22,16 @@ _PARALLEL = ("Par", "parallel")
 """What the text of a program has in it that may run on threads."""
 
 
-def term_key(term: Term, name: str, results: int, *options: object) -> str:
-    """The key of the code for a term; patterns for threads are in its notation."""
-    return fingerprint("term", digest(term), name, results, _threads(_names(term)), *options)
+def term_key(term: Term, name: str, results: int, options: Options) -> str:
+    """The key of the code for a term."""
+    content = digest(term, every_place=options.debug_info)
+    return fingerprint("term", content, name, results, _threads(_names(term)), options)
 
 
-def text_key(text: str, name: str, *options: object) -> str:
+def text_key(text: str, name: str, options: Options) -> str:
     """The key of the code for an MLIR module; `name` is in the places of its checks."""
-    return fingerprint("text", text, name, _threads(text), *options)
+    path = os.path.abspath(name) if options.debug_info else name
+    return fingerprint("text", text, path, _threads(text), options)
 
 
 def find(key: str, name: str) -> Artefact | None:

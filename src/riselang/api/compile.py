@@ -11,6 +11,7 @@ from xdsl.passes import ModulePass
 
 from riselang import config, pipelines
 from riselang.api.signatures import Signature, is_public, open_lengths, stored
+from riselang.config import Options
 from riselang.dialects.module import functions, make_context, module_text, verify_module
 from riselang.errors import LimitationError, SourceLocation, UserError
 from riselang.lowering.checks import check_locations
@@ -24,11 +25,13 @@ from riselang.lowering.convert_rise_to_imperative import (
     convert_module,
 )
 from riselang.lowering.copies import copy_to_lower
+from riselang.lowering.debug_locations import complete_locations
 from riselang.lowering.distinct import called_functions, distinct_pointers, mark_distinct
 from riselang.lowering.explanation import explained_text
 from riselang.lowering.plan_polyhedral import PlanPolyhedralPass
 from riselang.lowering.resolve_rise_access import ResolveRiseAccessPass
 from riselang.native import libraries, llvm, mlir
+from riselang.native.debug_text import with_entry_lines
 from riselang.native.llvm_text import with_distinct_pointers
 from riselang.native.text import native_text
 from riselang.runtime.artefact import Artefact, CompiledFunction
@@ -61,10 +64,9 @@ def _dialect(loops: str) -> str:
 class Compilation:
     """A verified module and everything made from it, each stage made once and when asked for."""
 
-    def __init__(self, module: ModuleOp, loops: str = "scf", float: str = "strict"):
+    def __init__(self, module: ModuleOp, options: Options | None = None):
         self.module = module
-        self.loops = loops
-        self.float = float
+        self.options = options or Options()
         self._checks: list[SourceLocation | None] = []
         """Where the checks were written that can fail when the program runs."""
         self._signatures = [Signature.of(function) for function in functions(module)]
@@ -108,19 +110,19 @@ class Compilation:
         """The only program of a function, as it runs under the float permission."""
         (signature,) = (signature for signature in self._signatures if signature.name == name)
         ((_, unit),) = units(signature.function)
-        return unit.term if self.float == "strict" else contract(unit.term)
+        return unit.term if self.options.float == "strict" else contract(unit.term)
 
     def _copy(self) -> ModuleOp:
         """The module with its float permission, for passes to work on."""
         module = self.module.clone()
-        module.attributes[FLOAT_PERMISSION] = StringAttr(self.float)
+        module.attributes[FLOAT_PERMISSION] = StringAttr(self.options.float)
         return module
 
     @cached_property
     def _contracted(self) -> ModuleOp:
         """The module with what its float permission makes of it."""
         module = self._copy()
-        if self.float != "strict":
+        if self.options.float != "strict":
             ContractRiseFloatsPass().apply(make_context(), module)
         return module
 
@@ -130,7 +132,7 @@ class Compilation:
         module = self._copy()
         context = make_context()
         made: list[ModuleOp] = []
-        first, second, _, *planning = our_passes(self.loops)
+        first, second, _, *planning = our_passes(self.options.loops)
         for steps in ((first,), (second, *planning)):
             for step in steps:
                 step.apply(context, module)
@@ -143,10 +145,10 @@ class Compilation:
     def lowered(self) -> ModuleOp:
         """The module after all of our passes, with C entry points; native MLIR verifies it."""
         module, found = copy_to_lower(self.module)
-        module.attributes[FLOAT_PERMISSION] = StringAttr(self.float)
+        module.attributes[FLOAT_PERMISSION] = StringAttr(self.options.float)
         context = make_context()
-        convert_module(module, found, _dialect(self.loops))
-        _, *others = our_passes(self.loops)
+        convert_module(module, found, _dialect(self.options.loops))
+        _, *others = our_passes(self.options.loops)
         self._checks = check_locations(module)
         self._mark_distinct(module)
         for step in others:
@@ -154,6 +156,8 @@ class Compilation:
         for function in functions(module):
             if is_public(function):
                 function.attributes["llvm.emit_c_interface"] = UnitAttr()
+        if self.options.debug_info:
+            complete_locations(module)
         return module
 
     def _mark_distinct(self, module: ModuleOp) -> None:
@@ -168,6 +172,10 @@ class Compilation:
         """The module as native MLIR gets it."""
         return native_text(self.lowered)
 
+    def _text(self, *, locations: bool) -> str:
+        """The module with places, or without; with them, names of files are a part of it."""
+        return native_text(self.lowered, locations=True) if locations else self.native_text
+
     @cached_property
     def threads(self) -> bool:
         """Whether parallel loops run on threads."""
@@ -181,15 +189,15 @@ class Compilation:
         pipeline = pipelines.cpu(
             threads=self.threads,
             structured=structured,
-            polyhedral=self.loops == "polyhedral",
+            polyhedral=self.options.loops == "polyhedral",
             bf16="bf16" in self.native_text,
+            debug_info=self.options.debug_info,
         )
         try:
-            ir = mlir.to_llvm_ir(self.native_text, pipeline)
+            ir = mlir.to_llvm_ir(self._text(locations=self.options.debug_info), pipeline)
         except UserError:
             # Once more with the places of the ops, which only an error is worth printing for.
-            text = native_text(self.lowered, locations=True)
-            ir = mlir.to_llvm_ir(text, pipeline)
+            ir = mlir.to_llvm_ir(self._text(locations=True), pipeline)
         return with_distinct_pointers(ir, distinct_pointers(self.lowered))
 
     @cached_property
@@ -210,7 +218,8 @@ class Compilation:
             entry_of(each.name, each.parameters, fails=each.name in self._failing)
             for each in public
         ]
-        code = llvm.jit_object("\n".join([self.llvm_ir, *entries]))
+        ir = "\n".join([self.llvm_ir, *entries])
+        code = llvm.jit_object(with_entry_lines(ir) if self.options.debug_info else ir)
         used = (libraries.OPENMP,) if self.threads else ()
         return Artefact(tuple(self._compiled(each) for each in public), (code,), used)
 

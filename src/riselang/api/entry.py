@@ -20,6 +20,7 @@ def load(
     float: str | None = None,
     loops: str | None = None,
     backend: str = "compile",
+    debug_info: bool | None = None,
 ) -> LoadedModule | LoadedProgram | Compiled:
     """Read a file and make its programs callable with numpy arrays, as attributes.
 
@@ -28,10 +29,11 @@ def load(
     patterns that do not say it become, "scf" by default in MLIR and "affine" in notation;
     "polyhedral" loops are affine loops that are tiled and vectorised where that is proven right.
     A `.kernel` file, which `Compiled.save` writes, is a program to call.
+    With `debug_info` debuggers and profilers show the lines of the file inside its programs.
     """
     from riselang.api.load import load_file
 
-    return load_file(path, float, loops, backend)
+    return load_file(path, backend, float=float, loops=loops, debug_info=debug_info)
 
 
 def loads(
@@ -41,11 +43,12 @@ def loads(
     float: str | None = None,
     loops: str | None = None,
     backend: str = "compile",
+    debug_info: bool | None = None,
 ) -> LoadedModule | LoadedProgram:
     """Like `load`, from text: in notation where `name` ends in ".rise", else in MLIR."""
     from riselang.api.load import load_text
 
-    return load_text(text, name, float, loops, backend)
+    return load_text(text, name, backend, float=float, loops=loops, debug_info=debug_info)
 
 
 def build(

@@ -7,10 +7,10 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
-from riselang import config
 from riselang.api.binding import given_sizes
-from riselang.api.kernel import Kernel
+from riselang.api.kernel import LOOPS, Kernel
 from riselang.api.specs import as_type
+from riselang.config import Options, default_options
 from riselang.dialects.rise.types import RiseType, uncurry
 from riselang.dsl.locations import function_location
 from riselang.dsl.tracing import trace_function
@@ -32,17 +32,15 @@ class Jitted(Kernel):
         self,
         function: Callable[..., Any],
         backend: str,
-        float: str | None,
         sizes: str,
-        loops: str | None = None,
+        options: Options,
     ):
         name = getattr(function, "__name__", "kernel")
         names, types = _signature(function)
-        super().__init__(name, names, types, backend, config.float_permission(float))
+        super().__init__(name, names, types, backend, options)
         self.function = function
         self.sizes = sizes
         self.symbolic = sizes == "symbolic"
-        self.loops = config.loops(loops, self.loops)
         functools.update_wrapper(self, function)
 
     def _first_call(self, arguments: Sequence[Any], key: Any) -> Any:
@@ -72,12 +70,18 @@ def jit(
     float: str | None = ...,
     sizes: str = ...,
     loops: str | None = ...,
+    debug_info: bool | None = ...,
 ) -> Jitted: ...
 
 
 @overload
 def jit(
-    *, backend: str = ..., float: str | None = ..., sizes: str = ..., loops: str | None = ...
+    *,
+    backend: str = ...,
+    float: str | None = ...,
+    sizes: str = ...,
+    loops: str | None = ...,
+    debug_info: bool | None = ...,
 ) -> Callable[[Callable[..., Any]], Jitted]: ...
 
 
@@ -88,22 +92,26 @@ def jit(
     float: str | None = None,
     sizes: str = "specialise",
     loops: str | None = None,
+    debug_info: bool | None = None,
 ) -> Any:
     """Compile a function of arrays; `backend="interpret"` runs the interpreter instead.
 
     `float` is what may be done to float arithmetic: strict, contract or relaxed. A function is
     traced for the sizes of each call; with `sizes="symbolic"` once for all, and may name them.
     `loops` is what patterns that do not say it become: affine, scf or polyhedral.
+    With `debug_info` debuggers and profilers show the lines of the function inside the kernel.
     """
     if backend not in BACKENDS:
         raise UserError(f"backend must be one of {', '.join(BACKENDS)}, but is {backend!r}")
     if sizes not in SIZES:
         raise UserError(f"sizes must be one of {', '.join(SIZES)}, but is {sizes!r}")
-    if function is None:
-        return lambda function: Jitted(function, backend, float, sizes, loops)
-    if isinstance(function, Jitted):
-        function = function.function
-    return Jitted(function, backend, float, sizes, loops)
+    options = default_options(LOOPS).changed(loops=loops, float=float, debug_info=debug_info)
+
+    def jitted(function: Callable[..., Any]) -> Jitted:
+        inner = function.function if isinstance(function, Jitted) else function
+        return Jitted(inner, backend, sizes, options)
+
+    return jitted if function is None else jitted(function)
 
 
 def _signature(function: Callable[..., Any]) -> tuple[tuple[str, ...], tuple[RiseType, ...]]:

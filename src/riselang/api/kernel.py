@@ -13,6 +13,7 @@ from riselang.api.binding import bind_sizes, given_sizes, scalar_array
 from riselang.api.lowered import Lowered
 from riselang.api.specs import ArraySpec
 from riselang.api.traced import Traced
+from riselang.config import Options
 from riselang.dialects.rise.types import (
     FunType,
     RiseType,
@@ -33,6 +34,9 @@ _Key = tuple[tuple[RiseType, ...], tuple[tuple[str, Nat], ...]]
 """Types of parameters, and sizes."""
 _Shapes = tuple[tuple[tuple[int, ...], np.dtype[Any]] | None, ...]
 """Shapes and types of arrays; None for what is no array."""
+LOOPS = "affine"
+"""What patterns of a kernel become that do not say it."""
+DEFAULTS = Options(LOOPS)
 _ARRAY: Any = np.ndarray
 
 
@@ -43,17 +47,20 @@ class Kernel(ABC):
     """
 
     symbolic = False
-    loops = "affine"
-    """The loop dialect of patterns that do not say one."""
 
     def __init__(
-        self, name: str, names: Sequence[str], types: Sequence[RiseType], backend: str, float: str
+        self,
+        name: str,
+        names: Sequence[str],
+        types: Sequence[RiseType],
+        backend: str,
+        options: Options,
     ):
         self.__name__ = name
         self.names = tuple(names)
         self.types = tuple(types)
         self.backend = backend
-        self.float = float
+        self.options = options
         self._lowered: dict[_Key, Lowered] = {}
         self._lock = RLock()
         self._prepared: dict[_Shapes, Callable[[Sequence[Any]], Any]] = {}
@@ -193,7 +200,7 @@ class Kernel(ABC):
         types = tuple(substitute(type, sizes, {}) for type in self.types)
         source, results = self.source(types, sizes)
         name = self.__name__ if self.__name__.isidentifier() else "kernel"
-        return Traced(name, source, results, self.float, self.loops)
+        return Traced(name, source, results, self.options)
 
     def __repr__(self) -> str:
         types = ", ".join(
@@ -213,14 +220,14 @@ class TermKernel(Kernel):
         name: str,
         term: Term,
         backend: str = "compile",
-        float: str = "strict",
+        options: Options = DEFAULTS,
         refined: Mapping[str, Nat] | None = None,
     ):
         self.term = term
         self.refined = refined or {}
         self._program = _with_parameters(_for_all_sizes(term), 0)
         types, _ = uncurry(self._program.type)
-        super().__init__(name, _parameter_names(self._program), types, backend, float)
+        super().__init__(name, _parameter_names(self._program), types, backend, options)
 
     def named_sizes(self, sizes: Mapping[str, int]) -> dict[str, Nat]:
         names = names_in(self._program)

@@ -7,10 +7,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from riselang import config
 from riselang.api.caching import compiled, find, text_key
 from riselang.api.compiled import SUFFIX, Compiled
-from riselang.api.kernel import TermKernel
+from riselang.api.kernel import LOOPS, TermKernel
+from riselang.config import Options, default_options
 from riselang.errors import UserError
 from riselang.runtime.executable import Executable
 from riselang.text import decode
@@ -20,16 +20,18 @@ if TYPE_CHECKING:
     from riselang.notation.program import Program
 
 BACKENDS = ("compile", "interpret")
+MLIR_LOOPS = "scf"
+"""What patterns of an MLIR file become that do not say it."""
 
 
 class LoadedModule:
     """A module; its functions are attributes. Buffers come in the order of the parameters."""
 
-    def __init__(self, text: str, name: str, loops: str, float: str):
+    def __init__(self, text: str, name: str, options: Options):
         self._text = text
         self._name = name
-        self._options = (loops, float)
-        self._key = text_key(text, name, *self._options)
+        self._options = options
+        self._key = text_key(text, name, options)
         self._found = find(self._key, name)
         if self._found is None:
             # What was compiled before is known to be right.
@@ -42,7 +44,7 @@ class LoadedModule:
 
         module = parse_module(self._text, self._name)
         verify_module(module)
-        return Compilation(module, *self._options)
+        return Compilation(module, self._options)
 
     @cached_property
     def _functions(self) -> dict[str, Executable]:
@@ -120,7 +122,7 @@ def _missing(file: str, kind: str, name: str, known: Mapping[str, object]) -> st
 
 
 def load_file(
-    path: str | Path, float: str | None, loops: str | None, backend: str
+    path: str | Path, backend: str, **choices: Any
 ) -> LoadedModule | LoadedProgram | Compiled:
     try:
         data = Path(path).read_bytes()
@@ -130,45 +132,29 @@ def load_file(
         from riselang.api.saving import load_saved
 
         return load_saved(data, str(path))
-    return load_text(decode(data, str(path)), str(path), float, loops, backend)
+    return load_text(decode(data, str(path)), str(path), backend, **choices)
 
 
-def load_text(
-    text: str, name: str, float: str | None, loops: str | None, backend: str
-) -> LoadedModule | LoadedProgram:
+def load_text(text: str, name: str, backend: str, **choices: Any) -> LoadedModule | LoadedProgram:
     """The programs in a text, in notation where its name ends in `.rise`, else in MLIR."""
-    permission = config.float_permission(float)
     if backend not in BACKENDS:
         raise UserError(f"backend must be one of {', '.join(BACKENDS)}, but is {backend!r}")
     if name.endswith(".rise"):
-        loops = config.loops(loops, TermKernel.loops)
-        return _load_notation(text, name, permission, loops, backend)
-    return _load_module(text, name, permission, config.loops(loops, "scf"), backend)
+        from riselang.notation.program import parse_program
 
-
-def _load_module(text: str, name: str, permission: str, loops: str, backend: str) -> LoadedModule:
+        options = default_options(LOOPS).changed(**choices)
+        program = parse_program(text, name)
+        return LoadedProgram(program, program_kernels(program, options, backend), name)
     if backend != "compile":
         raise UserError(f"{name} is MLIR, which is compiled; backend='interpret' takes .rise files")
-    return LoadedModule(text, name, loops, permission)
+    return LoadedModule(text, name, default_options(MLIR_LOOPS).changed(**choices))
 
 
-def _load_notation(
-    text: str, name: str, permission: str, loops: str, backend: str
-) -> LoadedProgram:
-    from riselang.notation.program import parse_program
-
-    program = parse_program(text, name)
-    kernels = program_kernels(program, permission, backend)
-    for kernel in kernels.values():
-        kernel.loops = loops
-    return LoadedProgram(program, kernels, name)
-
-
-def program_kernels(program: Program, permission: str, backend: str) -> dict[str, TermKernel]:
+def program_kernels(program: Program, options: Options, backend: str) -> dict[str, TermKernel]:
     """Each definition that has its types, as something to call."""
     return {
         definition.name: TermKernel(
-            definition.name, definition.term, backend, permission, definition.refined
+            definition.name, definition.term, backend, options, definition.refined
         )
         for definition in program
     }

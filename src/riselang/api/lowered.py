@@ -8,6 +8,7 @@ from functools import cached_property
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
+from riselang.config import Options
 from riselang.dialects.rise.types import RiseType, leaves, result_types, uncurry
 from riselang.nat import Nat
 from riselang.runtime.arrays import Array
@@ -28,8 +29,7 @@ class Lowered:
     source: Term
     """The program as it was written."""
     results: int
-    float: str
-    loops: str
+    options: Options
     _checked: set[tuple[tuple[str, Nat], ...]] = field(
         default_factory=set[tuple[tuple[str, Nat], ...]]
     )
@@ -44,7 +44,7 @@ class Lowered:
 
         module = program_module(self.source, self.name, self.results)
         verify_module(module)
-        return Compilation(module, self.loops, self.float)
+        return Compilation(module, self.options)
 
     @cached_property
     def term(self) -> Term:
@@ -76,7 +76,7 @@ class Lowered:
         from riselang.api.caching import compiled, term_key
         from riselang.api.compiled import Compiled
 
-        key = term_key(self.source, self.name, self.results, self.float, self.loops)
+        key = term_key(self.source, self.name, self.results, self.options)
         artefact = compiled(key, self.name, lambda: self.compilation.artefact)
         functions = artefact.executables(lambda _: [self.source])
         return Compiled(functions[self.name], self._groups, self)

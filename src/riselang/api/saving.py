@@ -11,6 +11,7 @@ from typing import Any
 from riselang.api.compile import Compilation
 from riselang.api.compiled import Compiled, Groups
 from riselang.api.lowered import Lowered
+from riselang.config import Options
 from riselang.dialects.module import module_text, parse_module, verify_module
 from riselang.errors import UserError
 from riselang.native import llvm
@@ -25,7 +26,7 @@ def save(lowered: Lowered, groups: Groups, path: str | Path) -> None:
         "name": lowered.name,
         "groups": groups,
         "target": asdict(llvm.host()),
-        "options": [lowered.loops, lowered.float],
+        "options": asdict(lowered.options),
         "text": module_text(compilation.module),
     }
     content = json.dumps(facts).encode() + b"\n" + compilation.artefact.to_bytes()
@@ -63,4 +64,4 @@ class _Source:
     def compilation(self) -> Compilation:
         module = parse_module(self._facts["text"], self._name)
         verify_module(module)
-        return Compilation(module, *self._facts["options"])
+        return Compilation(module, Options(**self._facts["options"]))

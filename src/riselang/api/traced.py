@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from riselang import config
 from riselang.api.lowered import Lowered
+from riselang.config import Options
 from riselang.term.cost import Cost, cost
 from riselang.term.nodes import Term
 
@@ -18,14 +18,14 @@ class Traced:
     term: Term
     results: int
     """How many arrays it gives."""
-    float: str
-    loops: str
+    options: Options
 
-    def lower(self, *, float: str | None = None, loops: str | None = None) -> Lowered:
+    def lower(
+        self, *, float: str | None = None, loops: str | None = None, debug_info: bool | None = None
+    ) -> Lowered:
         """The program with decisions made, those of the kernel or other ones."""
-        permission = self.float if float is None else config.float_permission(float)
-        loops = config.loops(loops, self.loops)
-        return Lowered(self.name, self.term, self.results, permission, loops)
+        options = self.options.changed(float=float, loops=loops, debug_info=debug_info)
+        return Lowered(self.name, self.term, self.results, options)
 
     def as_text(self) -> str:
         """The program in functional notation."""

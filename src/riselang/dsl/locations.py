@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import linecache
 import os
 import re
@@ -11,6 +12,10 @@ from types import FrameType
 
 from riselang.errors import SourceLocation
 
+Positions = tuple[int | None, int | None, int | None, int | None]
+"""First and last line, first and last column of an instruction."""
+_PIPE = (dis.opmap["BINARY_OP"], 7)
+"""The operator `|`."""
 MOST_DECORATOR_LINES = 20
 """How far behind its first decorator the name of a function is looked for."""
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -36,10 +41,24 @@ def function_location(function: object) -> SourceLocation | None:
     return SourceLocation(code.co_filename, code.co_firstlineno)
 
 
+def _last_stage(frame: FrameType) -> Positions | None:
+    """The place of `f` in `x | f` on several lines, where `x` may be a chain of many stages.
+
+    What computes `f` is the instruction before the operator.
+    """
+    code, current = frame.f_code, frame.f_lasti
+    instruction = code.co_code[current : current + 2]
+    if current < 2 or tuple(instruction) != _PIPE:
+        return None
+    return next(islice(code.co_positions(), current // 2 - 1, None), None)
+
+
 def _location(frame: FrameType) -> SourceLocation:
     code = frame.f_code
     positions = next(islice(code.co_positions(), frame.f_lasti // 2, None), None)
     line, end_line, column, end_column = positions or (frame.f_lineno, None, None, None)
+    if line != end_line and (stage := _last_stage(frame)) is not None:
+        line, end_line, column, end_column = stage
     line = line or frame.f_lineno
     if column is None:
         return SourceLocation(code.co_filename, line)

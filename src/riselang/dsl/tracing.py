@@ -142,7 +142,8 @@ def trace_function(
         for node in reversed(nodes[:-1]):
             body = make_pair(trace, node, body)
         type = fun(*types, body.type) if types else body.type
-        root = build.Function(type, variables, body, scope)
+        place = function_location(function)
+        root = build.Function(type, variables, body, scope, location=place)
         return root, trace, len(nodes)
 
 

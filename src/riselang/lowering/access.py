@@ -167,8 +167,9 @@ class _Resolver(Memory):
                 return mapping[inner.values[0]]
             if total.is_partial(inner):
                 operands = [mapping[operand] for operand in inner.operands]
+                place = builder_at(InsertPoint.before(op), inner.location)
                 mapping[inner.results[0]] = total.emit_total(
-                    inner, operands, lambda op: builder.insert(op).results[0], self.helpers
+                    inner, operands, lambda op, at=place: at.insert(op).results[0], self.helpers
                 )
                 continue
             builder.insert(_copy(inner, mapping))

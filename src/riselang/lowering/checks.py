@@ -17,17 +17,16 @@ from xdsl.dialects.builtin import (
     FileLineColLoc,
     FunctionType,
     IndexType,
-    IntAttr,
     IntegerAttr,
     MemRefType,
     ModuleOp,
     StringAttr,
-    UnknownLoc,
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from riselang.dialects.locations import location_attribute
 from riselang.dialects.module import walk
 from riselang.errors import SourceLocation
 
@@ -111,7 +110,7 @@ def complete(module: ModuleOp, checks: Sequence[Checks], places: Places) -> None
         types = FunctionType.from_lists([argument.type for argument in entry.args], outputs)
         function.properties["function_type"] = types
     module.body.block.add_op(_report_function())
-    module.attributes[CHECKS] = ArrayAttr([_attribute(place) for place in places.locations])
+    module.attributes[CHECKS] = ArrayAttr([location_attribute(place) for place in places.locations])
 
 
 def _pass_on(module: ModuleOp, failing: dict[Block, Checks], places: Places) -> None:
@@ -179,14 +178,6 @@ def _report_function() -> func.FuncOp:
     builder.insert(func.ReturnOp())
     function_type = FunctionType.from_lists(types, [])
     return func.FuncOp(REPORT, function_type, Region(block), visibility=StringAttr("private"))
-
-
-def _attribute(location: SourceLocation | None) -> Attribute:
-    if location is None:
-        return UnknownLoc()
-    return FileLineColLoc(
-        StringAttr(location.file), IntAttr(location.line), IntAttr(location.column)
-    )
 
 
 def check_locations(module: ModuleOp) -> list[SourceLocation | None]:

@@ -25,6 +25,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from riselang.dialects.module import walk
+from riselang.lowering.origins import builder_at
 from riselang.term.mathlib import LIBRARY_FUNCTIONS
 
 
@@ -50,7 +51,7 @@ class ConvertMathToCallsPass(ModulePass):
 
 
 def _replace(op: Operation, function: str, declared: dict[str, FunctionType]) -> None:
-    builder = Builder(InsertPoint.before(op))
+    builder = builder_at(InsertPoint.before(op), op.location)
     type = op.results[0].type
     # The library has no half precision; the result of single precision is rounded.
     wide: Attribute = type if isinstance(type, Float64Type) else Float32Type()

@@ -5,20 +5,12 @@ from __future__ import annotations
 from functools import lru_cache
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import (
-    FileLineColLoc,
-    IntAttr,
-    LocationAttr,
-    NameLoc,
-    StringAttr,
-    UnknownLoc,
-)
+from xdsl.dialects.builtin import LocationAttr, NameLoc, StringAttr, UnknownLoc
 from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint
 
+from riselang.dialects.locations import NOWHERE, file_location
 from riselang.term.nodes import Pattern
-
-NOWHERE = UnknownLoc()
 
 
 def origin_of(pattern: Pattern) -> NameLoc:
@@ -32,9 +24,7 @@ def origin_of(pattern: Pattern) -> NameLoc:
 @lru_cache(maxsize=4096)
 def _origin(name: str, file: str | None, line: int, column: int) -> NameLoc:
     """Kept, since patterns are met several times, and attributes take long to make."""
-    location = NOWHERE
-    if file is not None:
-        location = FileLineColLoc(StringAttr(file), IntAttr(line), IntAttr(column))
+    location = NOWHERE if file is None else file_location(file, line, column)
     return NameLoc(StringAttr(name), location)
 
 

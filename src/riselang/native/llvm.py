@@ -11,6 +11,7 @@ from typing import Any
 import llvmlite.binding as binding
 
 from riselang.errors import InternalError
+from riselang.native import perf_map
 from riselang.native.llvm_text import readable
 
 _LOCK = threading.Lock()
@@ -123,9 +124,13 @@ def load_objects(objects: Sequence[bytes]) -> LoadedCode:
         machine = _machine(host(), jit=True)
         engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
         for code in objects:
+            # The engine tells gdb of what is added.
             engine.add_object_file(binding.ObjectFileRef.from_data(code))
         engine.finalize_object()
-        return LoadedCode(engine)
+        loaded = LoadedCode(engine)
+        for code in objects:
+            perf_map.record(code, loaded.address)
+        return loaded
 
 
 def load_library(path: str) -> None:

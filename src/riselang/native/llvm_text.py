@@ -44,17 +44,24 @@ _DEFINITION = re.compile(
     r"^(?P<start>define [^@\n]*@(?P<name>[\w.$]+)\()(?P<parameters>[^()\n]*)\)", re.MULTILINE
 )
 _HELPER = re.compile(
-    r"^define (?P<rest>.*@rise_(?:index_error|part_[\w.$]+|\w*(?:div|rem)[su]i_\w+)\(.*\)) \{$",
+    r"^define (?P<rest>.*@rise_(?:index_error|part_[\w.$]+|\w*(?:div|rem)[su]i_\w+)\(.*\))"
+    r"(?P<debug>.*) \{$",
     re.MULTILINE,
 )
 """Functions of our own that lowering calls; MLIR has no way to say that they stay calls."""
+
+
+WITHOUT_FLOATS = (";", "!", "source_filename", "target ", "attributes ")
+"""How lines begin that hold no constants, but may hold names that look like some."""
 
 
 def readable(ir: str) -> str:
     """The module in the older LLVM's spelling, with library functions it must not look into."""
     lines = [_with_exact_floats(line) for line in ir.split("\n")]
     text = _without_builtins("\n".join(lines))
-    return _HELPER.sub(lambda found: f"define internal {found['rest']} noinline {{", text)
+    return _HELPER.sub(
+        lambda found: f"define internal {found['rest']} noinline{found['debug']} {{", text
+    )
 
 
 def with_distinct_pointers(ir: str, pointers: Mapping[str, Sequence[int]]) -> str:
@@ -90,7 +97,7 @@ def _without_builtins(ir: str) -> str:
 
 def _with_exact_floats(line: str) -> str:
     type = _TYPE.search(line)
-    if type is None or line.startswith((";", "source_filename", "target ", "attributes ")):
+    if type is None or line.startswith(WITHOUT_FLOATS):
         return line
 
     def exact(found: re.Match[str]) -> str:

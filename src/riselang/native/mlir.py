@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from riselang.errors import InternalError, LimitationError, RiseError, SourceLocation, UserError
-from riselang.pipelines import INLINE_SCOPES, PLANNED, ROUND_EACH, RUN_PLANNED
+from riselang.pipelines import INLINE_SCOPES, LOCATE_REST, PLANNED, ROUND_EACH, RUN_PLANNED
 
 _DIAGNOSTIC = re.compile(r'error: "(?P<file>[^"]*)":(?P<line>\d+):(?P<column>\d+): (?P<message>.*)')
 
@@ -129,10 +129,28 @@ def _round_each(operation: Any) -> None:
     operation.walk(visit)
 
 
+def _locate_rest(module: Any) -> None:
+    """What a pass has made for nothing in particular is at line 0 of its function's file."""
+    ir = _wheel().ir
+    for function in module.regions[0].blocks[0].operations:
+        place = function.location
+        if not isinstance(place, ir.FileLineColLoc):
+            continue
+        nowhere = ir.Location.file(place.filename, 0, 0)
+
+        def visit(inner: Any, nowhere: Any = nowhere) -> Any:
+            if isinstance(inner.location, ir.UnknownLoc):
+                inner.location = nowhere
+            return ir.WalkResult.ADVANCE
+
+        function.operation.walk(visit)
+
+
 _OWN_STEPS = {
     INLINE_SCOPES: _inline_alloca_scopes,
     RUN_PLANNED: _run_planned,
     ROUND_EACH: _round_each,
+    LOCATE_REST: _locate_rest,
 }
 
 

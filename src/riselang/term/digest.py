@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Hashable
 from typing import cast
 
@@ -12,10 +13,11 @@ WHERE_MATTERS = ("checkIdx",)
 """Patterns whose failure is reported with the place where they were written."""
 
 
-def digest(term: Term) -> str:
+def digest(term: Term, *, every_place: bool = False) -> str:
     """Equal for equal terms in every process, and different for different ones.
 
-    The names of the parameters count, since messages have them, and so do the places of checks.
+    The names of the parameters count, since messages have them, and so do the places of checks,
+    or, for code with debug info, all places.
     """
     hashed = hashlib.sha256()
     numbers: dict[Key, int] = {}
@@ -32,7 +34,7 @@ def digest(term: Term) -> str:
             numbers[key] = len(numbers)
             hashed.update("\0".join(_text(part, numbers, texts) for part in key.parts).encode())
             hashed.update(b"\1")
-    for text in (*_parameter_names(term), *_places(term)):
+    for text in (*_parameter_names(term), *_places(term, every_place)):
         hashed.update(f"\2{text}".encode())
     return hashed.hexdigest()
 
@@ -58,8 +60,8 @@ def _parameter_names(term: Term) -> list[str]:
     return names
 
 
-def _places(term: Term) -> list[str]:
-    """Where each check was written, in the order in which the term has them."""
+def _places(term: Term, every_place: bool) -> list[str]:
+    """Where each check, or everything, was written, in the order in which the term has it."""
     found: list[str] = []
     seen: set[int] = set()
     stack = [term]
@@ -69,6 +71,9 @@ def _places(term: Term) -> list[str]:
             continue
         seen.add(id(current))
         stack.extend(current.children)
-        if isinstance(current, Pattern) and current.spec.name in WHERE_MATTERS:
+        is_check = isinstance(current, Pattern) and current.spec.name in WHERE_MATTERS
+        if every_place and current.location is not None:
+            found.append(f"{os.path.abspath(current.location.file)} {current.location}")
+        elif is_check:
             found.append(str(current.location))
     return found

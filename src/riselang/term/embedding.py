@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.rewriter import InsertPoint
 
+from riselang.dialects.locations import location_attribute
 from riselang.dialects.rise.borders import EmbedOp
 from riselang.dialects.rise.functional import ReturnOp
 from riselang.errors import LimitationError
@@ -51,16 +52,19 @@ def embed_tree(term: Term, leaves: Sequence[Term], values: Sequence[SSAValue]) -
     }
     others = iter([argument for leaf, argument in pairs if not isinstance(leaf, Bound)])
 
+    def add(op: Operation, term: Term) -> SSAValue:
+        op.location = location_attribute(term.location)
+        return builder.insert(op).results[0]
+
     def value(term: Term) -> SSAValue:
         if isinstance(term, Scalar):
             operands: list[SSAValue] = []
             for operand in term.operands:
                 operands.append(value(operand))
             element = scalar_type(term).element
-            op = scalar_operation(term.op, operands, element, term.predicate)
-            return builder.insert(op).results[0]
+            return add(scalar_operation(term.op, operands, element, term.predicate), term)
         if isinstance(term, Literal):
-            return builder.insert(arith.ConstantOp(term.attribute.plain)).results[0]
+            return add(arith.ConstantOp(term.attribute.plain), term)
         return variables[term] if term in variables else next(others)
 
     block.add_op(ReturnOp([value(term)]))

@@ -11,18 +11,16 @@ from collections.abc import Sequence
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    FileLineColLoc,
     FunctionType,
-    IntAttr,
     MemRefType,
     ModuleOp,
-    StringAttr,
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from riselang.dialects.locations import location_attribute
 from riselang.dialects.module import refuse_deep_nesting
 from riselang.dialects.rise.borders import EmbedOp, InOp, LoweringUnitOp, OutOp
 from riselang.dialects.rise.dependent import DepApplyOp, DepLambdaOp
@@ -116,6 +114,7 @@ def _function(
         del arguments[: len(group)]
     _name_arguments(term, values, results)
     function = FuncOp(name, FunctionType.from_lists(types, []), Region(block))
+    function.location = location_attribute(term.location)
     return ModuleOp([function]), block, values[results:], values[:results]
 
 
@@ -135,10 +134,7 @@ class _Emitter:
         self.builder = builder
 
     def add(self, op: Operation, location: SourceLocation | None = None) -> Operation:
-        if location is not None:
-            op.location = FileLineColLoc(
-                StringAttr(location.file), IntAttr(location.line), IntAttr(location.column)
-            )
+        op.location = location_attribute(location)
         return self.builder.insert(op)
 
     def value(self, term: Term, environment: Environment) -> SSAValue:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from riselang import __version__, pipelines
-from riselang.config import FLOAT
+from riselang.config import DEBUG_INFO, FLOAT
 from riselang.errors import UserError
 from riselang.tools.cache import add_cache_command
 from riselang.tools.exits import run_tool
@@ -20,6 +20,7 @@ from riselang.tools.exits import run_tool
 if TYPE_CHECKING:
     from riselang.api.kernel import Kernel
     from riselang.runtime.executable import Executable
+    from riselang.tools.sources import Source
 
 STAGES = ("notation", "rise", "imperative", "affine", "llvm", "asm")
 
@@ -70,6 +71,9 @@ def _format_options(command: argparse.ArgumentParser) -> None:
 def _program_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--function", help="the program to take; default: the only one")
     command.add_argument("--size", action="append", default=[], metavar="N=4", help="a size")
+    command.add_argument(
+        "--debug-info", action=argparse.BooleanOptionalAction, help=DEBUG_INFO.summary
+    )
 
 
 def _show_options(command: argparse.ArgumentParser) -> None:
@@ -92,10 +96,15 @@ def _compile_options(command: argparse.ArgumentParser) -> None:
     _program_options(command)
 
 
-def _check(options: argparse.Namespace) -> None:
+def _read(options: argparse.Namespace, backend: str = "compile") -> Source:
     from riselang.tools.sources import read_source
 
-    read_source(options.file, options.loops, options.float).check()
+    choices = {name: getattr(options, name, None) for name in ("loops", "float", "debug_info")}
+    return read_source(options.file, choices, backend)
+
+
+def _check(options: argparse.Namespace) -> None:
+    _read(options).check()
 
 
 def _format(options: argparse.Namespace) -> None:
@@ -116,17 +125,15 @@ def _format(options: argparse.Namespace) -> None:
 
 def _show(options: argparse.Namespace) -> None:
     from riselang.tools.inputs import parse_sizes
-    from riselang.tools.sources import read_source
 
-    source = read_source(options.file, options.loops, options.float)
+    source = _read(options)
     print(source.shown(options.stage, options.function, parse_sizes(options.size)), end="")
 
 
 def _compile(options: argparse.Namespace) -> None:
     from riselang.tools.inputs import parse_sizes
-    from riselang.tools.sources import read_source
 
-    source = read_source(options.file, options.loops, options.float)
+    source = _read(options)
     sizes = parse_sizes(options.size)
     is_object = options.emit == "obj"
     if is_object:
@@ -142,9 +149,9 @@ def _compile(options: argparse.Namespace) -> None:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from riselang.tools.sources import KernelSource, read_source
+    from riselang.tools.sources import KernelSource
 
-    source = read_source(options.file, options.loops, options.float, options.backend)
+    source = _read(options, options.backend)
     if isinstance(source, KernelSource):
         _run_kernel(source.kernel(options.function), options)
     elif options.backend == "interpret":

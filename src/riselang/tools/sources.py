@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from riselang.errors import RiseError, UserError
 
@@ -121,46 +121,46 @@ def read_bytes(path: str) -> bytes:
         raise UserError(f"{path} cannot be read: {error.strerror}") from None
 
 
-def read_source(
-    path: str, loops: str | None, float: str | None, backend: str = "compile"
-) -> Source:
-    """Read a file by its ending: `.rise` is notation, `.py` is Python, anything else is MLIR."""
-    from riselang import config
+def read_source(path: str, choices: Mapping[str, Any], backend: str = "compile") -> Source:
+    """Read a file by its ending: `.rise` is notation, `.py` is Python, anything else is MLIR.
 
-    permission = config.float_permission(float)
+    `choices` are options by name; None is what the file or the environment says.
+    """
     if path.endswith(".py"):
-        source = _read_python(path, permission, backend)
-    elif path.endswith(".rise"):
-        source = _read_notation(path, permission, backend)
-    else:
-        return _read_module(path, loops or "scf", permission)
-    for kernel in source.kernels.values():
-        kernel.loops = loops or kernel.loops
-    return source
+        return _read_python(path, choices, backend)
+    if path.endswith(".rise"):
+        return _read_notation(path, choices, backend)
+    return _read_module(path, choices)
 
 
-def _read_module(path: str, loops: str, permission: str) -> Source:
+def _read_module(path: str, choices: Mapping[str, Any]) -> Source:
     from riselang.api.compile import Compilation
+    from riselang.api.load import MLIR_LOOPS
+    from riselang.config import default_options
     from riselang.dialects.module import parse_module, verify_module
     from riselang.text import decode
 
+    options = default_options(MLIR_LOOPS).changed(**choices)
     name = "<stdin>" if path == "-" else path
     module = parse_module(decode(read_bytes(path), name), name)
     verify_module(module)
-    return ModuleSource(Compilation(module, loops, permission))
+    return ModuleSource(Compilation(module, options))
 
 
-def _read_notation(path: str, permission: str, backend: str) -> KernelSource:
+def _read_notation(path: str, choices: Mapping[str, Any], backend: str) -> KernelSource:
+    from riselang.api.kernel import LOOPS
     from riselang.api.load import program_kernels
+    from riselang.config import default_options
     from riselang.notation.program import parse_program
     from riselang.text import decode
 
+    options = default_options(LOOPS).changed(**choices)
     program = parse_program(decode(read_bytes(path), path), path)
-    return KernelSource(path, program_kernels(program, permission, backend), program.helpers)
+    return KernelSource(path, program_kernels(program, options, backend), program.helpers)
 
 
-def _read_python(path: str, permission: str, backend: str) -> KernelSource:
-    from riselang.api.jit import Jitted, jit
+def _read_python(path: str, choices: Mapping[str, Any], backend: str) -> KernelSource:
+    from riselang.api.jit import Jitted
 
     read_bytes(path)
     try:
@@ -172,7 +172,7 @@ def _read_python(path: str, permission: str, backend: str) -> KernelSource:
     except Exception as error:
         raise UserError(f"{path} cannot be run: {type(error).__name__}: {error}") from error
     kernels = {
-        name: jit(value, backend=backend, float=permission, sizes=value.sizes)
+        name: Jitted(value.function, backend, value.sizes, value.options.changed(**choices))
         for name, value in names.items()
         if isinstance(value, Jitted)
     }

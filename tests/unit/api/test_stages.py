@@ -12,6 +12,7 @@ import pytest
 
 import riselang as rl
 from riselang import UserError
+from riselang.config import Options
 from riselang.native import llvm
 
 X = np.arange(6, dtype=np.float32)
@@ -39,7 +40,7 @@ def test_the_stages() -> None:
     assert traced.as_text() == repr(traced) == repr(traced.term)
     assert "6.f32" in traced.as_text()
     lowered = traced.lower(loops="scf", float="strict")
-    assert (lowered.loops, lowered.float) == ("scf", "strict")
+    assert lowered.options == Options("scf", "strict")
     assert "scf.for" in lowered.as_text("affine")
     compiled = lowered.compile()
     assert compiled is lowered.compile()

@@ -16,6 +16,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from riselang.api.compile import Compilation
+from riselang.config import Options
 from riselang.dialects.rise.schemes import FST, MAP, SND
 from riselang.dialects.rise.types import (
     SCALAR_NAMES,
@@ -141,7 +142,7 @@ def compiled() -> tuple[dict[Case, str], Compilation]:
         assert function is not None
         function.detach()
         functions.append(function)
-    return names, Compilation(ModuleOp(functions), loops="affine")
+    return names, Compilation(ModuleOp(functions), Options("affine"))
 
 
 def case_name(case: Case) -> str:

@@ -57,7 +57,7 @@ CASES = [(name, size) for name, (_, sizes) in PROGRAMS.items() for size in sizes
 
 
 def kernel(text: str, backend: str = "compile") -> TermKernel:
-    made = TermKernel("f", parse_term(text), backend, "strict")
+    made = TermKernel("f", parse_term(text), backend)
     made.symbolic = True
     return made
 

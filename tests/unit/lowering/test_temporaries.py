@@ -10,6 +10,7 @@ from xdsl.dialects.func import FuncOp
 
 import riselang as rl
 from riselang.api.compile import Compilation
+from riselang.config import Options
 from riselang.dialects.module import make_context, module_text, parse_module, verify_module
 from riselang.dsl.values import Value
 from riselang.errors import UserError
@@ -62,7 +63,7 @@ def test_unknown_loop_dialects_are_refused() -> None:
 @pytest.mark.parametrize("loops", ["scf", "affine"])
 def test_every_stage_is_legal_and_prints(stage: str, loops: str) -> None:
     module = many_temporaries(3, 8).lower(np.zeros(8, np.float32)).compilation.module
-    text = Compilation(module, loops).text(stage)
+    text = Compilation(module, Options(loops)).text(stage)
     again = parse_module(text)
     verify_module(again)
     assert module_text(again) == text
