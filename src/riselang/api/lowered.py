@@ -17,6 +17,7 @@ from riselang.nat import Nat
 from riselang.runtime.arrays import Array
 from riselang.term.nodes import Pattern, Term
 from riselang.term.sizes import at_sizes, check_sizes
+from riselang.timing import timed
 
 if TYPE_CHECKING:
     from riselang.api.compile import Compilation
@@ -66,8 +67,9 @@ class Lowered:
     def run(self, arrays: Sequence[Array], sizes: Mapping[str, Nat]) -> Any:
         """The results of the compiled program; `sizes` are those that it leaves open."""
         outputs = _outputs(self, sizes)
-        with self._located():
-            self.compile()(*[buffer for group in outputs for buffer in group], *arrays)
+        executable = self.compile()
+        with self._located(), timed("run"):
+            executable(*[buffer for group in outputs for buffer in group], *arrays)
         return _packed(outputs)
 
     def run_into(self, arrays: Sequence[Array], out: Any) -> None:
@@ -124,7 +126,7 @@ class Lowered:
         term = at_sizes(self.term, sizes)
         inputs, _ = uncurry(term.type)
         values = [from_buffers(type, [array]) for type, array in zip(inputs, arrays, strict=True)]
-        with self._located():
+        with self._located(), timed("run"):
             value = run(term, values)
         outputs: list[list[Array]] = []
         types = result_types(term.type, self.results)
@@ -139,11 +141,13 @@ class Lowered:
 def lower_term(source: Term, name: str, results: int, float: str, loops: str) -> Lowered:
     """A closed term, ready to be looked at, compiled or interpreted."""
     # The compiler is imported when the first program is compiled, to keep the import fast.
-    from riselang.api.compile import Compilation
-    from riselang.dialects.module import verify_module
-    from riselang.term.to_dialect import program_module
+    with timed("import the compiler"):
+        from riselang.api.compile import Compilation
+        from riselang.dialects.module import verify_module
+        from riselang.term.to_dialect import program_module
 
-    module = program_module(source, name, results)
+    with timed("to the dialect"):
+        module = program_module(source, name, results)
     verify_module(module)
     return Lowered(name, source, results, Compilation(module, loops, float))
 

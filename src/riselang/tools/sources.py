@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from riselang.errors import RiseError, UserError
+from riselang.timing import timed
 
 if TYPE_CHECKING:
     from riselang.api.compile import Compilation
@@ -140,8 +141,9 @@ def read_source(
 
 
 def _read_module(path: str, loops: str, permission: str) -> Source:
-    from riselang.api.compile import Compilation
-    from riselang.dialects.module import decode, parse_module, verify_module
+    with timed("import the compiler"):
+        from riselang.api.compile import Compilation
+        from riselang.dialects.module import decode, parse_module, verify_module
 
     name = "<stdin>" if path == "-" else path
     module = parse_module(decode(read_bytes(path), name), name)
@@ -150,9 +152,10 @@ def _read_module(path: str, loops: str, permission: str) -> Source:
 
 
 def _read_notation(path: str, permission: str, backend: str) -> KernelSource:
-    from riselang.api.load import program_kernels
-    from riselang.dialects.module import decode
-    from riselang.notation.program import parse_program
+    with timed("import the compiler"):
+        from riselang.api.load import program_kernels
+        from riselang.dialects.module import decode
+        from riselang.notation.program import parse_program
 
     program = parse_program(decode(read_bytes(path), path), path)
     return KernelSource(path, program_kernels(program, permission, backend), program.helpers)
@@ -163,7 +166,8 @@ def _read_python(path: str, permission: str, backend: str) -> KernelSource:
 
     read_bytes(path)
     try:
-        names = runpy.run_path(path, run_name="riselang_file")
+        with timed("read"):
+            names = runpy.run_path(path, run_name="riselang_file")
     except RiseError:
         raise
     except SyntaxError as error:

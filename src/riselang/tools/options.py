@@ -1,0 +1,37 @@
+"""Options that several commands of `rise` have."""
+
+from __future__ import annotations
+
+import argparse
+
+from riselang import pipelines
+from riselang.config import FLOAT
+
+
+def file_argument(command: argparse.ArgumentParser) -> None:
+    command.add_argument("file", help="a .mlir, .rise or .py file, or - for MLIR on stdin")
+
+
+def compiler_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--loops", choices=pipelines.LOOPS, help="default: scf for MLIR files, else affine"
+    )
+    command.add_argument("--float", help=FLOAT.summary)
+
+
+def timing_option(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--timing", action="store_true", help="print where the time went to standard error"
+    )
+
+
+def program_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--function", help="the program to take; default: the only one")
+    command.add_argument("--size", action="append", default=[], metavar="N=4", help="a size")
+
+
+def inputs_argument(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "inputs", nargs="*", metavar="INPUT",
+        help="a .npy file, random:SEED, arange, ones, zeros or a literal; default: random",
+    )  # fmt: skip
