@@ -22,6 +22,7 @@ from riselang.tools.options import (
     program_options,
     timing_option,
 )
+from riselang.tools.progress import progress
 from riselang.tools.sources import KernelSource, Source, read_bytes, read_source
 
 STAGES = ("notation", "rise", "imperative", "affine", "llvm", "asm")
@@ -103,11 +104,17 @@ def _compile_options(command: argparse.ArgumentParser) -> None:
 
 
 def _source(options: argparse.Namespace, backend: str = "compile") -> Source:
-    return read_source(options.file, options.loops, options.float, backend)
+    if options.file.endswith(".py"):
+        # Such a file is run to be read, and may print something.
+        return read_source(options.file, options.loops, options.float, backend)
+    with progress(f"reading {options.file}"):
+        return read_source(options.file, options.loops, options.float, backend)
 
 
 def _check(options: argparse.Namespace) -> None:
-    _source(options).check()
+    source = _source(options)
+    with progress(f"checking {options.file}"):
+        source.check()
 
 
 def _format(options: argparse.Namespace) -> None:
@@ -128,8 +135,10 @@ def _format(options: argparse.Namespace) -> None:
 def _show(options: argparse.Namespace) -> None:
     from riselang.tools.inputs import parse_sizes
 
-    sizes = parse_sizes(options.size)
-    print(_source(options).shown(options.stage, options.function, sizes), end="")
+    source, sizes = _source(options), parse_sizes(options.size)
+    with progress(f"compiling {options.file}"):
+        text = source.shown(options.stage, options.function, sizes)
+    print(text, end="")
 
 
 def _compile(options: argparse.Namespace) -> None:
@@ -138,10 +147,11 @@ def _compile(options: argparse.Namespace) -> None:
     source = _source(options)
     sizes = parse_sizes(options.size)
     is_object = options.emit == "obj"
-    if is_object:
-        data = source.compilation(options.function, sizes).object_code
-    else:
-        data = source.text(options.emit, options.function, sizes).encode()
+    with progress(f"compiling {options.file}"):
+        if is_object:
+            data = source.compilation(options.function, sizes).object_code
+        else:
+            data = source.text(options.emit, options.function, sizes).encode()
     if options.output is not None:
         Path(options.output).write_bytes(data)
     elif is_object and sys.stdout.isatty():
@@ -156,14 +166,18 @@ def _run(options: argparse.Namespace) -> None:
     source = _source(options, options.backend)
     if isinstance(source, KernelSource):
         kernel = source.kernel(options.function)
-        print(kernel.call(*kernel_inputs(kernel, options.inputs, options.size)))
+        arrays, sizes = kernel_inputs(kernel, options.inputs, options.size)
+        with progress(f"running {kernel.__name__}"):
+            result = kernel.call(arrays, sizes)
+        print(result)
         return
     if options.backend == "interpret":
         raise UserError("an MLIR file is compiled; --backend interpret takes .rise and .py files")
-    functions = source.compilation(None, {}).functions
+    with progress(f"compiling {options.file}"):
+        functions = source.compilation(None, {}).functions
     executable = chosen_function(options.file, options.function, functions)
     arguments = function_arguments(executable, options.inputs)
-    with timed("run"):
+    with progress(f"running {executable.name}"), timed("run"):
         executable(*arguments)
     for parameter, argument in zip(executable.parameters, arguments, strict=True):
         if parameter.is_written:
