@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 
 from riselang import pipelines
 from riselang.config import FLOAT
@@ -35,3 +36,20 @@ def inputs_argument(command: argparse.ArgumentParser) -> None:
         "inputs", nargs="*", metavar="INPUT",
         help="a .npy file, random:SEED, arange, ones, zeros or a literal; default: random",
     )  # fmt: skip
+
+
+def count(text: str) -> int:
+    """A number of things, at least one."""
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"expected a number above 0, found {text!r}")
+    return int(text)
+
+
+def positive(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < math.inf:
+        raise argparse.ArgumentTypeError(f"expected a number above 0, found {text!r}")
+    return number

@@ -1,4 +1,4 @@
-"""`rise`: check, format, look at, run and compile programs.
+"""`rise`: check, format, look at, run, compile and measure programs.
 
 Exit codes: 0 ok, 1 the input is wrong, 2 the command line is wrong, 70 internal error.
 """
@@ -14,6 +14,8 @@ from typing import NamedTuple
 from riselang import __version__
 from riselang.errors import UserError
 from riselang.timing import recording, timed, tree
+from riselang.tools.bench import bench, bench_options
+from riselang.tools.benchcmp import benchcmp, benchcmp_options
 from riselang.tools.exits import run_tool
 from riselang.tools.options import (
     compiler_options,
@@ -70,6 +72,10 @@ def _commands() -> tuple[_Command, ...]:
                  (*compiling, inputs_argument, _run_options, program_options)),
         _Command("compile", _compile, "compile a file",
                  (*compiling, _compile_options, program_options)),
+        _Command("bench", bench, "measure how long a program takes",
+                 (file_argument, inputs_argument, bench_options, program_options,
+                  compiler_options)),
+        _Command("benchcmp", benchcmp, "compare two reports of benchmarks", (benchcmp_options,)),
     )  # fmt: skip
 
 
