@@ -31,7 +31,10 @@ FLOAT = Setting(
     "contract",
     "what may be done to float arithmetic: strict, contract or relaxed",
 )
-SETTINGS = (NUM_THREADS, FLOAT)
+DEBUG = Setting(
+    "debug", "RISE_DEBUG", "", "whether rise shows the traceback of an internal error: 1"
+)
+SETTINGS = (NUM_THREADS, FLOAT, DEBUG)
 
 FLOAT_PERMISSIONS = ("strict", "contract", "relaxed")
 

@@ -37,6 +37,11 @@ def host() -> Target:
     return Target(binding.get_process_triple(), binding.get_host_cpu_name(), flags)
 
 
+def version() -> str:
+    """The version of LLVM."""
+    return ".".join(map(str, binding.llvm_version_info))
+
+
 def vector_bits() -> int:
     """The width of this machine's vectors."""
     features = binding.get_host_cpu_features()

@@ -16,6 +16,7 @@ from riselang.errors import UserError
 from riselang.timing import recording, timed, tree
 from riselang.tools.bench import bench, bench_options
 from riselang.tools.benchcmp import benchcmp, benchcmp_options
+from riselang.tools.doctor import doctor
 from riselang.tools.exits import run_tool
 from riselang.tools.options import (
     compiler_options,
@@ -76,6 +77,7 @@ def _commands() -> tuple[_Command, ...]:
                  (file_argument, inputs_argument, bench_options, program_options,
                   compiler_options)),
         _Command("benchcmp", benchcmp, "compare two reports of benchmarks", (benchcmp_options,)),
+        _Command("doctor", doctor, "look whether everything is there and works", ()),
     )  # fmt: skip
 
 
