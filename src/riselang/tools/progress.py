@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -31,6 +32,7 @@ class Steps:
         self._label = label
         self._total = total
         self._done = 0
+        self._began = time.monotonic()  # rich's clock, too
         self._is_over = False
         self._lock = threading.Lock()
         self._drawn: rich.progress.Progress | None = None
@@ -42,7 +44,9 @@ class Steps:
             self._label = label or self._label
             if self._drawn is not None:
                 task = self._drawn.task_ids[0]
-                self._drawn.update(task, completed=self._done, description=self._label)
+                self._drawn.update(
+                    task, completed=self._done, description=self._label, refresh=True
+                )
 
     def draw(self) -> None:
         """Show a line from now on, unless all is over."""
@@ -50,6 +54,7 @@ class Steps:
         with self._lock:
             if not self._is_over:
                 line.add_task(self._label, total=self._total, completed=self._done)
+                line.tasks[0].start_time = self._began
                 line.start()
                 self._drawn = line
 
@@ -84,8 +89,10 @@ def _line(has_end: bool) -> rich.progress.Progress:
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     bar = (BarColumn(), TextColumn("{task.completed}/{task.total}")) if has_end else ()
+    # A line with an end is drawn when a step is done, and by no thread that runs while we measure.
     # rich would send standard output where the line goes, even if that is a file of its own.
     return Progress(
         SpinnerColumn(), TextColumn("{task.description}", markup=False), *bar, TimeElapsedColumn(),
-        console=Console(stderr=True), transient=True, redirect_stdout=False, redirect_stderr=False,
+        console=Console(stderr=True), auto_refresh=not has_end, transient=True,
+        redirect_stdout=False, redirect_stderr=False,
     )  # fmt: skip

@@ -66,11 +66,11 @@ def test_what_is_quick_shows_nothing(tmp_path: Path) -> None:
 
 
 def test_what_takes_long_is_shown_and_taken_away(tmp_path: Path) -> None:
-    run = on_a_terminal(SLEEPING.format(delay=0.1, first=0.6, second=0.4), tmp_path)
+    run = on_a_terminal(SLEEPING.format(delay=1.1, first=1.6, second=0.4), tmp_path)
     assert run.output == "result True\n"
     text = re.sub(r"\x1b\[[\d;?]*[a-zA-Z]", "", run.shown)
     assert "[measuring]" in text
-    assert "0/2" in text
+    assert "0/2 0:00:01" in text
     assert "second half" in text
     assert "1/2" in text
     # The cursor is shown again, and the last thing done to the line is to erase it.
