@@ -57,7 +57,7 @@ def _bar(axes: Axes, row: int, figure: Figure) -> None:
     if figure.bound is not None:
         axes.plot([figure.bound] * 2, [row - 0.4, row + 0.4], color=LINE, linewidth=2)
         end = max(end, figure.bound)
-    axes.annotate(f"{figure.ratio:.3g}", (end, row), (4, 0), textcoords="offset points",
+    axes.annotate(f"{figure.ratio:.3f}", (end, row), (4, 0), textcoords="offset points",
                   va="center", fontsize=8)  # fmt: skip
 
 

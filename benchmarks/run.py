@@ -19,9 +19,10 @@ from pages import page
 from reporting import FILE_VARIABLE
 
 from riselang.tools.figures import Figure, Report, read_report, write_report
-from riselang.tools.machine import machine, versions
+from riselang.tools.machine import machine, package_version, versions
 
 HERE = Path(__file__).parent
+RIVALS = ("jax", "scipy-openblas32")
 HELPERS = {"run", "timing", "hand_written", "reporting", "pages", "charts"}
 BENCHMARKS = sorted(path.stem for path in HERE.glob("*.py") if path.stem not in HELPERS)
 
@@ -41,9 +42,15 @@ def main() -> None:
         is_well, reported = run(name)
         figures += reported
         failed += [] if is_well else [name]
-    write(Report(machine(), versions(), tuple(figures)), options.output)
+    used = {**versions(), **rival_versions()}
+    write(Report(machine(), used, tuple(figures)), options.output)
     if failed:
         sys.exit(f"failed: {', '.join(failed)}")
+
+
+def rival_versions() -> dict[str, str]:
+    found = {package: package_version(package) for package in RIVALS}
+    return {package: version for package, version in found.items() if version is not None}
 
 
 def run(name: str) -> tuple[bool, tuple[Figure, ...]]:

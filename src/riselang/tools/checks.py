@@ -57,7 +57,8 @@ def machine() -> Iterator[Finding]:
 
     host = llvm.host()
     used = [text[1:] for text in host.features.split(",") if text.startswith("+")]
-    yield Finding("processor", State.OK, f"{processor()} ({host.cpu}, {host.triple})")
+    names = dict.fromkeys((processor(), host.cpu, host.triple))  # each once
+    yield Finding("processor", State.OK, ", ".join(names))
     yield Finding("features", State.OK, " ".join(used) or "none")
 
 
