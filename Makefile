@@ -44,8 +44,11 @@ fuzz: $(VENV)/all
 faults: $(VENV)/all
 	$(BIN)/python tests/faults/plant.py
 
-bench: $(VENV)/all
-	$(BIN)/python benchmarks/run.py
+# Every benchmark, or those named: make bench BENCH="overhead threads". A table, charts and figures
+# for `rise benchcmp` are in build/bench afterwards.
+BENCH ?=
+bench: $(VENV)/bench
+	$(BIN)/python benchmarks/run.py $(BENCH)
 
 # The site, in build/docs; a warning is an error.
 docs: $(VENV)/all
@@ -73,6 +76,11 @@ $(VENV)/all: pyproject.toml | $(VENV)/bin/python
 	case "$$(uname -m)" in aarch64|arm64) \
 	  $(BIN)/python -m pip install --quiet --no-deps '$(ARM_OPENMP)' || true;; esac
 	@touch $@ $(VENV)/core
+
+# Apart from the rest: the rivals are large, and only the benchmarks use them.
+$(VENV)/bench: $(VENV)/all
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	@touch $@
 
 clean:
 	rm -rf $(VENV) build .pytest_cache .ruff_cache .hypothesis

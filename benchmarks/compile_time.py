@@ -17,15 +17,19 @@ from timing import pin_threads
 pin_threads()
 
 from overhead import convolution, matmul  # noqa: E402
+from reporting import record  # noqa: E402
 
 import riselang as rl  # noqa: E402
 from riselang.api.compile import Compilation  # noqa: E402
 from riselang.config import Options  # noqa: E402
 from riselang.dialects.module import parse_module, verify_module  # noqa: E402
+from riselang.tools.figures import Rival  # noqa: E402
 
 Laps = dict[str, float]
 PASSES = "our passes"
 NATIVE = ("MLIR", "LLVM")
+BOUND = 0.15
+"""The share of the time that our passes may take."""
 
 
 class Watch:
@@ -69,6 +73,10 @@ def shares(name: str, text: str, rounds: int) -> None:
     print(f"{name}: {total:.1f} ms")
     for step, taken in laps.items():
         print(f"  {step:12} {taken:7.2f} ms  {taken / total:6.1%}")
+    all_steps = Rival("all steps", tuple(sum(run.values()) / 1e3 for run in runs))
+    for step in laps:
+        taken = [run[step] / 1e3 for run in runs]
+        record(f"{name}, {step}", taken, all_steps, bound=BOUND if step == PASSES else None)
     ours = total - sum(laps[step] for step in NATIVE)
     print(f"  {PASSES} {laps[PASSES] / total:.1%} of the time, all of ours {ours / total:.1%}")
 
@@ -102,12 +110,16 @@ def chain(length: int) -> str:
 
 def growth(text: Callable[[int], str], lengths: tuple[int, ...]) -> None:
     print("milliseconds for each pattern of a function with that many")
+    each: list[float] = []
     for length in lengths:
         laps = compile_once(text(length))
         ours = sum(taken for step, taken in laps.items() if step not in NATIVE)
         taken = {"ours": ours, **{step: laps[step] for step in NATIVE}, "all": sum(laps.values())}
         shown = ", ".join(f"{step} {time / length:6.3f}" for step, time in taken.items())
         print(f"  {length:5} patterns: {shown}")
+        each.append(taken["all"] / length / 1e3)
+    rival = Rival(f"of {lengths[0]}", (each[0],))
+    record(f"each pattern of a function with {lengths[-1]}", [each[-1]], rival)
 
 
 def main(share: float) -> None:

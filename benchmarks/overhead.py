@@ -10,16 +10,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from timing import medians, pin_threads
+from timing import pin_threads, samples
 
 pin_threads()
 
 import numpy as np  # noqa: E402
 from hand_written import AFFINE, SCF, Writer  # noqa: E402
+from reporting import report  # noqa: E402
 
 import riselang as rl  # noqa: E402
+from riselang.tools.figures import Rival  # noqa: E402
 
 Shape = tuple[int, ...]
+BOUND = 1.03
+"""RISE is to cost nothing: what is above is more than noise."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +120,7 @@ def stencil(n: int) -> Case:
 
 
 CASES = (
-    matmul(1024, 1024, 1024, rounds=3, calls=1),
+    matmul(1024, 1024, 1024, rounds=5, calls=1),
     matmul(1, 784, 128, rounds=25, calls=50),
     convolution(512, 3),
     stencil(1024),
@@ -140,13 +144,13 @@ def measure(case: Case, loops: str) -> float:
     module.main(ours, *inputs)
     module.hand(theirs, *inputs)
     assert np.array_equal(ours, theirs), "the two differ"
-    rise_time, hand_time = medians(
+    rise_times, hand_times = samples(
         [lambda: module.main(ours, *inputs), lambda: module.hand(theirs, *inputs)],
         rounds=case.rounds, calls=case.calls,
     )  # fmt: skip
-    print(f"{case.name}, {loops}: RISE {rise_time * 1e3:.3f} ms, by hand {hand_time * 1e3:.3f} ms, "
-          f"ratio {rise_time / hand_time:.3f}", flush=True)  # fmt: skip
-    return rise_time / hand_time
+    figure = report(f"{case.name}, {loops}", rise_times, Rival("by hand", hand_times), bound=BOUND)
+    assert figure.ratio is not None
+    return figure.ratio
 
 
 def _parameters(program: str) -> list[str]:

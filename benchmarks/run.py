@@ -1,21 +1,80 @@
-"""Runs every benchmark in this folder, each in a process of its own."""
+"""Runs the benchmarks in this folder, each in a process of its own, and writes what they report.
+
+    python benchmarks/run.py [--output FOLDER] [NAME ...]
+
+The folder gets `bench.json` (for `rise benchcmp`), `bench.md`, and a chart of each benchmark.
+"""
 
 from __future__ import annotations
 
+import argparse
+import os
 import subprocess
 import sys
+import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 
-HELPERS = {"run", "timing", "hand_written"}
+from pages import page
+from reporting import FILE_VARIABLE
+
+from riselang.tools.figures import Figure, Report, read_report, write_report
+from riselang.tools.machine import machine, package_version, versions
+
+HERE = Path(__file__).parent
+RIVALS = ("jax", "scipy-openblas32")
+HELPERS = {"run", "timing", "hand_written", "reporting", "pages", "charts"}
+BENCHMARKS = sorted(path.stem for path in HERE.glob("*.py") if path.stem not in HELPERS)
 
 
 def main() -> None:
-    failed = False
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        if path.stem not in HELPERS:
-            print(f"== {path.stem}", flush=True)
-            failed |= subprocess.run([sys.executable, str(path)], check=False).returncode != 0
-    sys.exit(failed)
+    parser = argparse.ArgumentParser(description="Run benchmarks.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}")
+    parser.add_argument("--output", type=Path, default=HERE.parent / "build/bench")
+    options = parser.parse_args()
+    unknown = set(options.names) - set(BENCHMARKS)
+    if unknown:
+        parser.error(f"no benchmark is called {min(unknown)}; there are {', '.join(BENCHMARKS)}")
+    failed: list[str] = []
+    figures: list[Figure] = []
+    for name in options.names or BENCHMARKS:
+        print(f"== {name}", flush=True)
+        is_well, reported = run(name)
+        figures += reported
+        failed += [] if is_well else [name]
+    used = {**versions(), **rival_versions()}
+    write(Report(machine(), used, tuple(figures)), options.output)
+    if failed:
+        sys.exit(f"failed: {', '.join(failed)}")
+
+
+def rival_versions() -> dict[str, str]:
+    found = {package: package_version(package) for package in RIVALS}
+    return {package: version for package, version in found.items() if version is not None}
+
+
+def run(name: str) -> tuple[bool, tuple[Figure, ...]]:
+    """Whether a benchmark ran to its end, and the figures that it reported."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "figures.json")
+        environment = {**os.environ, FILE_VARIABLE: str(file)}
+        command = [sys.executable, str(HERE / f"{name}.py")]
+        is_well = subprocess.run(command, check=False, env=environment).returncode == 0
+        return is_well, read_report(file).figures if file.exists() else ()
+
+
+def write(report: Report, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    write_report(folder / "bench.json", report)
+    charts: list[Path] = []
+    if find_spec("matplotlib") is not None:
+        from charts import draw_charts
+
+        charts = draw_charts(report, folder)
+    else:
+        print("no charts: matplotlib is not installed; pip install 'riselang[bench]'")
+    (folder / "bench.md").write_text(page(report, charts))
+    print(f"{len(report.figures)} figures are in {folder}: bench.json, bench.md, and charts")
 
 
 if __name__ == "__main__":

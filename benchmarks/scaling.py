@@ -9,18 +9,21 @@ import gc
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+from reporting import record
+
 import riselang as rl
 from riselang.dialects.module import module_text, parse_module, verify_module
 from riselang.interpreter.evaluate import run
 from riselang.notation.printer import show_term
 from riselang.notation.program import parse_term
+from riselang.tools.figures import Rival
 from support.checking import term_in
 from support.deep_programs import (
     chain_module,
@@ -34,25 +37,29 @@ CHAINS = (1000, 2000, 4000, 8000)
 NESTED = (125, 250, 500, 1000)
 NESTED_REGIONS = (35, 70, 140)
 """A module may nest 150 regions."""
-ROUNDS = 3
-Times = dict[str, float]
+SHARE = float(os.environ.get("RISE_SCALING_SHARE", "1"))
+"""A test takes programs of a share of their full size, once."""
+ROUNDS = 5 if SHARE == 1 else 1
+Times = dict[str, list[float]]
+"""Seconds of each step, in each round."""
 Measure = Callable[[int], Times]
 
 
 def timed(action: Callable[[], Any], taken: Times, name: str) -> Any:
-    """The result; and the least time of several runs, in this process.
+    """The result; and the time of several runs, in this process.
 
     As `timeit` does, without collections of garbage, which come at any moment.
     """
-    best, result = float("inf"), None
+    seconds: list[float] = []
+    result = None
     for _ in range(ROUNDS):
         gc.collect()
         gc.disable()
         start = time.process_time()
         result = action()
-        best = min(best, time.process_time() - start)
+        seconds.append(time.process_time() - start)
         gc.enable()
-    taken[name] = best * 1e3
+    taken[name] = seconds
     return result
 
 
@@ -99,19 +106,21 @@ MEASURES: tuple[tuple[str, Measure, tuple[int, ...]], ...] = (
 
 
 def main() -> None:
-    """Measure; a test takes programs of a share of their full size."""
-    share = float(os.environ.get("RISE_SCALING_SHARE", "1"))
     for label, measure, sizes in MEASURES:
-        scaled = [max(1, round(size * share)) for size in sizes]
+        scaled = [max(1, round(size * SHARE)) for size in sizes]
         results = [measure(size) for size in scaled]
         print(f"{label} of {', '.join(map(str, scaled))}")
-        for result in results:
-            result["together"] = sum(result.values())
         for step in results[0]:
-            times = [result[step] for result in results]
-            ratios = [after / before for before, after in pairwise(times)]
-            shown = "  ".join(f"{taken:9.1f} ms" for taken in times)
-            print(f"  {step:16} {shown}   doubling: {'  '.join(f'{r:.2f}' for r in ratios)}")
+            show(step, [min(result[step]) * 1e3 for result in results])
+            half = Rival(f"of {scaled[-2]}", tuple(results[-2][step]))
+            record(f"{label} of {scaled[-1]}, {step}", results[-1][step], half)
+        show("together", [sum(map(min, result.values())) * 1e3 for result in results])
+
+
+def show(step: str, times: Sequence[float]) -> None:
+    ratios = [after / before for before, after in pairwise(times)]
+    shown = "  ".join(f"{taken:9.1f} ms" for taken in times)
+    print(f"  {step:16} {shown}   doubling: {'  '.join(f'{r:.2f}' for r in ratios)}")
 
 
 if __name__ == "__main__":

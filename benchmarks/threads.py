@@ -6,9 +6,11 @@ import os
 from typing import Any
 
 import numpy as np
-from timing import medians
+from reporting import report
+from timing import samples
 
 import riselang as rl
+from riselang.tools.figures import Rival
 
 MATMUL = """fun((A : {n}.{n}.f32, B : {n}.{n}.f32),
   A |> mapPar(fun(row, B |> transpose |> map(fun(column,
@@ -28,18 +30,20 @@ def kernels(program: str, inputs: list[Any]) -> list[Any]:
     return made
 
 
-def measure(name: str, program: str, inputs: list[Any], rounds: int) -> None:
+def measure(
+    name: str, program: str, inputs: list[Any], rounds: int, bound: float | None = None
+) -> None:
     one, two = kernels(program, inputs)
     assert np.array_equal(one(*inputs), two(*inputs)), "the two differ"
-    alone, together = medians([lambda: one(*inputs), lambda: two(*inputs)], rounds=rounds)
-    print(f"{name}: {alone * 1e3:.1f} ms on 1 thread, {together * 1e3:.1f} ms on 2, "
-          f"ratio {alone / together:.2f}", flush=True)  # fmt: skip
+    alone, together = samples([lambda: one(*inputs), lambda: two(*inputs)], rounds=rounds)
+    report(f"{name}, 2 threads", together, Rival("1 thread", alone), bound=bound)
 
 
 def main(size: int, rounds: int) -> None:
     source = np.random.default_rng(0)
     a, b = (source.random((size, size), np.float32) for _ in range(2))
-    measure(f"mapPar, matmul {size}x{size}x{size}", MATMUL.format(n=size), [a, b], rounds)
+    name = f"mapPar, matmul {size}x{size}x{size}"
+    measure(name, MATMUL.format(n=size), [a, b], rounds, bound=1 / 1.7)
     length = size * size * 16
     x = source.random(length, np.float32)
     measure(f"reducePar, sum of {length}", SUM.format(n=length), [x], rounds)

@@ -4,29 +4,31 @@ from __future__ import annotations
 
 import os
 import statistics
-import time
 from collections.abc import Callable, Sequence
 
 
 def pin_threads() -> None:
-    """One thread for everybody, on one core."""
+    """One thread for everybody, on one core; to be called before numpy is imported."""
     for name in ("RISE", "OMP", "OPENBLAS", "MKL"):
         os.environ[f"{name}_NUM_THREADS"] = "1"
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 
 
+def samples(
+    rivals: Sequence[Callable[[], object]], rounds: int = 25, calls: int = 1
+) -> list[tuple[float, ...]]:
+    """The seconds of a call of each rival, in each round."""
+    # Not at the top: it imports numpy, and threads are to be pinned before.
+    from riselang.tools.measuring import interleaved
+
+    for rival in rivals:
+        rival()
+    return interleaved([(rival, calls) for rival in rivals], rounds)
+
+
 def medians(
     rivals: Sequence[Callable[[], object]], rounds: int = 25, calls: int = 1
 ) -> list[float]:
     """The median seconds of a call of each rival."""
-    times: list[list[float]] = [[] for _ in rivals]
-    for rival in rivals:
-        rival()
-    for _ in range(rounds):
-        for taken, rival in zip(times, rivals, strict=True):
-            start = time.perf_counter()
-            for _ in range(calls):
-                rival()
-            taken.append((time.perf_counter() - start) / calls)
-    return [statistics.median(taken) for taken in times]
+    return [statistics.median(taken) for taken in samples(rivals, rounds, calls)]

@@ -49,7 +49,10 @@ CACHE_SIZE = Setting(
 LOG_COMPILES = Setting(
     "log_compiles", "RISE_LOG_COMPILES", "0", "say on stderr what is compiled or found: 1 or 0"
 )
-SETTINGS = (NUM_THREADS, FLOAT, DEBUG_INFO, CACHE, CACHE_DIR, CACHE_SIZE, LOG_COMPILES)
+DEBUG = Setting(
+    "debug", "RISE_DEBUG", "", "whether rise shows the traceback of an internal error: 1"
+)
+SETTINGS = (NUM_THREADS, FLOAT, DEBUG_INFO, CACHE, CACHE_DIR, CACHE_SIZE, LOG_COMPILES, DEBUG)
 
 FLOAT_PERMISSIONS = ("strict", "contract", "relaxed")
 

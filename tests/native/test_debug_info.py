@@ -5,8 +5,8 @@ import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 from shutil import which
+from typing import Any
 
 import numpy as np
 import pytest

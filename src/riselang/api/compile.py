@@ -39,6 +39,7 @@ from riselang.runtime.executable import Executable, entry_of
 from riselang.term.contraction import contract
 from riselang.term.from_dialect import units
 from riselang.term.nodes import Term
+from riselang.timing import timed
 
 STAGES = ("notation", "rise", "imperative", "affine", "llvm", "asm", "obj")
 """The vocabulary of `as_text`, `--emit` and `--as`."""
@@ -135,7 +136,8 @@ class Compilation:
         first, second, _, *planning = our_passes(self.options.loops)
         for steps in ((first,), (second, *planning)):
             for step in steps:
-                step.apply(context, module)
+                with timed("our passes"), timed(step.name):
+                    step.apply(context, module)
                 verify_module(module)
             made.append(module)
             module = module.clone()
@@ -144,15 +146,18 @@ class Compilation:
     @cached_property
     def lowered(self) -> ModuleOp:
         """The module after all of our passes, with C entry points; native MLIR verifies it."""
-        module, found = copy_to_lower(self.module)
+        with timed("our passes"), timed("copy"):
+            module, found = copy_to_lower(self.module)
         module.attributes[FLOAT_PERMISSION] = StringAttr(self.options.float)
         context = make_context()
-        convert_module(module, found, _dialect(self.options.loops))
-        _, *others = our_passes(self.options.loops)
+        first, *others = our_passes(self.options.loops)
+        with timed("our passes"), timed(first.name):
+            convert_module(module, found, _dialect(self.options.loops))
         self._checks = check_locations(module)
         self._mark_distinct(module)
         for step in others:
-            step.apply(context, module)
+            with timed("our passes"), timed(step.name):
+                step.apply(context, module)
         for function in functions(module):
             if is_public(function):
                 function.attributes["llvm.emit_c_interface"] = UnitAttr()

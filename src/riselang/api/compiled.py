@@ -16,6 +16,7 @@ from riselang.runtime.arrays import Array, as_array
 from riselang.runtime.executable import Executable, Parameter
 from riselang.term.cost import Cost
 from riselang.term.nodes import Pattern, Term
+from riselang.timing import timed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,7 +66,7 @@ class Compiled:
             np.empty(shape, numpy_dtype(parameter.type))
             for shape, parameter in zip(shapes, parameters, strict=True)
         ]
-        with located(self.lowered and self.lowered.source):
+        with located(self.lowered and self.lowered.source), timed("run"):
             self.function(*buffers, *arrays)
         return packed(buffers, self.groups)
 

@@ -20,6 +20,7 @@ from riselang.nat import Nat
 from riselang.term.finish import finish
 from riselang.term.nodes import Term
 from riselang.term.sizes import at_sizes
+from riselang.timing import timed
 
 BACKENDS = ("compile", "interpret")
 SIZES = ("specialise", "symbolic")
@@ -58,8 +59,9 @@ class Jitted(Kernel):
         return at_sizes(term, known), results
 
     def _traced(self, types: tuple[RiseType, ...]) -> tuple[Term, int]:
-        root, trace, results = trace_function(self.function, self.names, types)
-        return finish(root, trace.inference), results
+        with timed("trace"):
+            root, trace, results = trace_function(self.function, self.names, types)
+            return finish(root, trace.inference), results
 
 
 @overload

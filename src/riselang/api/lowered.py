@@ -15,6 +15,7 @@ from riselang.runtime.arrays import Array
 from riselang.term.cost import Cost, cost
 from riselang.term.nodes import Term
 from riselang.term.sizes import at_sizes, check_sizes
+from riselang.timing import timed
 
 if TYPE_CHECKING:
     from riselang.api.compile import Compilation
@@ -38,11 +39,13 @@ class Lowered:
     @cached_property
     def compilation(self) -> Compilation:
         """The stages of the compiler; imported for the first program that is not in the cache."""
-        from riselang.api.compile import Compilation
-        from riselang.dialects.module import verify_module
-        from riselang.term.to_dialect import program_module
+        with timed("import the compiler"):
+            from riselang.api.compile import Compilation
+            from riselang.dialects.module import verify_module
+            from riselang.term.to_dialect import program_module
 
-        module = program_module(self.source, self.name, self.results)
+        with timed("to the dialect"):
+            module = program_module(self.source, self.name, self.results)
         verify_module(module)
         return Compilation(module, self.options)
 
@@ -101,7 +104,7 @@ class Lowered:
         term = at_sizes(self.term, sizes)
         inputs, _ = uncurry(term.type)
         values = [from_buffers(type, [array]) for type, array in zip(inputs, arrays, strict=True)]
-        with located(self.source):
+        with located(self.source), timed("run"):
             value = run(term, values)
         outputs: list[Array] = []
         types = result_types(term.type, self.results)

@@ -38,6 +38,7 @@ from riselang.dialects.rise.dialect import Rise
 from riselang.dialects.rise.functional import MisplacedOp
 from riselang.errors import LimitationError, RiseError, SourceLocation, UserError
 from riselang.stack import more_stack
+from riselang.timing import timed
 
 MAXIMUM_NESTING = 150
 """Regions deeper than this are refused: xDSL reads and prints them recursively."""
@@ -133,7 +134,7 @@ class LocatingParser(Parser):
 def parse_module(text: str, name: str = "<text>", context: Context | None = None) -> ModuleOp:
     """The module that `text` says, not yet verified."""
     _refuse_open_strings(text, name)
-    with _foreign_failures(name), deep_stack():
+    with timed("read"), _foreign_failures(name), deep_stack():
         parser = LocatingParser(context or make_context(), text, name)
         return parser.parse_module()
 
@@ -223,7 +224,7 @@ def _first_words(start: SourceLocation) -> int:
 def verify_module(module: ModuleOp) -> None:
     """Check every op; the first one that is wrong is reported with its place."""
     defined: set[Operation] = set()
-    with deep_stack():
+    with timed("check"), deep_stack():
         for op in walk(module):
             _check_order(op, defined)
             _check_symbols(op)
@@ -320,7 +321,7 @@ def refuse_deep_nesting(module: ModuleOp, location: SourceLocation | None) -> No
 
 def module_text(module: Operation, *, generic: bool = False, locations: bool = False) -> str:
     stream = StringIO()
-    with deep_stack():
+    with timed("print"), deep_stack():
         Printer(stream=stream, print_generic_format=generic, print_debuginfo=locations).print_op(
             module
         )

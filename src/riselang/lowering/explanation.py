@@ -11,6 +11,7 @@ from xdsl.printer import Printer
 
 from riselang.dialects.module import deep_stack
 from riselang.dialects.rise import codegen
+from riselang.timing import timed
 
 EXPLAINED = (
     affine.ForOp, affine.ParallelOp, affine.LoadOp, affine.StoreOp, scf.ForOp, scf.ParallelOp,
@@ -23,7 +24,7 @@ def explained_text(module: Operation) -> str:
     """The module, with comments; it can be read back."""
     stream = _Lines()
     printer = _Printer(stream=stream)
-    with deep_stack():
+    with timed("print"), deep_stack():
         printer.print_op(module)
     lines = stream.getvalue().split("\n")
     for number, comment in printer.comments.items():

@@ -13,6 +13,7 @@ import llvmlite.binding as binding
 from riselang.errors import InternalError
 from riselang.native import perf_map
 from riselang.native.llvm_text import readable
+from riselang.timing import timed
 
 _LOCK = threading.Lock()
 """llvmlite's global state (targets, symbols) is not made for several threads at once."""
@@ -36,6 +37,11 @@ def host() -> Target:
         # LLVM prefers half-width vectors on these machines unless told otherwise.
         flags = f"{flags},-prefer-256-bit"
     return Target(binding.get_process_triple(), binding.get_host_cpu_name(), flags)
+
+
+def version() -> str:
+    """The version of LLVM."""
+    return ".".join(map(str, binding.llvm_version_info))
 
 
 def vector_bits() -> int:
@@ -69,13 +75,15 @@ def _parse(ir: str, target: Target) -> Any:
 
 
 def _optimised(ir: str, target: Target, machine: Any) -> Any:
-    module = _parse(ir, target)
+    with timed("LLVM"), timed("parse"):
+        module = _parse(ir, target)
     module.data_layout = str(machine.target_data)
     options = binding.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = True
     options.slp_vectorization = True
     builder = binding.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(module, builder)
+    with timed("LLVM"), timed("optimise"):
+        builder.getModulePassManager().run(module, builder)
     return module
 
 
@@ -90,14 +98,18 @@ def assembly(ir: str, target: Target | None = None) -> str:
     with _LOCK:
         target = target or host()
         machine = _machine(target, jit=True)
-        return str(machine.emit_assembly(_optimised(ir, target, machine)))
+        module = _optimised(ir, target, machine)
+        with timed("LLVM"), timed("emit"):
+            return str(machine.emit_assembly(module))
 
 
 def object_code(ir: str, target: Target | None = None) -> bytes:
     with _LOCK:
         target = target or host()
         machine = _machine(target, jit=False)
-        return bytes(machine.emit_object(_optimised(ir, target, machine)))
+        module = _optimised(ir, target, machine)
+        with timed("LLVM"), timed("emit"):
+            return bytes(machine.emit_object(module))
 
 
 @dataclass
@@ -115,7 +127,9 @@ def jit_object(ir: str) -> bytes:
     with _LOCK:
         target = host()
         machine = _machine(target, jit=True)
-        return bytes(machine.emit_object(_optimised(ir, target, machine)))
+        module = _optimised(ir, target, machine)
+        with timed("LLVM"), timed("emit"):
+            return bytes(machine.emit_object(module))
 
 
 def load_objects(objects: Sequence[bytes]) -> LoadedCode:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import groupby
 from types import SimpleNamespace
@@ -11,6 +11,7 @@ from typing import Any
 
 from riselang.errors import InternalError, LimitationError, RiseError, SourceLocation, UserError
 from riselang.pipelines import INLINE_SCOPES, LOCATE_REST, PLANNED, ROUND_EACH, RUN_PLANNED
+from riselang.timing import is_recording, timed
 
 _DIAGNOSTIC = re.compile(r'error: "(?P<file>[^"]*)":(?P<line>\d+):(?P<column>\d+): (?P<message>.*)')
 
@@ -42,29 +43,50 @@ def to_llvm_ir(text: str, pipeline: Sequence[str]) -> str:
 
     def translate(module: Any) -> str:
         _check_translatable(module.operation)
-        return str(_wheel().llvm.translate_module_to_llvmir(module.operation))
+        with timed("translate"):
+            return str(_wheel().llvm.translate_module_to_llvmir(module.operation))
 
     return str(_in_context(text, pipeline, translate))
 
 
 def _in_context(text: str, pipeline: Sequence[str], then: Any = str) -> Any:
+    with timed("import MLIR"):
+        ir = _wheel().ir
     # One context for each compilation: nothing is shared between threads.
-    ir, passmanager = _wheel().ir, _wheel().passmanager
-    with ir.Context(), ir.Location.unknown():
+    with timed("MLIR"), ir.Context(), ir.Location.unknown():
         try:
-            module = ir.Module.parse(text)
+            with timed("parse"):
+                module = ir.Module.parse(text)
         except ir.MLIRError as error:
             raise _user_error(error) from None
         try:
-            for own, passes in groupby(pipeline, lambda name: name if name in _OWN_STEPS else None):
-                if own is not None:
-                    _OWN_STEPS[own](module.operation)
-                else:
-                    manager = passmanager.PassManager.parse(f"builtin.module({','.join(passes)})")
-                    manager.run(module.operation)
+            for step in _steps(pipeline):
+                with timed(step[0].partition("{")[0]):
+                    _run_step(step, module.operation)
         except (ir.MLIRError, ValueError) as error:
             raise _pass_error(error, pipeline) from None
         return then(module)
+
+
+def _steps(pipeline: Sequence[str]) -> Iterator[list[str]]:
+    """Passes that MLIR runs together, and the steps of our own between them.
+
+    Each pass stands alone where somebody wants to know how long it takes.
+    """
+    for is_own, names in groupby(pipeline, _OWN_STEPS.__contains__):
+        if is_own or is_recording():
+            yield from ([name] for name in names)
+        else:
+            yield list(names)
+
+
+def _run_step(names: Sequence[str], operation: Any) -> None:
+    own = _OWN_STEPS.get(names[0])
+    if own is not None:
+        own(operation)
+        return
+    manager = _wheel().passmanager.PassManager.parse(f"builtin.module({','.join(names)})")
+    manager.run(operation)
 
 
 def _check_translatable(operation: Any) -> None:

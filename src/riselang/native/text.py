@@ -8,6 +8,7 @@ from xdsl.ir import Operation
 from xdsl.printer import Printer
 
 from riselang.dialects.module import deep_stack
+from riselang.timing import timed
 
 WITH_OWN_REGION = ("linalg.generic", "linalg.yield", "linalg.index", "linalg.map", "linalg.reduce")
 
@@ -15,7 +16,7 @@ WITH_OWN_REGION = ("linalg.generic", "linalg.yield", "linalg.index", "linalg.map
 def native_text(module: Operation, *, locations: bool = False) -> str:
     """The module in generic form, which leaves nothing to a printer's taste."""
     stream = StringIO()
-    with deep_stack():
+    with timed("print"), deep_stack():
         _Printer(stream=stream, print_generic_format=True, print_debuginfo=locations).print_op(
             module
         )

@@ -19,6 +19,7 @@ from riselang.notation.syntax import Definition as DefinitionSyntax
 from riselang.stack import more_stack
 from riselang.term.finish import finish
 from riselang.term.nodes import Term
+from riselang.timing import timed
 
 FRAMES_PER_LEVEL = 16
 
@@ -65,9 +66,10 @@ class Program:
 def parse_program(text: str, name: str = "<text>") -> Program:
     """The program in `text`; `name` is the file that errors speak of."""
     source = Source(text, name)
-    read_definitions, _ = read(source)
+    with timed("read"):
+        read_definitions, _ = read(source)
     depth = sum(definition.depth for definition in read_definitions)
-    with more_stack(FRAMES_PER_LEVEL * depth):
+    with timed("check"), more_stack(FRAMES_PER_LEVEL * depth):
         try:
             return _program(read_definitions, source)
         except RecursionError:

@@ -13,6 +13,7 @@ from riselang.nat import Nat, parse_nat
 from riselang.runtime.executable import Executable, Parameter
 from riselang.runtime.shapes import OpenLengths, OpenShapes
 from riselang.term.nodes import Term
+from riselang.timing import timed
 
 Terms = Callable[[str], Sequence[Term]]
 """The programs of a function; asked for where sizes are open, which they restrict."""
@@ -66,9 +67,10 @@ class Artefact:
         """The functions in this process, ready to call."""
         from riselang.native import libraries, llvm
 
-        for name in self.libraries:
-            libraries.prepare(name)
-        code = llvm.load_objects(self.objects)
+        with timed("load"):
+            for name in self.libraries:
+                libraries.prepare(name)
+            code = llvm.load_objects(self.objects)
         return {
             each.name: Executable(
                 code, each.name, each.parameters, _shapes(each, terms), each.checks

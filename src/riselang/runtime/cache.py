@@ -98,6 +98,14 @@ class KernelCache:
         """The files of the cache, the one last used first."""
         return sorted(self._files(SUFFIX), key=lambda entry: (-entry.used, entry.path))
 
+    def remove(self, key: str) -> bool:
+        """Whether an entry was there, which is no longer."""
+        try:
+            self._path(key).unlink()
+        except OSError:
+            return False
+        return True
+
     def clear(self) -> int:
         """Removes all entries; how many there were."""
         removed = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from riselang import config
 
@@ -12,23 +12,20 @@ if TYPE_CHECKING:
     from riselang.runtime.cache import KernelCache
 
 
-def add_cache_command(commands: Any) -> None:
-    summary = "list or remove the compiled kernels that are kept on disk"
-    command = commands.add_parser("cache", help=summary, description=summary)
+def cache_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("what", choices=("list", "clear", "path"))
-    command.set_defaults(action=_cache)
 
 
-def _cache(options: argparse.Namespace) -> None:
+def cache(options: argparse.Namespace) -> None:
     from riselang.runtime.cache import KernelCache
 
-    cache = KernelCache(config.cache_folder(), config.cache_limit())
+    kept = KernelCache(config.cache_folder(), config.cache_limit())
     if options.what == "path":
-        print(cache.folder)
+        print(kept.folder)
     elif options.what == "clear":
-        print(f"{_kernels(cache.clear())} removed from {cache.folder}")
+        print(f"{_kernels(kept.clear())} removed from {kept.folder}")
     else:
-        _list(cache)
+        _list(kept)
 
 
 def _list(cache: KernelCache) -> None:

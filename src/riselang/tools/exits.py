@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 
+from riselang.config import DEBUG
 from riselang.errors import InternalError, LimitationError, RiseError
 
 OK, FAILED, USAGE, INTERNAL = 0, 1, 2, 70
@@ -28,8 +29,10 @@ def run_tool(action: Callable[[], object]) -> None:
     except KeyboardInterrupt:
         raise SystemExit(130) from None
     except Exception as error:
-        if os.environ.get("RISE_DEBUG"):
+        if DEBUG.value():
             raise
         problem = f"{type(error).__name__}: {error}"
-        print(InternalError(problem, None, "set RISE_DEBUG=1 for a traceback"), file=sys.stderr)
+        print(
+            InternalError(problem, None, f"set {DEBUG.variable}=1 for a traceback"), file=sys.stderr
+        )
         raise SystemExit(INTERNAL) from None

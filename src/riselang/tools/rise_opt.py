@@ -26,6 +26,7 @@ from riselang.dialects.module import module_text, parse_module, verify_module
 from riselang.dialects.rise.schemes import PATTERNS
 from riselang.errors import InternalError, LimitationError, RiseError, UserError
 from riselang.text import decode
+from riselang.timing import add_time, recording, timed, tree
 from riselang.tools.diagnostics import check_diagnostics
 from riselang.tools.exits import USAGE, run_tool
 
@@ -43,7 +44,7 @@ class RiseOptMain(xDSLOptMain):
             ("--list-passes", "print the passes and leave"),
             ("--list-patterns", "print the patterns with their types and leave"),
             ("--print-ir-after-all", "print the IR after each pass to standard error"),
-            ("--timing", "print how long each pass took to standard error"),
+            ("--timing", "print where the time went to standard error"),
         ):
             arg_parser.add_argument(flag, action="store_true", help=summary)
 
@@ -69,6 +70,10 @@ class RiseOptMain(xDSLOptMain):
             print("\n".join(sorted(self.available_passes)))
         elif self.args.list_patterns:
             print("\n".join(f"{spec!r}  -- {spec.summary}" for spec in PATTERNS.values()))
+        elif self.args.timing:
+            with recording("rise-opt") as root:
+                self._process(decode(self._read(), self.get_input_name()))
+            print(tree(root), end="", file=sys.stderr)
         else:
             self._process(decode(self._read(), self.get_input_name()))
 
@@ -100,7 +105,8 @@ class RiseOptMain(xDSLOptMain):
         try:
             module = parse_module(text, self.get_input_name(), self.ctx)
             self.apply_passes(module)
-            result = self.output_resulting_program(module)
+            with timed("print"):
+                result = self.output_resulting_program(module)
         except (UserError, LimitationError) as error:
             found = error
         except Exception as error:
@@ -114,9 +120,11 @@ class RiseOptMain(xDSLOptMain):
     def _between_passes(
         self, previous: ModulePass | None, module: ModuleOp, following: ModulePass | None
     ) -> None:
-        if previous is not None and (self.args.time_passes or self.args.timing):
+        if previous is not None:
             elapsed = time.perf_counter() - self._started
-            print(f"{previous.name}: {elapsed * 1e3:.3f} ms", file=sys.stderr)
+            add_time(previous.name, elapsed)
+            if self.args.time_passes:
+                print(f"{previous.name}: {elapsed * 1e3:.3f} ms", file=sys.stderr)
         if not self.args.disable_verify:
             verify_module(module)
         prints = self.args.print_between_passes or self.args.print_ir_after_all

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from riselang.errors import RiseError, UserError
+from riselang.timing import timed
 
 if TYPE_CHECKING:
     from riselang.api.compile import Compilation
@@ -134,11 +135,12 @@ def read_source(path: str, choices: Mapping[str, Any], backend: str = "compile")
 
 
 def _read_module(path: str, choices: Mapping[str, Any]) -> Source:
-    from riselang.api.compile import Compilation
-    from riselang.api.load import MLIR_LOOPS
-    from riselang.config import default_options
-    from riselang.dialects.module import parse_module, verify_module
-    from riselang.text import decode
+    with timed("import the compiler"):
+        from riselang.api.compile import Compilation
+        from riselang.api.load import MLIR_LOOPS
+        from riselang.config import default_options
+        from riselang.dialects.module import parse_module, verify_module
+        from riselang.text import decode
 
     options = default_options(MLIR_LOOPS).changed(**choices)
     name = "<stdin>" if path == "-" else path
@@ -148,11 +150,12 @@ def _read_module(path: str, choices: Mapping[str, Any]) -> Source:
 
 
 def _read_notation(path: str, choices: Mapping[str, Any], backend: str) -> KernelSource:
-    from riselang.api.kernel import LOOPS
-    from riselang.api.load import program_kernels
-    from riselang.config import default_options
-    from riselang.notation.program import parse_program
-    from riselang.text import decode
+    with timed("import the compiler"):
+        from riselang.api.kernel import LOOPS
+        from riselang.api.load import program_kernels
+        from riselang.config import default_options
+        from riselang.notation.program import parse_program
+        from riselang.text import decode
 
     options = default_options(LOOPS).changed(**choices)
     program = parse_program(decode(read_bytes(path), path), path)
@@ -164,7 +167,8 @@ def _read_python(path: str, choices: Mapping[str, Any], backend: str) -> KernelS
 
     read_bytes(path)
     try:
-        names = runpy.run_path(path, run_name="riselang_file")
+        with timed("read"):
+            names = runpy.run_path(path, run_name="riselang_file")
     except RiseError:
         raise
     except SyntaxError as error:

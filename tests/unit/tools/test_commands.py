@@ -305,5 +305,5 @@ def test_an_internal_error_leaves_a_reproducer(tool: Tool, monkeypatch: pytest.M
 def test_timing_goes_to_standard_error(tool: Tool) -> None:
     passes = "convert-rise-to-imperative,resolve-rise-access"
     result = tool(rise_opt.main, str(tool.file), "-p", passes, "--timing", "--print-ir-after-all")
-    assert "resolve-rise-access: " in result.errors
+    assert "├─ resolve-rise-access " in result.errors
     assert "// IR after convert-rise-to-imperative" in result.errors

@@ -1,0 +1,63 @@
+"""How a benchmark reports a figure: a line to read, and a record for `run.py`.
+
+    report("matmul 64x64x64", ours, Rival("by hand", theirs), bound=1.03)
+
+Samples are seconds, less is better, and the ratio is that of the medians, ours to the rival's.
+`bound` is what the ratio is required to be at most; it is shown, and nothing fails.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from riselang.tools.figures import SECONDS, Figure, Report, Rival, amount, write_report
+from riselang.tools.machine import machine, versions
+
+FILE_VARIABLE = "RISE_BENCH_FIGURES"
+"""The file that the figures of this process go to, set by `run.py`."""
+_figures: list[Figure] = []
+
+
+def report(
+    name: str,
+    samples: Sequence[float],
+    rival: Rival | None = None,
+    *,
+    unit: str = SECONDS,
+    bound: float | None = None,
+) -> Figure:
+    """Print a figure, and keep it."""
+    figure = record(name, samples, rival, unit=unit, bound=bound)
+    print(sentence(figure), flush=True)
+    return figure
+
+
+def record(
+    name: str,
+    samples: Sequence[float],
+    rival: Rival | None = None,
+    *,
+    unit: str = SECONDS,
+    bound: float | None = None,
+) -> Figure:
+    """Keep a figure that is printed in another way."""
+    group = Path(sys.argv[0]).stem
+    figure = Figure(group, name, tuple(samples), unit, rival, bound)
+    _figures.append(figure)
+    path = os.environ.get(FILE_VARIABLE)
+    if path:
+        # Each time anew: a benchmark that fails later leaves what it had.
+        write_report(Path(path), Report(machine(), versions(), tuple(_figures)))
+    return figure
+
+
+def sentence(figure: Figure) -> str:
+    text = f"{figure.name}: {amount(figure.median, figure.unit)}"
+    if figure.rival is not None:
+        theirs = amount(statistics.median(figure.rival.samples), figure.unit)
+        text += f", {figure.rival.name} {theirs}, ratio {figure.ratio:.3f}"
+    return text if figure.bound is None else f"{text} (at most {figure.bound:.3g})"

@@ -1,0 +1,114 @@
+"""`rise bench`: how long a program takes, alone or against others."""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from riselang.errors import UserError
+from riselang.tools.figures import SECONDS, Figure, Report, Rival, amount, quartiles, write_report
+from riselang.tools.options import count
+from riselang.tools.progress import progress
+from riselang.tools.tables import table
+
+if TYPE_CHECKING:
+    from riselang.tools.bench_programs import Program
+
+GROUP = "rise bench"
+ROUNDS = 25
+Samples = Sequence[tuple[float, ...]]
+"""Seconds of a call of each program, in each round."""
+
+
+def bench_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--against", action="append", default=[], metavar="FILE[:FUNCTION]",
+        help="another program, called with the same inputs in turns; may be given several times",
+    )  # fmt: skip
+    command.add_argument("--rounds", type=count, default=ROUNDS, help=f"default: {ROUNDS}")
+    command.add_argument("--json", metavar="OUT", help="write the figures to a file")
+
+
+def bench(options: argparse.Namespace) -> None:
+    """The command `rise bench`."""
+    output = None if options.json is None else Path(options.json)
+    if output is not None and not output.parent.is_dir():
+        raise UserError(f"{output} cannot be written: {output.parent} is no folder")
+    programs = _programs(options)
+    samples = _measured(programs, options.rounds)
+    print(_shown(programs, samples), end="")
+    _note_other_results(programs)
+    if output is not None:
+        from riselang.tools.machine import machine, versions
+
+        write_report(output, Report(machine(), versions(), _figures(programs, samples)))
+
+
+def _programs(options: argparse.Namespace) -> list[Program]:
+    from riselang.tools.bench_programs import prepared
+
+    wanted = [(options.file, options.function), *map(_file_and_function, options.against)]
+    if any(file.endswith(".py") for file, _ in wanted):
+        # Such a file is run to be read, and may print something.
+        return [prepared(file, function, options) for file, function in wanted]
+    programs: list[Program] = []
+    with progress("compiling", len(wanted)) as steps:
+        for file, function in wanted:
+            programs.append(prepared(file, function, options))
+            steps.advance()
+    return programs
+
+
+def _file_and_function(text: str) -> tuple[str, str | None]:
+    file, colon, function = text.rpartition(":")
+    return (file, function) if colon and function.isidentifier() else (text, None)
+
+
+def _measured(programs: Sequence[Program], rounds: int) -> Samples:
+    from riselang.tools.measuring import calls_for, interleaved, rounds_for, seconds_of
+
+    for program in programs:
+        program.call()
+    rivals = [(each.call, calls_for(seconds_of(each.call))) for each in programs]
+    one_round = sum(seconds_of(call, calls) * calls for call, calls in rivals)
+    rounds = rounds_for(one_round, rounds)
+    with progress("measuring", rounds) as steps:
+        return interleaved(rivals, rounds, steps.advance)
+
+
+def _shown(programs: Sequence[Program], samples: Samples) -> str:
+    """A row for each program; ratios are to the first, and rates are what is known of the work."""
+    first = statistics.median(samples[0])
+    counted = all(program.work.operations is not None for program in programs)
+    rows: list[list[str]] = []
+    for program, taken in zip(programs, samples, strict=True):
+        median, (low, high) = statistics.median(taken), quartiles(taken)
+        spread = f"{amount(low, SECONDS)} .. {amount(high, SECONDS)}"
+        row = [program.label, amount(median, SECONDS), spread, f"{median / first:.3f}"]
+        if counted:
+            row.append(f"{(program.work.operations or 0) / median / 1e9:.3g}")
+        rows.append([*row, f"{program.work.bytes / median / 1e9:.3g}"])
+    rates = ["GFLOP/s", "GB/s"] if counted else ["GB/s"]
+    heading = f"{programs[0].name}, {len(samples[0])} rounds"
+    return table([heading, "median", "quartiles", "ratio", *rates], rows)
+
+
+def _note_other_results(programs: Sequence[Program]) -> None:
+    from riselang.tools.bench_programs import agree
+
+    first, *others = programs
+    for other in others:
+        if not agree(first, other):
+            print(f"note: {other.label} computes something else than {first.label}",
+                  file=sys.stderr)  # fmt: skip
+
+
+def _figures(programs: Sequence[Program], samples: Samples) -> tuple[Figure, ...]:
+    """One figure for each rival, or one without."""
+    name, ours = programs[0].name, samples[0]
+    rivals = [Rival(each.label, taken) for each, taken in zip(programs, samples, strict=True)][1:]
+    return tuple(Figure(GROUP, name, ours, SECONDS, rival) for rival in rivals or [None])

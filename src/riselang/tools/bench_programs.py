@@ -1,0 +1,113 @@
+"""Programs of the command line, compiled and with arrays to call them with, to be timed."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from riselang.api.kernel import Kernel
+from riselang.runtime.arrays import Array
+from riselang.runtime.executable import Executable
+from riselang.tools.calls import chosen_function, function_arguments, kernel_inputs
+from riselang.tools.options import chosen
+from riselang.tools.sources import KernelSource, read_source
+
+TOLERANCES = {"float64": 1e-9, "float32": 1e-4}
+"""How far results may be apart; the order of sums is free. Shorter floats come last."""
+OTHER_TOLERANCE = 2e-2
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a call has to do at least."""
+
+    bytes: int
+    """Inputs that are read, and results that are written, once each."""
+    operations: int | None = None
+    """Operations on floats; None where nobody has counted them."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """Something to call, what it computed, and names: with its file, and with its sizes."""
+
+    label: str
+    name: str
+    call: Callable[[], Any]
+    results: tuple[Array, ...]
+    work: Work
+
+
+def prepared(file: str, function: str | None, options: argparse.Namespace) -> Program:
+    """The program of a file, compiled and called once."""
+    source = read_source(file, chosen(options))
+    if isinstance(source, KernelSource):
+        return _kernel_program(file, source.kernel(function), options)
+    functions = source.compilation(None, {}).functions
+    return _function_program(file, chosen_function(file, function, functions), options)
+
+
+def _kernel_program(file: str, kernel: Kernel, options: argparse.Namespace) -> Program:
+    arrays, sizes = kernel_inputs(kernel, options.inputs, options.size)
+    results = _flattened(kernel.call(arrays, sizes))
+    # The quick call finds the sizes in the shapes of the arrays, where they are all there.
+    known = kernel.sizes_of(dict(zip(kernel.names, arrays, strict=True)))
+    is_known = sizes.keys() <= known.keys()
+    call = (lambda: kernel(*arrays)) if is_known else (lambda: kernel.call(arrays, sizes))
+    flops = kernel.trace(*arrays).cost_analysis().flops if is_known else None
+    operations = flops if isinstance(flops, int) and flops > 0 else None
+    return _program(file, kernel.__name__, call, arrays, results, operations)
+
+
+def _function_program(file: str, executable: Executable, options: argparse.Namespace) -> Program:
+    arguments = function_arguments(executable, options.inputs)
+    executable(*arguments)
+    inputs: list[Array] = []
+    results: list[Array] = []
+    for parameter, argument in zip(executable.parameters, arguments, strict=True):
+        (results if parameter.is_written else inputs).append(np.asarray(argument))
+    return _program(file, executable.name, lambda: executable(*arguments), inputs, results)
+
+
+def _program(
+    file: str,
+    function: str,
+    call: Callable[[], Any],
+    inputs: Sequence[Array],
+    results: Sequence[Array],
+    operations: int | None = None,
+) -> Program:
+    shapes = ", ".join("x".join(map(str, array.shape)) or "scalar" for array in inputs)
+    work = Work(sum(array.nbytes for array in (*inputs, *results)), operations)
+    # Later calls write to the same buffers.
+    kept = tuple(result.copy() for result in results)
+    return Program(f"{Path(file).name}:{function}", f"{function}({shapes})", call, kept, work)
+
+
+def _flattened(result: Any) -> list[Array]:
+    if isinstance(result, tuple):
+        return [array for part in cast(tuple[Any, ...], result) for array in _flattened(part)]
+    return [np.asarray(result)]
+
+
+def agree(one: Program, other: Program) -> bool:
+    """Whether two programs compute the same, but for rounding."""
+    return len(one.results) == len(other.results) and all(
+        _are_close(a, b) for a, b in zip(one.results, other.results, strict=True)
+    )
+
+
+def _are_close(one: Array, other: Array) -> bool:
+    if one.shape != other.shape:
+        return False
+    if one.dtype.kind in "ib":
+        return bool(np.array_equal(one, other))
+    tolerance = TOLERANCES.get(one.dtype.name, OTHER_TOLERANCE)
+    wide, other_wide = one.astype(np.float64), other.astype(np.float64)
+    scale = float(np.max(np.abs(wide), initial=0.0, where=np.isfinite(wide)))
+    return bool(np.allclose(wide, other_wide, tolerance, tolerance * scale, equal_nan=True))

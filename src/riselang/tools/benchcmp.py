@@ -1,0 +1,89 @@
+"""`rise benchcmp`: what changed between two reports of benchmarks."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from riselang.errors import UserError
+from riselang.tools.exits import FAILED
+from riselang.tools.figures import Report, amount, read_report
+from riselang.tools.options import positive
+from riselang.tools.tables import table
+
+if TYPE_CHECKING:
+    from riselang.tools.comparison import Change
+
+
+def benchcmp_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("old", metavar="OLD.json", help="what make bench or rise bench wrote")
+    command.add_argument("new", metavar="NEW.json", help="the same, later")
+    command.add_argument(
+        "--fail-above", type=positive, metavar="RATIO",
+        help="exit code 1 if something takes more than RATIO times as long, beyond noise",
+    )  # fmt: skip
+
+
+def benchcmp(options: argparse.Namespace) -> None:
+    """The command `rise benchcmp`."""
+    from riselang.tools.comparison import changes
+
+    old, new = read_report(Path(options.old)), read_report(Path(options.new))
+    found = changes(old, new)
+    if not found:
+        raise UserError(f"{options.old} and {options.new} have no figure in common")
+    print(_shown(found), end="")
+    print(_summary(found), end="")
+    _note_differences(old, new)
+    limit: float | None = options.fail_above
+    failed = [change for change in found if limit is not None and change.exceeds(limit)]
+    for change in failed:
+        print(f"{change.new.group}: {change.new.name} takes {change.ratio:.3f} times as long; "
+              f"{limit} is allowed", file=sys.stderr)  # fmt: skip
+    if failed:
+        raise SystemExit(FAILED)
+
+
+def _shown(found: Sequence[Change]) -> str:
+    rows = [
+        [
+            f"{change.new.group}: {change.new.name}",
+            amount(change.old.median, change.old.unit),
+            amount(change.new.median, change.new.unit),
+            f"{change.ratio:.3f}",
+            "-" if change.interval is None else "{:.3f} .. {:.3f}".format(*change.interval),
+            change.verdict.value,
+        ]
+        for change in found
+    ]
+    return table(["figure", "old", "new", "ratio", "interval", ""], rows)
+
+
+def _summary(found: Sequence[Change]) -> str:
+    from riselang.tools.comparison import FEWEST_SAMPLES, Verdict
+
+    counts = Counter(change.verdict for change in found)
+    text = f"{counts[Verdict.SLOWER]} slower, {counts[Verdict.FASTER]} faster, "
+    text += f"{counts[Verdict.SAME]} the same within noise"
+    if counts[Verdict.UNKNOWN]:
+        text += f", {counts[Verdict.UNKNOWN]} with fewer than {FEWEST_SAMPLES} samples (?)"
+    return text + "\n"
+
+
+def _note_differences(old: Report, new: Report) -> None:
+    """What makes times hard to compare, on standard error."""
+    from riselang.tools.comparison import by_name
+
+    if old.machine != new.machine:
+        print("note: the reports are from different machines", file=sys.stderr)
+    before, after = by_name(old), by_name(new)
+    for here, there, name in ((before, after, "old"), (after, before, "new")):
+        alone = [
+            f"{group}: {figure}" for group, figure, _ in here if (group, figure, _) not in there
+        ]
+        if alone:
+            print(f"note: only in the {name} report: {', '.join(alone)}", file=sys.stderr)

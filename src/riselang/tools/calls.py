@@ -1,0 +1,81 @@
+"""What programs are called with on the command line: the inputs given, and arrays for the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from riselang.errors import UserError
+from riselang.nat import Nat
+from riselang.runtime.arrays import Array
+from riselang.tools.inputs import (
+    generate,
+    generated_array,
+    given_array,
+    is_generated,
+    parse_sizes,
+)
+
+if TYPE_CHECKING:
+    from riselang.api.kernel import Kernel
+    from riselang.runtime.executable import Executable, Parameter
+
+
+def kernel_inputs(
+    kernel: Kernel, inputs: Sequence[str], size_texts: Sequence[str]
+) -> tuple[list[Array], Mapping[str, Nat]]:
+    """Arrays for the parameters of a kernel, and the sizes that are known."""
+    sizes = kernel.named_sizes(parse_sizes(size_texts))
+    texts = inputs or [f"random:{position}" for position in range(len(kernel.names))]
+    if len(texts) != len(kernel.names):
+        raise UserError(
+            f"{kernel.__name__} takes {len(kernel.names)} inputs ({', '.join(kernel.names)}), "
+            f"but {len(texts)} are given"
+        )
+    parameters = list(zip(texts, kernel.types, kernel.names, strict=True))
+    given = {
+        name: given_array(text, type, name)
+        for text, type, name in parameters
+        if not is_generated(text)
+    }
+    sizes = {**kernel.sizes_of(given), **sizes}
+    arrays = [
+        given[name] if name in given else generated_array(text, type, sizes, name)
+        for text, type, name in parameters
+    ]
+    return arrays, sizes
+
+
+def chosen_function(
+    file: str, asked: str | None, functions: Mapping[str, Executable]
+) -> Executable:
+    """The function of a module that is meant."""
+    name = asked or (next(iter(functions)) if len(functions) == 1 else None)
+    if not functions:
+        raise UserError(f"{file} has no function")
+    if name is None or name not in functions:
+        missing = f"no function {name}" if name else "several functions; give --function"
+        raise UserError(f"{file} has {missing}; it has: {', '.join(functions)}")
+    return functions[name]
+
+
+def function_arguments(executable: Executable, inputs: Sequence[str]) -> list[Any]:
+    """Arrays for a function of a module; inputs are given for the buffers that are only read."""
+    texts = list(inputs)
+    arguments: list[Any] = []
+    for position, parameter in enumerate(executable.parameters):
+        text = "zeros" if parameter.is_written else None
+        if text is None:
+            text = texts.pop(0) if texts else f"random:{position}"
+        arguments.append(_argument(parameter, text))
+    if texts:
+        raise UserError(f"{executable.name} has fewer inputs than are given: {' '.join(texts)}")
+    return arguments
+
+
+def _argument(parameter: Parameter, text: str) -> Any:
+    if not is_generated(text):
+        return given_array(text, parameter.type, parameter.name)
+    if parameter.shape is None or min(parameter.shape, default=0) < 0:
+        raise UserError(f"parameter {parameter.name} has no known shape; give a literal or a file")
+    return generate(text, parameter.shape, parameter.type, parameter.name)

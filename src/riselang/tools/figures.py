@@ -1,0 +1,199 @@
+"""Figures of benchmarks, and the JSON file that holds them.
+
+`make bench` and `rise bench --json` write it, `rise benchcmp` reads it. What is derived from the
+samples (median, quartiles, ratio) is written for other readers, and not read again.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from riselang.errors import UserError
+
+FORMAT, VERSION = "riselang benchmark", 1
+SECONDS = "s"
+
+
+@dataclass(frozen=True)
+class Rival:
+    """What a figure is compared with."""
+
+    name: str
+    samples: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Something that was measured; less is better. `bound` is what the ratio must be at most."""
+
+    group: str
+    name: str
+    samples: tuple[float, ...]
+    unit: str = SECONDS
+    rival: Rival | None = None
+    bound: float | None = None
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.samples)
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times more than the rival."""
+        return self.median / statistics.median(self.rival.samples) if self.rival else None
+
+
+@dataclass(frozen=True)
+class Report:
+    """Figures from one machine."""
+
+    machine: Mapping[str, str]
+    versions: Mapping[str, str]
+    figures: tuple[Figure, ...]
+
+
+def quartiles(samples: Sequence[float]) -> tuple[float, float]:
+    """The values that a quarter of the samples is below, and above."""
+    if len(samples) == 1:
+        return samples[0], samples[0]
+    low, _, high = statistics.quantiles(samples, n=4, method="inclusive")
+    return low, high
+
+
+def amount(value: float, unit: str) -> str:
+    """A value for people: times with the unit that fits them."""
+    if unit != SECONDS:
+        return f"{value:.4g} {unit}"
+    for scale, name in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
+        if value >= scale:
+            return f"{value / scale:.3f} {name}"
+    return f"{value / 1e-9:.1f} ns"
+
+
+def write_report(path: Path, report: Report) -> None:
+    document = {
+        "format": FORMAT,
+        "version": VERSION,
+        "machine": dict(report.machine),
+        "versions": dict(report.versions),
+        "figures": [_as_json(figure) for figure in report.figures],
+    }
+    try:
+        path.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n")
+    except OSError as error:
+        raise UserError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def _as_json(figure: Figure) -> dict[str, Any]:
+    rival = figure.rival
+    return {
+        "group": figure.group,
+        "name": figure.name,
+        "unit": figure.unit,
+        "ours": _summary(figure.samples),
+        "rival": {"name": rival.name, **_summary(rival.samples)} if rival else None,
+        "ratio": figure.ratio,
+        "bound": figure.bound,
+    }
+
+
+def _summary(samples: Sequence[float]) -> dict[str, Any]:
+    return {
+        "median": statistics.median(samples),
+        "quartiles": list(quartiles(samples)),
+        "samples": list(samples),
+    }
+
+
+def read_report(path: Path) -> Report:
+    """The report in a file; refuses, in one sentence, what is none."""
+    try:
+        document = json.loads(path.read_bytes())
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{path} is no JSON: {error}") from None
+    try:
+        return _report(document)
+    except _ForeignError as error:
+        raise UserError(
+            f"{path} is no report of 'make bench' or 'rise bench --json': {error}"
+        ) from None
+
+
+class _ForeignError(Exception):
+    """Where a document is not what we write."""
+
+
+def _report(document: Any) -> Report:
+    fields = _object(document, "the document")
+    if fields.get("format") != FORMAT:
+        raise _ForeignError(f"expected the format {FORMAT!r}, found {fields.get('format')!r:.40}")
+    if fields.get("version") != VERSION:
+        raise _ForeignError(f"expected version {VERSION}, found {fields.get('version')!r:.40}")
+    figures = fields.get("figures")
+    if not isinstance(figures, list):
+        raise _ForeignError("expected a list of figures")
+    return Report(
+        _texts(fields, "machine"),
+        _texts(fields, "versions"),
+        tuple(_figure(each, at) for at, each in enumerate(cast(list[Any], figures))),
+    )
+
+
+def _figure(document: Any, position: int) -> Figure:
+    place = f"figure {position}"
+    fields = _object(document, place)
+    rival = fields.get("rival")
+    bound = fields.get("bound")
+    return Figure(
+        _text(fields, "group", place),
+        _text(fields, "name", place),
+        _samples(fields.get("ours"), f"{place}, ours"),
+        _text(fields, "unit", place),
+        None if rival is None else _rival(rival, f"{place}, rival"),
+        None if bound is None else _number(bound, f"{place}, bound"),
+    )
+
+
+def _rival(document: Any, place: str) -> Rival:
+    return Rival(_text(_object(document, place), "name", place), _samples(document, place))
+
+
+def _samples(document: Any, place: str) -> tuple[float, ...]:
+    samples = _object(document, place).get("samples")
+    if not isinstance(samples, list) or not samples:
+        raise _ForeignError(f"{place}: expected a list of samples")
+    return tuple(_number(each, place) for each in cast(list[Any], samples))
+
+
+def _number(value: Any, place: str) -> float:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    # A whole number may have more digits than any float.
+    if not is_number or not 0 < value < 1e300 or not math.isfinite(value):
+        raise _ForeignError(f"{place}: expected a number above 0, found {value!r:.40}")
+    return float(value)
+
+
+def _object(value: Any, place: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise _ForeignError(f"{place}: expected an object, found {type(value).__name__}")
+    return cast(dict[str, Any], value)
+
+
+def _text(fields: Mapping[str, Any], name: str, place: str) -> str:
+    value = fields.get(name)
+    if not isinstance(value, str):
+        raise _ForeignError(f"{place}: expected a text as {name}, found {value!r:.40}")
+    return value
+
+
+def _texts(fields: Mapping[str, Any], name: str) -> dict[str, str]:
+    inner = _object(fields.get(name), name)
+    return {key: _text(inner, key, name) for key in inner}

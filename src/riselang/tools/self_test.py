@@ -1,0 +1,66 @@
+"""A small program on every back end, compared with numpy: what `rise doctor` runs.
+
+    python -m riselang.tools.self_test [BACK END ...]
+
+In a process of its own, since a broken back end may end it. One line of JSON for each back end:
+its name, what is wrong (or null), and the seconds it took.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from riselang.config import CACHE, NUM_THREADS
+from riselang.errors import InternalError
+
+ROWS, INNER, COLUMNS = 12, 20, 32
+PROGRAM = f"""fun((A : {ROWS}.{INNER}.f32, B : {INNER}.{COLUMNS}.f32),
+  A |> MAP(fun(row, B |> transpose |> map(fun(column,
+    zip(row, column) |> map(mult) |> reduce(add, 0.0))))))"""
+TOLERANCE = 1e-5
+
+
+def _run(*, backend: str = "compile", loops: str = "affine", threads: int = 1) -> None:
+    """Multiply two matrices and compare with numpy."""
+    from riselang.api.entry import loads
+
+    os.environ[NUM_THREADS.variable] = str(threads)
+    os.environ[CACHE.variable] = "0"  # it is the compiler that is tested
+    text = PROGRAM.replace("MAP", "mapPar" if threads > 1 else "map")
+    program: Any = loads(text, name="self_test.rise", backend=backend, loops=loops, float="strict")
+    generator = np.random.default_rng(0)
+    a, b = generator.random((ROWS, INNER), "f4"), generator.random((INNER, COLUMNS), "f4")
+    error = np.max(np.abs(program.main(a, b) - a @ b) / (a @ b))
+    if not error < TOLERANCE:
+        raise InternalError(f"the result is wrong by {error:.1e}, relative to that of numpy")
+
+
+BACK_ENDS: Mapping[str, Callable[[], None]] = {
+    "interpreter": lambda: _run(backend="interpret"),
+    "affine loops": _run,
+    "scf loops": lambda: _run(loops="scf"),
+    "polyhedral loops": lambda: _run(loops="polyhedral"),
+    "loops on threads": lambda: _run(threads=2),
+}
+
+
+def main(names: Sequence[str]) -> None:
+    for name in names or BACK_ENDS:
+        start = time.perf_counter()
+        problem: str | None = None
+        try:
+            BACK_ENDS[name]()
+        except Exception as error:  # whatever it is, it is what we are looking for
+            problem = " ".join(f"{type(error).__name__}: {error}".split())
+        print(json.dumps([name, problem, time.perf_counter() - start]), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

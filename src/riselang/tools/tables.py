@@ -1,0 +1,19 @@
+"""Tables as text: the first column is words, the others are numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Columns as wide as what stands in them."""
+    lines = [header, *rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
+    return "".join(_line(line, widths) + "\n" for line in lines)
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    first, *others = zip(cells, widths, strict=True)
+    return "  ".join(
+        [first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in others)]
+    ).rstrip()
