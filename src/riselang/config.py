@@ -39,6 +39,9 @@ DEBUG_INFO = Setting(
     "0",
     "whether compiled code tells debuggers and profilers the lines it came from: 0 or 1",
 )
+BLAS = Setting(
+    "blas", "RISE_BLAS", "openblas", 'the library for library="blas": openblas, mkl or a path'
+)
 CACHE = Setting("cache", "RISE_CACHE", "1", "whether compiled kernels are kept on disk: 1 or 0")
 CACHE_DIR = Setting(
     "cache_dir", "RISE_CACHE_DIR", "", "where they are kept; default: the user's cache folder"
@@ -52,9 +55,10 @@ LOG_COMPILES = Setting(
 DEBUG = Setting(
     "debug", "RISE_DEBUG", "", "whether rise shows the traceback of an internal error: 1"
 )
-SETTINGS = (NUM_THREADS, FLOAT, DEBUG_INFO, CACHE, CACHE_DIR, CACHE_SIZE, LOG_COMPILES, DEBUG)
+SETTINGS = (NUM_THREADS, FLOAT, DEBUG_INFO, BLAS, CACHE, CACHE_DIR, CACHE_SIZE, LOG_COMPILES, DEBUG)
 
 FLOAT_PERMISSIONS = ("strict", "contract", "relaxed")
+LIBRARIES = ("none", "blas")
 
 
 def num_threads() -> int:
@@ -113,12 +117,24 @@ class Options:
     """What may be done to float arithmetic."""
     debug_info: bool = False
     """Whether code says which lines it comes from."""
+    library: str = "none"
+    """Whose routines take the place of loops."""
 
     def changed(
-        self, *, loops: str | None = None, float: str | None = None, debug_info: bool | None = None
+        self,
+        *,
+        loops: str | None = None,
+        float: str | None = None,
+        debug_info: bool | None = None,
+        library: str | None = None,
     ) -> Options:
-        """With what is given and not None in the place of what was there."""
-        given = {"loops": loops, "float": float, "debug_info": debug_info}
+        """With what is given and not None in the place of what was there.
+
+        A library adds in an order of its own, so to ask for one is to permit that.
+        """
+        if library == "blas" and float is None:
+            float = "relaxed"
+        given = {"loops": loops, "float": float, "debug_info": debug_info, "library": library}
         changed = replace(
             self, **{name: value for name, value in given.items() if value is not None}
         )
@@ -131,10 +147,16 @@ class Options:
             ("loops", self.loops, LOOPS),
             ("float", self.float, FLOAT_PERMISSIONS),
             ("debug_info", self.debug_info, (False, True)),
+            ("library", self.library, LIBRARIES),
         ):
             if value not in choices:
                 known = ", ".join(map(str, choices))
                 raise UserError(f"{name} must be one of {known}, but is {value!r}")
+        if self.library == "blas" and self.float != "relaxed":
+            raise UserError(
+                f'library="blas" needs float="relaxed", but it is {self.float!r}: BLAS routines '
+                "add in an order of their own"
+            )
 
 
 def default_options(loops: str) -> Options:

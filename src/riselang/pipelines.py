@@ -17,6 +17,9 @@ tiles and vectorises where that is proven to be right."""
 RISE_TO_LOOPS = ("convert-rise-to-imperative", "resolve-rise-access", "convert-math-to-calls")
 """Ours."""
 
+RAISE = ("raise-to-library-calls",)
+"""Ours, for `library="blas"`: before all that makes loops into other loops."""
+
 PLAN_POLYHEDRAL = ("plan-polyhedral",)
 """Ours, too, for polyhedral loops: the last pass before those of MLIR."""
 

@@ -45,12 +45,19 @@ def _polyhedral() -> type[ModulePass]:
     return PlanPolyhedralPass
 
 
+def _raise() -> type[ModulePass]:
+    from riselang.lowering.raise_to_library_calls import RaiseToLibraryCallsPass
+
+    return RaiseToLibraryCallsPass
+
+
 PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "convert-rise-to-imperative": _imperative,
     "resolve-rise-access": _access,
     "convert-math-to-calls": _calls,
     "contract-rise-floats": _contract,
     "plan-polyhedral": _polyhedral,
+    "raise-to-library-calls": _raise,
 }
 
 RISE_UNIVERSE = Universe(all_dialects={"rise": _dialect}, all_passes=PASSES)

@@ -29,6 +29,7 @@ from riselang.lowering.debug_locations import complete_locations
 from riselang.lowering.distinct import called_functions, distinct_pointers, mark_distinct
 from riselang.lowering.explanation import explained_text
 from riselang.lowering.plan_polyhedral import PlanPolyhedralPass
+from riselang.lowering.raise_to_library_calls import RaiseToLibraryCallsPass, report
 from riselang.lowering.resolve_rise_access import ResolveRiseAccessPass
 from riselang.native import libraries, llvm, mlir
 from riselang.native.debug_text import with_entry_lines
@@ -41,20 +42,23 @@ from riselang.term.from_dialect import units
 from riselang.term.nodes import Term
 from riselang.timing import timed
 
-STAGES = ("notation", "rise", "imperative", "affine", "llvm", "asm", "obj")
+STAGES = ("notation", "rise", "imperative", "affine", "library", "llvm", "asm", "obj")
 """The vocabulary of `as_text`, `--emit` and `--as`."""
 
 
-def our_passes(loops: str) -> tuple[ModulePass, ...]:
-    """The passes that `pipelines.RISE_TO_LOOPS` names."""
+def our_passes(options: Options) -> tuple[ModulePass, ...]:
+    """The passes that `pipelines.RISE_TO_LOOPS` names, and those that options ask for."""
+    loops = options.loops
     made: Mapping[str, ModulePass] = {
         "convert-rise-to-imperative": ConvertRiseToImperativePass(_dialect(loops)),
         "resolve-rise-access": ResolveRiseAccessPass(),
         "convert-math-to-calls": ConvertMathToCallsPass(),
+        "raise-to-library-calls": RaiseToLibraryCallsPass(),
         "plan-polyhedral": PlanPolyhedralPass(llvm.vector_bits()),
     }
+    raising = pipelines.RAISE if options.library == "blas" else ()
     planning = pipelines.PLAN_POLYHEDRAL if loops == "polyhedral" else ()
-    return tuple(made[name] for name in (*pipelines.RISE_TO_LOOPS, *planning))
+    return tuple(made[name] for name in (*pipelines.RISE_TO_LOOPS, *raising, *planning))
 
 
 def _dialect(loops: str) -> str:
@@ -91,6 +95,7 @@ class Compilation:
             "rise": lambda: module_text(self._contracted),
             "imperative": lambda: module_text(self._stages[0]),
             "affine": lambda: module_text(self._stages[1]),
+            "library": lambda: report(self._stages[1]),
             "llvm": lambda: self.llvm_ir,
             "asm": lambda: llvm.assembly(self.llvm_ir),
         }
@@ -133,7 +138,7 @@ class Compilation:
         module = self._copy()
         context = make_context()
         made: list[ModuleOp] = []
-        first, second, _, *planning = our_passes(self.options.loops)
+        first, second, _, *planning = our_passes(self.options)
         for steps in ((first,), (second, *planning)):
             for step in steps:
                 with timed("our passes"), timed(step.name):
@@ -141,6 +146,8 @@ class Compilation:
                 verify_module(module)
             made.append(module)
             module = module.clone()
+            if self.options.library != "none":
+                self._mark_distinct(module)
         return made[0], made[1]
 
     @cached_property
@@ -150,7 +157,7 @@ class Compilation:
             module, found = copy_to_lower(self.module)
         module.attributes[FLOAT_PERMISSION] = StringAttr(self.options.float)
         context = make_context()
-        first, *others = our_passes(self.options.loops)
+        first, *others = our_passes(self.options)
         with timed("our passes"), timed(first.name):
             convert_module(module, found, _dialect(self.options.loops))
         self._checks = check_locations(module)
@@ -225,8 +232,9 @@ class Compilation:
         ]
         ir = "\n".join([self.llvm_ir, *entries])
         code = llvm.jit_object(with_entry_lines(ir) if self.options.debug_info else ir)
-        used = (libraries.OPENMP,) if self.threads else ()
-        return Artefact(tuple(self._compiled(each) for each in public), (code,), used)
+        used = [libraries.OPENMP] if self.threads else []
+        used += [libraries.BLAS] if "@cblas_" in self.native_text else []
+        return Artefact(tuple(self._compiled(each) for each in public), (code,), tuple(used))
 
     def _compiled(self, signature: Signature) -> CompiledFunction:
         name = signature.name

@@ -21,6 +21,7 @@ def load(
     loops: str | None = None,
     backend: str = "compile",
     debug_info: bool | None = None,
+    library: str | None = None,
 ) -> LoadedModule | LoadedProgram | Compiled:
     """Read a file and make its programs callable with numpy arrays, as attributes.
 
@@ -33,7 +34,9 @@ def load(
     """
     from riselang.api.load import load_file
 
-    return load_file(path, backend, float=float, loops=loops, debug_info=debug_info)
+    return load_file(
+        path, backend, float=float, loops=loops, debug_info=debug_info, library=library
+    )
 
 
 def loads(
@@ -44,11 +47,14 @@ def loads(
     loops: str | None = None,
     backend: str = "compile",
     debug_info: bool | None = None,
+    library: str | None = None,
 ) -> LoadedModule | LoadedProgram:
     """Like `load`, from text: in notation where `name` ends in ".rise", else in MLIR."""
     from riselang.api.load import load_text
 
-    return load_text(text, name, backend, float=float, loops=loops, debug_info=debug_info)
+    return load_text(
+        text, name, backend, float=float, loops=loops, debug_info=debug_info, library=library
+    )
 
 
 def build(

@@ -73,6 +73,7 @@ def jit(
     sizes: str = ...,
     loops: str | None = ...,
     debug_info: bool | None = ...,
+    library: str | None = ...,
 ) -> Jitted: ...
 
 
@@ -84,6 +85,7 @@ def jit(
     sizes: str = ...,
     loops: str | None = ...,
     debug_info: bool | None = ...,
+    library: str | None = ...,
 ) -> Callable[[Callable[..., Any]], Jitted]: ...
 
 
@@ -95,6 +97,7 @@ def jit(
     sizes: str = "specialise",
     loops: str | None = None,
     debug_info: bool | None = None,
+    library: str | None = None,
 ) -> Any:
     """Compile a function of arrays; `backend="interpret"` runs the interpreter instead.
 
@@ -102,12 +105,16 @@ def jit(
     traced for the sizes of each call; with `sizes="symbolic"` once for all, and may name them.
     `loops` is what patterns that do not say it become: affine, scf or polyhedral.
     With `debug_info` debuggers and profilers show the lines of the function inside the kernel.
+    With `library="blas"` matrix products and their kind become calls of BLAS routines, which add
+    in an order of their own: `float` is then "relaxed".
     """
     if backend not in BACKENDS:
         raise UserError(f"backend must be one of {', '.join(BACKENDS)}, but is {backend!r}")
     if sizes not in SIZES:
         raise UserError(f"sizes must be one of {', '.join(SIZES)}, but is {sizes!r}")
-    options = default_options(LOOPS).changed(loops=loops, float=float, debug_info=debug_info)
+    options = default_options(LOOPS).changed(
+        loops=loops, float=float, debug_info=debug_info, library=library
+    )
 
     def jitted(function: Callable[..., Any]) -> Jitted:
         inner = function.function if isinstance(function, Jitted) else function

@@ -45,9 +45,18 @@ class Lowered:
             from riselang.term.to_dialect import program_module
 
         with timed("to the dialect"):
-            module = program_module(self.source, self.name, self.results)
+            module = program_module(self._arranged, self.name, self.results)
         verify_module(module)
         return Compilation(module, self.options)
+
+    @property
+    def _arranged(self) -> Term:
+        """The program in the form that its options are for."""
+        if self.options.library == "none":
+            return self.source
+        from riselang.term.storing import store_computed_operands
+
+        return store_computed_operands(self.source)
 
     @cached_property
     def term(self) -> Term:

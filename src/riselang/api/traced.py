@@ -21,10 +21,17 @@ class Traced:
     options: Options
 
     def lower(
-        self, *, float: str | None = None, loops: str | None = None, debug_info: bool | None = None
+        self,
+        *,
+        float: str | None = None,
+        loops: str | None = None,
+        debug_info: bool | None = None,
+        library: str | None = None,
     ) -> Lowered:
         """The program with decisions made, those of the kernel or other ones."""
-        options = self.options.changed(float=float, loops=loops, debug_info=debug_info)
+        options = self.options.changed(
+            float=float, loops=loops, debug_info=debug_info, library=library
+        )
         return Lowered(self.name, self.term, self.results, options)
 
     def as_text(self) -> str:

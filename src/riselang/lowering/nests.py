@@ -21,6 +21,7 @@ from xdsl.ir.affine import (
 )
 
 Access = affine.LoadOp | affine.StoreOp
+Loop = affine.ForOp | affine.ParallelOp
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ class Subscripts:
 class Nest:
     """An affine loop with everything in it."""
 
-    loop: affine.ForOp
+    loop: Loop
 
     @property
     def index(self) -> SSAValue:
@@ -108,10 +109,15 @@ class Nest:
     @property
     def trip_count(self) -> int | None:
         """How often the loop runs, if it counts from one number to another by 1."""
-        start, end = _number(self.loop.lowerBoundMap.data), _number(self.loop.upperBoundMap.data)
-        if start is None or end is None or self.loop.step.value.data != 1:
+        first, last, step = _bounds(self.loop)
+        start, end = _number(first), _number(last)
+        if start is None or end is None or step != 1:
             return None
         return max(0, end - start)
+
+    @property
+    def starts_at_zero(self) -> bool:
+        return _number(_bounds(self.loop)[0]) == 0
 
     def inner(self) -> list[Nest]:
         return [Nest(op) for op in self.loop.body.block.ops if isinstance(op, affine.ForOp)]
@@ -189,6 +195,13 @@ class Nest:
 
 def top_level(block: Block) -> list[Nest]:
     return [Nest(op) for op in block.ops if isinstance(op, affine.ForOp)]
+
+
+def _bounds(loop: Loop) -> tuple[AffineMap, AffineMap, int]:
+    """The first index, the one behind the last, and how far they are apart."""
+    if isinstance(loop, affine.ForOp):
+        return loop.lowerBoundMap.data, loop.upperBoundMap.data, loop.step.value.data
+    return loop.lowerBoundsMap.data, loop.upperBoundsMap.data, loop.steps.data[0].value.data
 
 
 def _number(bound: AffineMap) -> int | None:

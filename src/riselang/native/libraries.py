@@ -13,6 +13,7 @@ from riselang import config
 from riselang.errors import UserError
 
 OPENMP = "openmp"
+BLAS = "blas"
 OPENMP_ENTRY = "__kmpc_fork_call"
 """What MLIR's omp lowering calls; GNU's libgomp does not have it."""
 
@@ -67,6 +68,80 @@ def _has_entry(path: str) -> bool:
         return False
 
 
+ROUTINES = ("gemm", "gemv", "ger", "dot", "axpy", "nrm2")
+"""The routines that compiled code calls, each for f32 and f64."""
+_PREFIXES = ("", "scipy_")
+"""What stands before the names of the routines in some builds."""
+
+
+def blas() -> str | None:
+    """The path of a BLAS with the CBLAS interface, the one that `RISE_BLAS` names, or None."""
+    return _blas(config.BLAS.value())
+
+
+@cache
+def _blas(name: str) -> str | None:
+    candidates = _BLAS.get(name, lambda: iter([name]))()
+    return next((path for path in candidates if _routine(path, "cblas_sgemm") is not None), None)
+
+
+def _openblas() -> Iterator[str]:
+    """The wheel `scipy-openblas32`, then the system."""
+    for folder in sys.path:
+        yield from _existing(Path(folder, "scipy_openblas32/lib"), "*openblas*")
+    yield from _of_system("openblas", "cblas", "blas")
+
+
+def _mkl() -> Iterator[str]:
+    """The wheel `mkl`, then the system."""
+    for library in ("lib", "Library/bin"):
+        yield from _existing(Path(sys.prefix, library), "*mkl_rt*")
+    yield from _of_system("mkl_rt")
+
+
+def _of_system(*names: str) -> Iterator[str]:
+    for name in names:
+        if (found := ctypes.util.find_library(name)) is not None:
+            yield found
+
+
+_BLAS = {"openblas": _openblas, "mkl": _mkl}
+
+
+def _routine(path: str, name: str) -> int | None:
+    """The address of a routine in a library."""
+    try:
+        library = ctypes.CDLL(path)
+    except OSError:
+        return None
+    for prefix in _PREFIXES:
+        if hasattr(library, prefix + name):
+            return ctypes.cast(getattr(library, prefix + name), ctypes.c_void_p).value
+    return None
+
+
+def _prepare_blas(path: str) -> None:
+    """Let compiled code find the routines by their plain names."""
+    from riselang.native import llvm
+
+    for routine in ROUTINES:
+        for letter in "sd":
+            name = f"cblas_{letter}{routine}"
+            address = _routine(path, name)
+            if address is None:
+                raise UserError(f"{path} has no {name}; set {config.BLAS.variable} to another BLAS")
+            llvm.add_symbol(name, address)
+    library = ctypes.CDLL(path)
+    for name in _SET_THREADS:
+        if hasattr(library, name):
+            getattr(library, name)(ctypes.c_int(config.num_threads()))
+
+
+_SET_THREADS = (
+    "scipy_openblas_set_num_threads", "openblas_set_num_threads", "MKL_Set_Num_Threads",
+)  # fmt: skip
+
+
 def is_found(name: str) -> bool:
     """Whether a library that compiled code asks for is here."""
     return _FOUND[name]() is not None if name in _FOUND else False
@@ -78,10 +153,14 @@ def prepare(name: str) -> None:
 
     path = _FOUND[name]()
     if path is None:
-        raise UserError(f"the compiled code needs {name}, which is not installed here")
+        raise UserError(
+            f"the compiled code needs {name}, which is not installed here; {_ADVICE[name]}"
+        )
+    if name == BLAS:
+        _prepare_blas(path)
+        return
     llvm.load_library(path)
-    if name == OPENMP:
-        set_threads(config.num_threads())
+    set_threads(config.num_threads())
 
 
 def set_threads(count: int) -> None:
@@ -91,5 +170,9 @@ def set_threads(count: int) -> None:
         ctypes.CDLL(path).omp_set_num_threads(ctypes.c_int(count))
 
 
-_FOUND = {OPENMP: openmp}
+_FOUND = {OPENMP: openmp, BLAS: blas}
 """Where each library is, by the name that compiled code has for it."""
+_ADVICE = {
+    OPENMP: "pip install 'riselang[threads]'",
+    BLAS: f"pip install 'riselang[blas]', or set {config.BLAS.variable}",
+}

@@ -147,6 +147,12 @@ def load_objects(objects: Sequence[bytes]) -> LoadedCode:
         return loaded
 
 
+def add_symbol(name: str, address: int) -> None:
+    """Let loaded code find a function by name."""
+    with _LOCK:
+        binding.add_symbol(name, address)
+
+
 def load_library(path: str) -> None:
     """Make the symbols of a shared library known to loaded code."""
     binding.load_library_permanently(path)

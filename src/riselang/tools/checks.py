@@ -18,6 +18,7 @@ from riselang.tools.machine import PACKAGES, cores, package_version, processor
 INSTALL = "install riselang again: pip install --upgrade --force-reinstall riselang"
 PROBE = "probe"
 """The key of an entry that the doctor writes and removes."""
+BLAS_PATH = f"set {config.BLAS.variable} to the path of one with the CBLAS interface"
 THREADS = "pip install 'riselang[threads]', or on ARM: pip install --no-deps pyomp"
 
 
@@ -86,12 +87,20 @@ def openmp() -> Iterator[Finding]:
 
 
 def blas() -> Iterator[Finding]:
-    """The library that numpy multiplies matrices with, which ours are compared to."""
+    """The library for `library="blas"`, and the one that numpy multiplies matrices with."""
     import numpy as np
+
+    from riselang.native import libraries
 
     built: Any = np.show_config(mode="dicts")
     found = built["Build Dependencies"]["blas"]
     yield Finding("BLAS of numpy", State.OK, f"{found['name']} {found['version']}")
+    path = libraries.blas()
+    if path is None:
+        detail = f'{config.BLAS.value()} is not found, which library="blas" asks for'
+        yield Finding("BLAS", State.NOTE, detail, f"pip install 'riselang[blas]', or {BLAS_PATH}")
+    else:
+        yield Finding("BLAS", State.OK, path)
 
 
 def kernel_cache() -> Iterator[Finding]:

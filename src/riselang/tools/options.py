@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from riselang import pipelines
-from riselang.config import DEBUG_INFO, FLOAT
+from riselang.config import DEBUG_INFO, FLOAT, LIBRARIES
 
 
 def file_argument(command: argparse.ArgumentParser) -> None:
@@ -20,13 +20,16 @@ def compiler_options(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--float", help=FLOAT.summary)
     command.add_argument(
+        "--library", choices=LIBRARIES, help="blas: matrix products become calls of BLAS routines"
+    )
+    command.add_argument(
         "--debug-info", action=argparse.BooleanOptionalAction, help=DEBUG_INFO.summary
     )
 
 
 def chosen(options: argparse.Namespace) -> dict[str, Any]:
     """What `compiler_options` were given, by name."""
-    return {name: getattr(options, name) for name in ("loops", "float", "debug_info")}
+    return {name: getattr(options, name) for name in ("loops", "float", "debug_info", "library")}
 
 
 def timing_option(command: argparse.ArgumentParser) -> None:

@@ -31,7 +31,7 @@ from riselang.tools.options import (
 from riselang.tools.progress import progress
 from riselang.tools.sources import KernelSource, Source, read_bytes, read_source
 
-STAGES = ("notation", "rise", "imperative", "affine", "llvm", "asm")
+STAGES = ("notation", "rise", "imperative", "affine", "library", "llvm", "asm")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

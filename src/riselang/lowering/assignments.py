@@ -1,0 +1,250 @@
+"""What a nest of affine loops computes: each element of a buffer as a sum of products.
+
+Loads of elements, numbers and scalars are factors; a reduction is a product that is summed over
+loop indices. Views are gone at this stage, so however a program was written, a matrix product is
+the sum over k of two loads. Sums are taken apart and put together freely, which needs the relaxed
+float permission.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
+
+from xdsl.dialects import affine, arith, math
+from xdsl.dialects.builtin import FloatAttr, MemRefType
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+)
+
+from riselang.lowering.nests import Loop, Nest, Subscripts
+
+MOST_PRODUCTS = 8
+"""Sums that get longer than this are no library call."""
+
+
+class NoSumOfProducts(Exception):
+    """Why a value is none."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """An element of a buffer: how far from its start, for each loop index and at least."""
+
+    buffer: SSAValue
+    steps: Mapping[SSAValue, int]
+    offset: int
+
+    @staticmethod
+    def of(access: affine.LoadOp | affine.StoreOp) -> Place:
+        subscripts = Subscripts.of(access)
+        type = subscripts.buffer.type
+        assert isinstance(type, MemRefType)
+        shape = type.get_shape()
+        if min(shape, default=0) < 0:
+            raise NoSumOfProducts("the length of a buffer is not known")
+        steps: dict[SSAValue, int] = {}
+        offset = 0
+        for dimension, formula in enumerate(subscripts.formulas):
+            stride = prod(shape[dimension + 1 :])
+            factors, constant = _linear(formula)
+            offset += stride * constant
+            for position, factor in factors.items():
+                index = subscripts.indices[position]
+                steps[index] = steps.get(index, 0) + stride * factor
+        return Place(subscripts.buffer, {i: step for i, step in steps.items() if step}, offset)
+
+    def step(self, index: SSAValue) -> int:
+        return self.steps.get(index, 0)
+
+
+def _linear(formula: AffineExpr) -> tuple[dict[int, int], int]:
+    """The factor of each dimension, and the number that is added."""
+    match formula:
+        case AffineConstantExpr():
+            return {}, formula.value
+        case AffineDimExpr():
+            return {formula.position: 1}, 0
+        case AffineBinaryOpExpr(AffineBinaryOpKind.Add, left, right):
+            factors, constant = _linear(left)
+            others, other = _linear(right)
+            for position, factor in others.items():
+                factors[position] = factors.get(position, 0) + factor
+            return factors, constant + other
+        case AffineBinaryOpExpr(AffineBinaryOpKind.Mul, left, AffineConstantExpr() as by):
+            factors, constant = _linear(left)
+            return {at: factor * by.value for at, factor in factors.items()}, constant * by.value
+        case _:
+            raise NoSumOfProducts("an index is divided")
+
+
+@dataclass(frozen=True)
+class Factor:
+    """An element that is read."""
+
+    load: affine.LoadOp
+
+    @cached_property
+    def place(self) -> Place:
+        return Place.of(self.load)
+
+
+@dataclass(frozen=True)
+class Product:
+    """A number times scalars times elements, summed over the indices of loops."""
+
+    number: float
+    scalars: tuple[SSAValue, ...] = ()
+    factors: tuple[Factor, ...] = ()
+    over: tuple[Nest, ...] = ()
+
+    def times(self, other: Product) -> Product:
+        return Product(
+            self.number * other.number,
+            self.scalars + other.scalars,
+            self.factors + other.factors,
+            self.over + other.over,
+        )
+
+
+Sum = tuple[Product, ...]
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """Loops that do not depend on each other, and what each iteration stores."""
+
+    loops: tuple[Nest, ...]
+    store: affine.StoreOp
+
+    @property
+    def root(self) -> Operation:
+        return self.loops[0].loop if self.loops else self.store
+
+    @cached_property
+    def target(self) -> Place:
+        return Place.of(self.store)
+
+    @cached_property
+    def value(self) -> Sum:
+        """What is stored."""
+        return self.products_of(self.store.value)
+
+    def products_of(self, value: SSAValue) -> Sum:
+        """A value of the innermost loop as a sum of products."""
+        return _Reader(self.root).sum_of(value)
+
+    def reductions(self) -> list[affine.ForOp]:
+        """The loops of an iteration that have a result."""
+        block = self.store.parent_block()
+        assert block is not None
+        return [op for op in block.ops if isinstance(op, affine.ForOp) and op.results]
+
+
+def assignment_of(nest: Nest) -> Assignment | None:
+    """A nest as one assignment, if there is nothing else in it."""
+    loops = [nest]
+    while True:
+        body = loops[-1].loop.body.block
+        inner = [op for op in body.ops if isinstance(op, Loop) and not op.results]
+        others = [op for op in body.ops if op not in inner]
+        if len(inner) == 1 and not any(op.regions for op in others) and _is_pure(others):
+            loops.append(Nest(inner[0]))
+            continue
+        stores = [op for op in body.ops if isinstance(op, affine.StoreOp)]
+        if inner or len(stores) != 1 or not _is_pure([op for op in others if op not in stores]):
+            return None
+        return Assignment(tuple(loops), stores[0])
+
+
+_AFFINE = affine.ForOp | affine.YieldOp | affine.LoadOp
+
+
+def _is_pure(ops: Sequence[Operation]) -> bool:
+    """Whether ops read and compute, and do nothing else."""
+    for op in ops:
+        for inner in op.walk():
+            if not isinstance(inner, _AFFINE) and inner.name.split(".")[0] not in ("arith", "math"):
+                return False
+    return True
+
+
+def sum_of_reduction(loop: affine.ForOp) -> Sum:
+    """What a loop with a result gives."""
+    return _Reader(loop).sum_of(loop.results[0])
+
+
+class _Reader:
+    """Reads values as sums of products; what stands outside of `root` is a scalar."""
+
+    def __init__(self, root: Operation):
+        self.root = root
+
+    def is_outside(self, value: SSAValue) -> bool:
+        op = value.owner
+        return not self.root.is_ancestor(op) or op is self.root.parent_op()
+
+    def sum_of(self, value: SSAValue) -> Sum:
+        found = self._sum_of(value)
+        if len(found) > MOST_PRODUCTS:
+            raise NoSumOfProducts("the sum is too long")
+        return found
+
+    def _sum_of(self, value: SSAValue) -> Sum:
+        op = value.owner
+        if isinstance(op, arith.ConstantOp) and isinstance(op.value, FloatAttr):
+            return (Product(op.value.value.data),)
+        if isinstance(op, Block) or self.is_outside(value):
+            return (Product(1.0, (value,)),)
+        match op:
+            case affine.LoadOp():
+                return (Product(1.0, (), (Factor(op),)),)
+            case affine.ForOp():
+                return self.reduction(op)
+            case arith.AddfOp():
+                return self.sum_of(op.lhs) + self.sum_of(op.rhs)
+            case arith.SubfOp():
+                return self.sum_of(op.lhs) + _negated(self.sum_of(op.rhs))
+            case arith.NegfOp():
+                return _negated(self.sum_of(op.operand))
+            case arith.MulfOp():
+                return _times(self.sum_of(op.lhs), self.sum_of(op.rhs))
+            case math.FmaOp():
+                return _times(self.sum_of(op.a), self.sum_of(op.b)) + self.sum_of(op.c)
+            case _:
+                raise NoSumOfProducts(f"it has {op.name}")
+
+    def reduction(self, op: affine.ForOp) -> Sum:
+        """The value before the loop, and what each iteration adds to it."""
+        if len(op.results) != 1:
+            raise NoSumOfProducts("a loop has several results")
+        _, before = op.body.block.args
+        last = op.body.block.last_op
+        assert isinstance(last, affine.YieldOp)
+        added: list[Product] = []
+        kept = 0
+        for product in self.sum_of(last.arguments[0]):
+            if before not in product.scalars:
+                added.append(replace(product, over=(*product.over, Nest(op))))
+            elif product == Product(1.0, (before,)):
+                kept += 1
+            else:
+                raise NoSumOfProducts("a loop multiplies what it has summed up")
+        if kept != 1:
+            raise NoSumOfProducts("a loop does not add to what it has summed up")
+        return self.sum_of(op.inits[0]) + tuple(added)
+
+
+def _negated(sum: Sum) -> Sum:
+    return tuple(replace(product, number=-product.number) for product in sum)
+
+
+def _times(left: Sum, right: Sum) -> Sum:
+    return tuple(one.times(other) for one in left for other in right)

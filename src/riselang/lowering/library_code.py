@@ -1,0 +1,154 @@
+"""Calls of BLAS routines as ops: pointers, lengths and numbers, and the loop of a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from xdsl.builder import Builder
+from xdsl.dialects import affine, arith, func, memref
+from xdsl.dialects.builtin import (
+    Float32Type,
+    Float64Type,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from riselang.lowering.assignments import Place
+from riselang.lowering.library_calls import Axis, Call, Matrix, Scale, Vector, element_type
+from riselang.lowering.origins import builder_like
+
+ROW_MAJOR, AS_IT_IS, TRANSPOSED = 101, 111, 112
+"""The values of CBLAS's enumerations."""
+LETTERS: Mapping[type[Attribute], str] = {Float32Type: "s", Float64Type: "d"}
+
+Offsets = Mapping[Axis, SSAValue]
+
+
+def symbol(routine: str, type: Attribute) -> str:
+    """The name of a routine of the CBLAS interface."""
+    letter = next(letter for known, letter in LETTERS.items() if isinstance(type, known))
+    return f"cblas_{letter}{routine}"
+
+
+class CallWriter:
+    """Writes one call before an op."""
+
+    def __init__(self, call: Call, builder: Builder, declared: dict[str, func.FuncOp]):
+        self.call = call
+        self.type = element_type(call.result.place)
+        self.builder = builder
+        self.declared = declared
+
+    def write(self) -> None:
+        """The call, in a loop for each index of the batch."""
+        self.alpha, self.beta = self.scale(self.call.alpha), self.scale(self.call.beta)
+        outer = self.builder
+        indices: dict[Axis, SSAValue] = {}
+        for axis in self.call.batch:
+            block = Block(arg_types=[IndexType()])
+            loop = affine.ForOp.from_region([], [], [], [], 0, axis.length, Region(block))
+            self.builder.insert(loop)
+            end = affine.YieldOp.get()
+            block.add_op(end)
+            self.builder = builder_like(self.builder, InsertPoint.before(end))
+            indices[axis] = block.args[0]
+        self._routine(indices)
+        self.builder = outer
+
+    def _routine(self, indices: Offsets) -> None:
+        call, result = self.call, self.call.result
+        lengths = [self.integer(length) for length in call.lengths]
+        operands = [self.operand(each, indices) for each in call.operands]
+        target = self.operand(result, indices)
+        match call.routine:
+            case "gemm":
+                flags = [self.flag(each) for each in call.operands]
+                arguments = [
+                    self.integer(ROW_MAJOR), *flags, *lengths, self.alpha,
+                    *operands[0], *operands[1], self.beta, *target,
+                ]  # fmt: skip
+            case "gemv":
+                # The lengths are those of the matrix as it lies in memory.
+                matrix = call.operands[0]
+                assert isinstance(matrix, Matrix)
+                lengths = lengths[::-1] if matrix.is_transposed else lengths
+                arguments = [
+                    self.integer(ROW_MAJOR), self.flag(matrix), *lengths, self.alpha,
+                    *operands[0], *operands[1], self.beta, *target,
+                ]  # fmt: skip
+            case "ger":
+                arguments = [
+                    self.integer(ROW_MAJOR), *lengths, self.alpha, *operands[0], *operands[1],
+                    *target,
+                ]  # fmt: skip
+            case _:
+                arguments = [*lengths, self.alpha, *operands[0], *target]
+        self.invoke(call.routine, arguments)
+
+    def result(self) -> SSAValue:
+        """The call of a routine that returns its result."""
+        lengths = [self.integer(length) for length in self.call.lengths]
+        operands = [self.operand(each, {}) for each in self.call.operands]
+        arguments = [*lengths, *(value for operand in operands for value in operand)]
+        (value,) = self.invoke(self.call.routine, arguments, [self.type])
+        return value
+
+    def invoke(
+        self, routine: str, arguments: Sequence[SSAValue], results: Sequence[Attribute] = ()
+    ) -> Sequence[SSAValue]:
+        name = symbol(routine, self.type)
+        if name not in self.declared:
+            types = [value.type for value in arguments]
+            self.declared[name] = func.FuncOp.external(name, types, results)
+        return self.builder.insert(func.CallOp(name, arguments, results)).results
+
+    # Arguments
+
+    def operand(self, operand: Matrix | Vector, indices: Offsets) -> list[SSAValue]:
+        """The address of a matrix or vector, and its stride."""
+        return [self.address(operand.place, indices), self.integer(operand.stride)]
+
+    def flag(self, operand: Matrix | Vector) -> SSAValue:
+        is_transposed = isinstance(operand, Matrix) and operand.is_transposed
+        return self.integer(TRANSPOSED if is_transposed else AS_IT_IS)
+
+    def integer(self, value: int) -> SSAValue:
+        return self.add(arith.ConstantOp(IntegerAttr(value, i32)))
+
+    def scale(self, scale: Scale) -> SSAValue:
+        assert isinstance(self.type, Float32Type | Float64Type)
+        value = self.add(arith.ConstantOp(FloatAttr(scale.number, self.type)))
+        factors = [self.add(factor.load.clone()) for factor in scale.factors]
+        for factor in (*scale.scalars, *factors):
+            value = self.add(arith.MulfOp(value, factor))
+        return value
+
+    def address(self, place: Place, indices: Offsets) -> SSAValue:
+        """Where a buffer begins, and how far behind that the element is."""
+        start = memref.ExtractAlignedPointerAsIndexOp.get(place.buffer)
+        address = self.add(start)
+        for distance in self._distances(place, indices):
+            address = self.add(arith.AddiOp(address, distance))
+        return self.add(arith.IndexCastOp(address, i64))
+
+    def _distances(self, place: Place, indices: Offsets) -> list[SSAValue]:
+        assert isinstance(self.type, Float32Type | Float64Type)
+        size = self.type.bitwidth // 8
+        inside = self.call.inside
+        steps = {index: step for index, step in place.steps.items() if index not in inside}
+        steps |= {index: axis.step(place) for axis, index in indices.items() if axis.step(place)}
+        found = [self.number(place.offset * size)] if place.offset else []
+        for index, step in steps.items():
+            found.append(self.add(arith.MuliOp(index, self.number(step * size))))
+        return found
+
+    def number(self, value: int) -> SSAValue:
+        return self.add(arith.ConstantOp(IntegerAttr(value, IndexType())))
+
+    def add(self, op: Operation) -> SSAValue:
+        return self.builder.insert(op).results[0]

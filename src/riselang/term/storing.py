@@ -1,0 +1,43 @@
+"""Memory for what is computed with a sum and read often, so that it is computed as a whole.
+
+`map(f, xs)` computes an element of `xs` where `f` needs it. A library computes a matrix at once, so
+a matrix product that another one reads is put into memory.
+"""
+
+from __future__ import annotations
+
+from riselang.dialects.rise.schemes import TO_MEM
+from riselang.term.fusion import FOLDS, MAPS
+from riselang.term.nodes import Apply, Lambda, Pattern, Term, apply_all, spine
+from riselang.term.recursion import recursive
+from riselang.term.substitution import is_used_often, with_children
+
+
+@recursive
+def store_computed_operands(term: Term) -> Term:
+    """`term` with memory for each array that has sums in it and whose elements are read often."""
+    return _visit(term)
+
+
+def _visit(term: Term) -> Term:
+    term = with_children(term, _visit, _visit)
+    head, arguments = spine(term)
+    if not isinstance(head, Pattern) or head.spec.name not in MAPS or len(arguments) != 2:
+        return term
+    function, xs = arguments
+    if not isinstance(function, Lambda) or not is_used_often(function.body) or not _has_sum(xs):
+        return term
+    stored = Apply(Pattern(TO_MEM, ("heap", xs.type)), xs, xs.location)
+    result = apply_all(head, [function, stored])
+    result.location = term.location
+    return result
+
+
+def _has_sum(term: Term) -> bool:
+    stack = [term]
+    while stack:
+        current = stack.pop()
+        if isinstance(current, Pattern) and current.spec.name in FOLDS:
+            return True
+        stack.extend(current.children)
+    return False
