@@ -45,12 +45,26 @@ def _polyhedral() -> type[ModulePass]:
     return PlanPolyhedralPass
 
 
+def _inline() -> type[ModulePass]:
+    from riselang.transforms.inline import InlinePass
+
+    return InlinePass
+
+
+def _symbol_dce() -> type[ModulePass]:
+    from riselang.transforms.symbol_dce import SymbolDcePass
+
+    return SymbolDcePass
+
+
 PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "convert-rise-to-imperative": _imperative,
     "resolve-rise-access": _access,
     "convert-math-to-calls": _calls,
     "contract-rise-floats": _contract,
     "plan-polyhedral": _polyhedral,
+    "inline": _inline,
+    "symbol-dce": _symbol_dce,
 }
 
 RISE_UNIVERSE = Universe(all_dialects={"rise": _dialect}, all_passes=PASSES)

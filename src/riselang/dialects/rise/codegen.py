@@ -47,6 +47,7 @@ from riselang.dialects.rise.schemes import (
     UNZIP,
     PatternSpec,
 )
+from riselang.dialects.rise.traits import ReadsScalars, StoresScalar
 from riselang.dialects.rise.types import (
     ArrayType,
     DataType,
@@ -73,7 +74,7 @@ class CastOp(RiseOperation):
     name = "rise.codegen.cast"
     sources = var_operand_def()
     result = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(ReadsScalars())
     assembly_format = "($sources^ `:` type($sources))? attr-dict `->` type($result)"
 
     def __init__(self, sources: Sequence[SSAValue], type: Attribute):
@@ -121,7 +122,7 @@ class IdxOp(RiseOperation):
     array = operand_def(ArrayType)
     index = operand_def(IndexType)
     result = result_def(DataType)
-    traits = traits_def(Pure())
+    traits = traits_def(ReadsScalars())
     assembly_format = "$array `,` $index attr-dict `:` type($array) `->` type($result)"
 
     def __init__(self, array: SSAValue, index: SSAValue):
@@ -158,7 +159,7 @@ class TupleOp(RiseOperation):
     first = operand_def(DataType)
     second = operand_def(DataType)
     result = result_def(TupleType)
-    traits = traits_def(Pure())
+    traits = traits_def(ReadsScalars())
     assembly_format = PAIR_FORMAT
 
     def __init__(self, first: SSAValue, second: SSAValue):
@@ -263,6 +264,7 @@ class GenerateOp(RiseOperation):
     name = "rise.codegen.generate"
     body = region_def("single_block")
     result = result_def(ArrayType)
+    traits = traits_def(Pure())
     assembly_format = "attr-dict `->` type($result) $body"
 
     def __init__(self, body: Region, type: RiseType):
@@ -286,7 +288,7 @@ class ViewOp(RiseOperation):
 
     source = operand_def(DataType)
     result = result_def(DataType)
-    traits = traits_def(Pure())
+    traits = traits_def(ReadsScalars())
     assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
 
     def __init__(self, source: SSAValue, type: RiseType):
@@ -484,6 +486,7 @@ class MapReadOp(RiseOperation):
     source = operand_def(ArrayType)
     body = region_def("single_block")
     result = result_def(ArrayType)
+    traits = traits_def(Pure())
     assembly_format = "$source attr-dict `:` type($source) `->` type($result) $body"
 
     def __init__(self, source: SSAValue, body: Region, type: RiseType):
@@ -505,6 +508,7 @@ class AssignOp(RiseOperation):
     name = "rise.codegen.assign"
     value = operand_def(DataType)
     target = operand_def(DataType)
+    traits = traits_def(StoresScalar())
     assembly_format = "$value `,` $target attr-dict `:` type($value) `,` type($target)"
 
     def __init__(self, value: SSAValue, target: SSAValue):

@@ -16,7 +16,7 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import Pure
+from xdsl.traits import NoMemoryEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from riselang.dialects.rise.functional import (
@@ -118,7 +118,7 @@ class DepApplyOp(RiseOperation):
     function = operand_def(DepFunType)
     argument = prop_def(Attribute)
     result = result_def(RiseType)
-    traits = traits_def(Pure())
+    traits = traits_def(NoMemoryEffect())
 
     def __init__(self, function: SSAValue, argument: Nat | RiseType):
         attribute = NatAttr(argument) if isinstance(argument, Nat) else argument
