@@ -138,7 +138,7 @@ def test_an_op_of_too_many_operands_is_a_known_limit() -> None:
     text = f"func.func @f({arguments}) {{\n  %x = rise.in {', '.join(parts)} : !rise.{type}\n"
     module = parse_module(text + "  return\n}")
     verify_module(module)
-    with pytest.raises(LimitationError, match=r"'rise\.in' op has 17 operands") as caught:
+    with pytest.raises(LimitationError, match=r"'rise\.in' op has 17 buffers") as caught:
         native_form(module)
     assert caught.value.location is not None
     assert caught.value.location.line == 2

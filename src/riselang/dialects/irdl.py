@@ -13,20 +13,18 @@ from collections.abc import Iterator, Sequence
 from xdsl.ir import Attribute, Data, Dialect, Operation, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import (
     AnyOf,
-    AttrConstraint,
     BaseAttr,
     EqAttrConstraint,
     IRDLOperation,
     OptionalDef,
     ParamAttrConstraint,
-    RangeConstraint,
     RangeLengthConstraint,
     RangeOf,
     SingleBlockRegionDef,
     VariadicDef,
 )
 
-from riselang.dialects.native_form import VARIADIC_LIMIT, native_name, parameter_name
+from riselang.dialects.native_form import native_name, parameter_name, slots
 
 ANY = "irdl.any"
 Definition = type[Attribute]
@@ -113,10 +111,10 @@ class _Exporter:
 
     def _values(self, definitions: Sequence[tuple[str, object]], body: _Body) -> Iterator[str]:
         for name, definition in definitions:
-            name, constraint = parameter_name(name), _element(getattr(definition, "constr", None))
+            name = parameter_name(name)
+            constraint = element_constraint(getattr(definition, "constr", None))
             if isinstance(definition, VariadicDef):
-                count = 1 if isinstance(definition, OptionalDef) else VARIADIC_LIMIT
-                for position in range(count):
+                for position in range(slots(definition)):
                     yield f"{name}_{position}: optional {self._constraint(constraint, body)}"
             else:
                 yield f"{name}: {self._constraint(constraint, body)}"
@@ -154,11 +152,11 @@ class _Exporter:
         return name.removeprefix(f"{self.dialect}.")
 
 
-def _element(constraint: RangeConstraint | None) -> AttrConstraint | None:
-    """What each of several values must be."""
+def element_constraint(constraint: object) -> object:
+    """What each of several values must be, or else what one must be."""
     while isinstance(constraint, RangeLengthConstraint):
         constraint = constraint.constraint
-    return constraint.constr if isinstance(constraint, RangeOf) else None
+    return constraint.constr if isinstance(constraint, RangeOf) else constraint
 
 
 def _region(name: str, region: object, body: _Body) -> str:

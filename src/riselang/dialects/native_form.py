@@ -16,6 +16,7 @@ It is MLIR's generic form with five differences, all of them about what IRDL can
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from io import StringIO
 from typing import IO
@@ -23,7 +24,7 @@ from typing import IO
 from xdsl.context import Context
 from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, i32
 from xdsl.ir import Attribute, Data, Operation, ParametrizedAttribute, TypeAttribute
-from xdsl.irdl import IRDLOperation, VariadicDef
+from xdsl.irdl import IRDLOperation, OptionalDef, VariadicDef
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator
 from xdsl.utils.target import Target
@@ -91,23 +92,28 @@ class NativePrinter(Printer):
             self.print_string('"ub.unreachable"() : () -> ()')
 
 
+def slots(definition: object) -> int:
+    """How many operands native MLIR is told of for one in a definition."""
+    is_many = isinstance(definition, VariadicDef) and not isinstance(definition, OptionalDef)
+    return VARIADIC_LIMIT if is_many else 1
+
+
 def _segments(op: Operation) -> dict[str, Attribute]:
-    """How many of the operands that IRDL has for an op are there, each none or one."""
+    """Which of the operands that IRDL has for an op are there, each none or one."""
     assert isinstance(op, IRDLOperation)
     definitions = op.get_irdl_definition().operands
     if not any(isinstance(definition, VariadicDef) for _, definition in definitions):
         return {}
-    given = len(op.operands) - len(definitions) + 1
-    if given > VARIADIC_LIMIT:
-        raise LimitationError(
-            f"'{op.name}' op has {given} operands of any number, but native MLIR is told of "
-            f"{VARIADIC_LIMIT}",
-            location_of(op),
-        )
     sizes: list[int] = []
-    for _, definition in definitions:
-        is_variadic = isinstance(definition, VariadicDef)
-        sizes += [1] * given + [0] * (VARIADIC_LIMIT - given) if is_variadic else [1]
+    for name, definition in definitions:
+        value = getattr(op, name)
+        given = len(value) if isinstance(value, Sequence) else int(value is not None)
+        if given > slots(definition):
+            raise LimitationError(
+                f"'{op.name}' op has {given} {name}, but native MLIR is told of {VARIADIC_LIMIT}",
+                location_of(op),
+            )
+        sizes += [1] * given + [0] * (slots(definition) - given)
     return {"operandSegmentSizes": DenseArrayBase.from_list(i32, sizes)}
 
 
