@@ -82,9 +82,7 @@ func.func @openCaller(%a : memref<?xf32>, %b : memref<?xf32>) {
 // CHECK:         rise.depLambda (N : nat)
 // CHECK-NEXT:      rise.lambda
 // CHECK-NEXT:        rise.apply
-func.func @bound(%out : memref<i32>, %in : memref<?xi32>, %k : memref<4xi32>) {
-  %x = rise.in %in : !rise.array<N, scalar<i32>>
-  %v = rise.in %k : !rise.array<4, scalar<i32>>
+func.func @bound(%out : memref<i32>) {
   %zero = rise.literal #rise.lit<0, scalar<i32>>
   %f = rise.lambda (%a : !rise.scalar<i32>) -> !rise.scalar<i32> {
     %g = rise.lambda (%b : !rise.scalar<i32>) -> !rise.scalar<i32> {
