@@ -1,4 +1,4 @@
-"""Write the generated parts of the documentation: tables, and what is shown as printed.
+"""Write the generated parts of the documentation: tables, the dialect, and what is printed.
 
     python docs/generate.py
 
@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from making import pages, patterns, tables
+from making import dialect, pages, patterns, tables
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
@@ -26,6 +26,8 @@ def generated(path: Path, folder: Path) -> str:
     """The text that a page should have; `folder` is an empty one to run its code in."""
     if path.name == "patterns.md":
         return patterns.reference()
+    if path.name == "dialect.md":
+        return dialect.page()
     text = tables.with_tables(path.read_text())
     (folder / "examples").symlink_to(ROOT / "examples")
     return pages.render(text, folder)

@@ -1,1 +1,1 @@
-"""What makes the documentation: running the pages, the pattern tables, and the lexers."""
+"""What makes the documentation: running the pages, the tables, the dialect, and the lexers."""

@@ -1,4 +1,4 @@
-"""What `xdsl-opt` and `xdsl-gui` see of this project: the dialect and the passes."""
+"""What `xdsl-opt` and `xdsl-gui` see of this project: the dialect, the passes and a target."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable
 from xdsl.ir import Dialect
 from xdsl.passes import ModulePass
 from xdsl.universe import Universe
+from xdsl.utils.target import Target
 
 
 def _dialect() -> Dialect:
@@ -51,6 +52,18 @@ def _raise() -> type[ModulePass]:
     return RaiseToLibraryCallsPass
 
 
+def _inline() -> type[ModulePass]:
+    from riselang.transforms.inline import InlinePass
+
+    return InlinePass
+
+
+def _symbol_dce() -> type[ModulePass]:
+    from riselang.transforms.symbol_dce import SymbolDcePass
+
+    return SymbolDcePass
+
+
 PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "convert-rise-to-imperative": _imperative,
     "resolve-rise-access": _access,
@@ -58,6 +71,17 @@ PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "contract-rise-floats": _contract,
     "plan-polyhedral": _polyhedral,
     "raise-to-library-calls": _raise,
+    "inline": _inline,
+    "symbol-dce": _symbol_dce,
 }
 
-RISE_UNIVERSE = Universe(all_dialects={"rise": _dialect}, all_passes=PASSES)
+
+def _native() -> type[Target]:
+    from riselang.dialects.native_form import NativeTarget
+
+    return NativeTarget
+
+
+RISE_UNIVERSE = Universe(
+    all_dialects={"rise": _dialect}, all_passes=PASSES, all_targets={"native": _native}
+)

@@ -6,8 +6,8 @@ another process, with a protected page at each end of every buffer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cache, partial
+from collections.abc import Sequence
+from functools import partial
 
 import pytest
 
@@ -18,9 +18,9 @@ from riselang.native import mlir
 from riselang.term.contraction import contract
 from support.checking import call_of, inputs_of, interpreted, module_of
 from support.fuzzing import Ran, seeds
-from support.guarded import SIDES, Request, Runner
+from support.guarded import SIDES, Request, runner
 from support.programs import Program, seeded_program
-from support.shrinking import holds
+from support.shrinking import all_hold
 from support.values import same
 
 CONFIGURATIONS = (
@@ -36,21 +36,6 @@ CONFIGURATIONS = (
     ("polyhedral", "contract", 2, "heap"),
 )
 """Loops, float permission, threads, and where small temporaries live; they take turns."""
-
-
-@cache
-def runner(threads: int) -> Runner:
-    return Runner({"RISE_NUM_THREADS": str(threads)})
-
-
-def all_hold(property: Callable[[Sequence[Program]], None], batch: Sequence[Program]) -> None:
-    """Check the property of all programs at once; where it fails, find one that fails alone."""
-    try:
-        property(batch)
-    except Exception:
-        for program in batch:
-            holds(lambda other: property([other]), program)
-        raise
 
 
 @seeds(1008, fuzzed=20_000, batch=16)

@@ -19,6 +19,7 @@ import subprocess
 import sys
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import IO, Any
 from unittest.mock import patch
@@ -220,6 +221,12 @@ class Runner:
             self._process.stdin.close()
             self._process.wait()
             self._process = None
+
+
+@cache
+def runner(threads: int) -> Runner:
+    """The process that runs programs on so many threads."""
+    return Runner({"RISE_NUM_THREADS": str(threads)})
 
 
 def _python_path() -> str:

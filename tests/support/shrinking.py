@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from riselang.dialects.rise.attributes import literal
 from riselang.dialects.rise.schemes import PATTERNS
@@ -39,6 +39,16 @@ def holds(property: Property, program: Program, seconds: float = 60) -> None:
         error.add_note(f"the smallest program found: {small!r}\nmade from: {program!r}")
         raise
     raise AssertionError(f"fails only sometimes: {small!r}")
+
+
+def all_hold(property: Callable[[Sequence[Program]], None], batch: Sequence[Program]) -> None:
+    """Check the property of all programs at once; where it fails, find one that fails alone."""
+    try:
+        property(batch)
+    except Exception:
+        for program in batch:
+            holds(lambda other: property([other]), program)
+        raise
 
 
 def _failure(property: Property, program: Program) -> str | None:

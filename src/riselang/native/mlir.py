@@ -19,18 +19,30 @@ _DIAGNOSTIC = re.compile(r'error: "(?P<file>[^"]*)":(?P<line>\d+):(?P<column>\d+
 @cache
 def _wheel() -> Any:
     """The modules of the wheel, which has no types, imported when first needed."""
+    import torch_mlir.dialects.irdl
     import torch_mlir.dialects.llvm
     import torch_mlir.ir
     import torch_mlir.passmanager
 
     return SimpleNamespace(
-        ir=torch_mlir.ir, passmanager=torch_mlir.passmanager, llvm=torch_mlir.dialects.llvm
+        ir=torch_mlir.ir,
+        passmanager=torch_mlir.passmanager,
+        llvm=torch_mlir.dialects.llvm,
+        irdl=torch_mlir.dialects.irdl,
     )
 
 
 def verify(text: str) -> None:
     """Let unmodified MLIR parse and verify the module."""
     _in_context(text, ())
+
+
+def verify_with(dialects: str, text: str) -> None:
+    """Let unmodified MLIR verify a module, once it has loaded `dialects`, which are in IRDL."""
+    ir = _wheel().ir
+    with ir.Context(), ir.Location.unknown():
+        _wheel().irdl.load_dialects(_parsed(dialects))
+        _parsed(text)
 
 
 def run_passes(text: str, pipeline: Sequence[str]) -> str:
@@ -54,11 +66,8 @@ def _in_context(text: str, pipeline: Sequence[str], then: Any = str) -> Any:
         ir = _wheel().ir
     # One context for each compilation: nothing is shared between threads.
     with timed("MLIR"), ir.Context(), ir.Location.unknown():
-        try:
-            with timed("parse"):
-                module = ir.Module.parse(text)
-        except ir.MLIRError as error:
-            raise _user_error(error) from None
+        with timed("parse"):
+            module = _parsed(text)
         try:
             for step in _steps(pipeline):
                 with timed(step[0].partition("{")[0]):
@@ -87,6 +96,15 @@ def _run_step(names: Sequence[str], operation: Any) -> None:
         return
     manager = _wheel().passmanager.PassManager.parse(f"builtin.module({','.join(names)})")
     manager.run(operation)
+
+
+def _parsed(text: str) -> Any:
+    """The module that `text` says, verified, in the context of the moment."""
+    ir = _wheel().ir
+    try:
+        return ir.Module.parse(text)
+    except ir.MLIRError as error:
+        raise _user_error(error) from None
 
 
 def _check_translatable(operation: Any) -> None:

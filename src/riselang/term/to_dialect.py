@@ -7,6 +7,7 @@ tree of scalar operations one embed: the canonical form, which reading gives bac
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import (
@@ -53,7 +54,7 @@ from riselang.term.nodes import (
     spine,
 )
 from riselang.term.recursion import stack_for
-from riselang.term.sizes import opened_binder
+from riselang.term.sizes import names_in, opened_binder
 
 Environment = tuple[SSAValue, ...]
 
@@ -65,7 +66,7 @@ def emit_program(
     outputs: Sequence[Sequence[SSAValue]],
 ) -> None:
     """Add to `block` the ops that run `term` from the input to the output buffers."""
-    emitter = _Emitter(Builder(InsertPoint.at_end(block)))
+    emitter = _Emitter(Builder(InsertPoint.at_end(block)), _Names(term))
     environment: Environment = ()
     body = term
     for buffers in inputs:
@@ -129,9 +130,23 @@ def _name_arguments(term: Term, groups: list[list[SSAValue]], results: int) -> N
             value.name_hint = name if SSAValue.is_valid_name(name) else None
 
 
+@dataclass(frozen=True)
+class _Names:
+    """The names of sizes and data types that a binder may not take."""
+
+    term: Term
+    bound: frozenset[str] = frozenset()
+
+    def opened(self, function: DepLambda) -> tuple[str, Term, _Names]:
+        """A name for a variable, the body that it stands in, and the names that are taken there."""
+        name, body = opened_binder(function, names_in(self.term) | self.bound)
+        return name, body, _Names(self.term, self.bound | {name})
+
+
 class _Emitter:
-    def __init__(self, builder: Builder):
+    def __init__(self, builder: Builder, names: _Names):
         self.builder = builder
+        self.names = names
 
     def add(self, op: Operation, location: SourceLocation | None = None) -> Operation:
         op.location = location_attribute(location)
@@ -184,7 +199,7 @@ class _Emitter:
         block = Block(arg_types=types)
         for argument, name in zip(block.args, names, strict=True):
             argument.name_hint = name if SSAValue.is_valid_name(name) else None
-        inner = _Emitter(Builder(InsertPoint.at_end(block)))
+        inner = _Emitter(Builder(InsertPoint.at_end(block)), self.names)
         result = inner.value(body, (*environment, *block.args))
         block.add_op(ReturnOp([result]))
         type = term.type
@@ -193,9 +208,9 @@ class _Emitter:
         return op.results[0]
 
     def dependent(self, term: DepLambda, environment: Environment) -> SSAValue:
-        name, body = opened_binder(term)
+        name, body, names = self.names.opened(term)
         block = Block()
-        inner = _Emitter(Builder(InsertPoint.at_end(block)))
+        inner = _Emitter(Builder(InsertPoint.at_end(block)), names)
         block.add_op(ReturnOp([inner.value(body, environment)]))
         op = self.add(DepLambdaOp(name, term.kind, Region(block), body.type), term.location)
         op.results[0].name_hint = "fun"

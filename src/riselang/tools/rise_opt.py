@@ -22,7 +22,9 @@ from xdsl.utils.exceptions import ArgSpecParseError
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from riselang import __version__
+from riselang.dialects.irdl import irdl_text
 from riselang.dialects.module import module_text, parse_module, verify_module
+from riselang.dialects.rise.dialect import Rise
 from riselang.dialects.rise.schemes import PATTERNS
 from riselang.errors import InternalError, LimitationError, RiseError, UserError
 from riselang.text import decode
@@ -43,6 +45,7 @@ class RiseOptMain(xDSLOptMain):
         for flag, summary in (
             ("--list-passes", "print the passes and leave"),
             ("--list-patterns", "print the patterns with their types and leave"),
+            ("--print-irdl", "print the dialect in IRDL, for native MLIR to load, and leave"),
             ("--print-ir-after-all", "print the IR after each pass to standard error"),
             ("--timing", "print where the time went to standard error"),
         ):
@@ -70,6 +73,8 @@ class RiseOptMain(xDSLOptMain):
             print("\n".join(sorted(self.available_passes)))
         elif self.args.list_patterns:
             print("\n".join(f"{spec!r}  -- {spec.summary}" for spec in PATTERNS.values()))
+        elif self.args.print_irdl:
+            sys.stdout.write(irdl_text(Rise))
         elif self.args.timing:
             with recording("rise-opt") as root:
                 self._process(decode(self._read(), self.get_input_name()))

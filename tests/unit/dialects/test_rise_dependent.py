@@ -6,11 +6,14 @@ from dialect_text import assert_prints_as_written, assert_refused, read
 
 import riselang as rl
 from riselang.dialects.module import module_text, verify_module, walk
+from riselang.dialects.rise.dependent import DepLambdaOp
+from riselang.dialects.rise.schemes import REVERSE
 from riselang.dialects.rise.types import array, dep_fun, f32, fun, show, variable
 from riselang.interpreter.evaluate import run
+from riselang.nat import Nat
 from riselang.term.contraction import contract
 from riselang.term.from_dialect import units
-from riselang.term.nodes import DepLambda, Term
+from riselang.term.nodes import Bound, DepApply, DepLambda, Lambda, Pattern, Term, apply_all
 from riselang.term.to_dialect import program_module
 
 REVERSED = """
@@ -92,6 +95,10 @@ def test_types_do_not_depend_on_the_names_of_variables() -> None:
             "speaks of another n; rename the one that is bound here",
         ),
         (
+            f"%i = rise.iterate #rise.nat<n> #rise.scalar<f32>\n¦{REVERSED.strip()}",
+            "another n is in use around it; rename the one that is bound here",
+        ),
+        (
             '%f = "test.op"() : () -> !rise.scalar<f32>\n%g = rise.depApply %f, ¦#rise.nat<4>',
             "which is no dependent function",
         ),
@@ -124,6 +131,17 @@ def test_terms_become_ops_and_terms_again() -> None:
     assert module_text(read(module_text(module))) == module_text(module)
     function = next(op for op in walk(module) if op.name == "func.func")
     assert units(function)[0][1].term == term
+
+
+def test_binders_get_names_that_nothing_around_them_has() -> None:
+    size = Nat.var("n")
+    inner = fun(array("n", f32), array("n", f32))
+    one = DepLambda("nat", "n", Pattern(REVERSE, (size, f32)), "n")
+    term = Lambda("x", array("n", f32), apply_all(DepApply(one, size), [Bound(0, array("n", f32))]))
+    assert one.type == dep_fun("nat", "n", inner)
+    module = program_module(term, "f")
+    verify_module(module)
+    assert [op.parameter.data for op in walk(module) if isinstance(op, DepLambdaOp)] == ["n1"]
 
 
 def test_contraction_applies_dependent_functions() -> None:

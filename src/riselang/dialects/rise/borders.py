@@ -17,7 +17,12 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import IsolatedFromAbove, Pure
+from xdsl.traits import (
+    IsolatedFromAbove,
+    Pure,
+    RecursivelySpeculatable,
+    RecursiveMemoryEffect,
+)
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.lexer import Span
 
@@ -30,6 +35,7 @@ from riselang.dialects.rise.functional import (
     with_attributes,
 )
 from riselang.dialects.rise.operation import RiseOperation
+from riselang.dialects.rise.traits import StoresProgram
 from riselang.dialects.rise.types import (
     DataType,
     RiseType,
@@ -50,7 +56,7 @@ class EmbedOp(RiseOperation):
     arguments = var_operand_def(ScalarType)
     body = region_def()
     result = result_def(ScalarType)
-    traits = traits_def(IsolatedFromAbove())
+    traits = traits_def(IsolatedFromAbove(), RecursiveMemoryEffect(), RecursivelySpeculatable())
 
     def __init__(self, arguments: Sequence[SSAValue], body: Region, result_type: ScalarType):
         super().__init__(operands=[arguments], regions=[body], result_types=[result_type])
@@ -146,6 +152,7 @@ class LoweringUnitOp(RiseOperation):
 
     name = "rise.lowering_unit"
     body = region_def()
+    traits = traits_def(RecursiveMemoryEffect())
 
     def __init__(self, body: Region):
         super().__init__(regions=[body])
@@ -211,6 +218,7 @@ class OutOp(RiseOperation):
     name = "rise.out"
     buffers = var_operand_def(MemRefType)
     value = operand_def(DataType)
+    traits = traits_def(StoresProgram())
 
     def __init__(self, buffers: Sequence[SSAValue], value: SSAValue):
         super().__init__(operands=[buffers, value])

@@ -47,6 +47,7 @@ from riselang.dialects.rise.schemes import (
     UNZIP,
     PatternSpec,
 )
+from riselang.dialects.rise.traits import ReadsScalars, StoresScalar
 from riselang.dialects.rise.types import (
     ArrayType,
     DataType,
@@ -73,7 +74,7 @@ class CastOp(RiseOperation):
     name = "rise.codegen.cast"
     sources = var_operand_def()
     result = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(ReadsScalars())
     assembly_format = "($sources^ `:` type($sources))? attr-dict `->` type($result)"
 
     def __init__(self, sources: Sequence[SSAValue], type: Attribute):
@@ -121,7 +122,7 @@ class IdxOp(RiseOperation):
     array = operand_def(ArrayType)
     index = operand_def(IndexType)
     result = result_def(DataType)
-    traits = traits_def(Pure())
+    traits = traits_def(ReadsScalars())
     assembly_format = "$array `,` $index attr-dict `:` type($array) `->` type($result)"
 
     def __init__(self, array: SSAValue, index: SSAValue):
@@ -158,7 +159,7 @@ class TupleOp(RiseOperation):
     first = operand_def(DataType)
     second = operand_def(DataType)
     result = result_def(TupleType)
-    traits = traits_def(Pure())
+    traits = traits_def(ReadsScalars())
     assembly_format = PAIR_FORMAT
 
     def __init__(self, first: SSAValue, second: SSAValue):
@@ -263,6 +264,7 @@ class GenerateOp(RiseOperation):
     name = "rise.codegen.generate"
     body = region_def("single_block")
     result = result_def(ArrayType)
+    traits = traits_def(Pure())
     assembly_format = "attr-dict `->` type($result) $body"
 
     def __init__(self, body: Region, type: RiseType):
@@ -286,7 +288,7 @@ class ViewOp(RiseOperation):
 
     source = operand_def(DataType)
     result = result_def(DataType)
-    traits = traits_def(Pure())
+    traits = traits_def(ReadsScalars())
     assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
 
     def __init__(self, source: SSAValue, type: RiseType):
@@ -307,24 +309,32 @@ class ViewOp(RiseOperation):
 
 @irdl_op_definition
 class FstOp(ViewOp):
+    """The first of a pair."""
+
     name = "rise.codegen.fst"
     SPEC: ClassVar = FST
 
 
 @irdl_op_definition
 class SndOp(ViewOp):
+    """The second of a pair."""
+
     name = "rise.codegen.snd"
     SPEC: ClassVar = SND
 
 
 @irdl_op_definition
 class UnzipOp(ViewOp):
+    """An array of pairs, read as a pair of arrays."""
+
     name = "rise.codegen.unzip"
     SPEC: ClassVar = UNZIP
 
 
 @irdl_op_definition
 class UnzipAccOp(ViewOp):
+    """What `unzip` gives, to be written as the array of pairs."""
+
     name = "rise.codegen.unzipAcc"
     SPEC: ClassVar = UNZIP
     IS_STORE: ClassVar = True
@@ -332,12 +342,16 @@ class UnzipAccOp(ViewOp):
 
 @irdl_op_definition
 class SplitOp(ViewOp):
+    """An array, read as chunks of it."""
+
     name = "rise.codegen.split"
     SPEC: ClassVar = SPLIT
 
 
 @irdl_op_definition
 class SplitAccOp(ViewOp):
+    """What `split` gives, to be written as the array."""
+
     name = "rise.codegen.splitAcc"
     SPEC: ClassVar = SPLIT
     IS_STORE: ClassVar = True
@@ -345,12 +359,16 @@ class SplitAccOp(ViewOp):
 
 @irdl_op_definition
 class JoinOp(ViewOp):
+    """An array of arrays, read as one."""
+
     name = "rise.codegen.join"
     SPEC: ClassVar = JOIN
 
 
 @irdl_op_definition
 class JoinAccOp(ViewOp):
+    """What `join` gives, to be written as the array of arrays."""
+
     name = "rise.codegen.joinAcc"
     SPEC: ClassVar = JOIN
     IS_STORE: ClassVar = True
@@ -358,12 +376,16 @@ class JoinAccOp(ViewOp):
 
 @irdl_op_definition
 class TransposeOp(ViewOp):
+    """An array of arrays, read with the two dimensions swapped."""
+
     name = "rise.codegen.transpose"
     SPEC: ClassVar = TRANSPOSE
 
 
 @irdl_op_definition
 class TransposeAccOp(ViewOp):
+    """What `transpose` gives, to be written as the array of arrays before it."""
+
     name = "rise.codegen.transposeAcc"
     SPEC: ClassVar = TRANSPOSE
     IS_STORE: ClassVar = True
@@ -371,6 +393,8 @@ class TransposeAccOp(ViewOp):
 
 @irdl_op_definition
 class SlideOp(ViewOp):
+    """An array, read as overlapping windows."""
+
     name = "rise.codegen.slide"
     SPEC: ClassVar = SLIDE
     step = prop_def(NatAttr)
@@ -386,12 +410,16 @@ class SlideOp(ViewOp):
 
 @irdl_op_definition
 class ReverseOp(ViewOp):
+    """An array, read back to front."""
+
     name = "rise.codegen.reverse"
     SPEC: ClassVar = REVERSE
 
 
 @irdl_op_definition
 class ReverseAccOp(ViewOp):
+    """What `reverse` gives, to be written as the array before it."""
+
     name = "rise.codegen.reverseAcc"
     SPEC: ClassVar = REVERSE
     IS_STORE: ClassVar = True
@@ -399,12 +427,16 @@ class ReverseAccOp(ViewOp):
 
 @irdl_op_definition
 class TakeOp(ViewOp):
+    """The beginning of an array."""
+
     name = "rise.codegen.take"
     SPEC: ClassVar = TAKE
 
 
 @irdl_op_definition
 class DropOp(ViewOp):
+    """The rest of an array."""
+
     name = "rise.codegen.drop"
     SPEC: ClassVar = DROP
 
@@ -425,18 +457,24 @@ class ShiftedPadOp(ViewOp):
 
 @irdl_op_definition
 class PadOp(ShiftedPadOp):
+    """An array with its first and last elements repeated."""
+
     name = "rise.codegen.pad"
     SPEC: ClassVar = PAD
 
 
 @irdl_op_definition
 class PadWrapOp(ShiftedPadOp):
+    """An array with its end before it and its beginning after it."""
+
     name = "rise.codegen.padWrap"
     SPEC: ClassVar = PAD_WRAP
 
 
 @irdl_op_definition
 class PadReflectOp(ShiftedPadOp):
+    """An array with its ends mirrored."""
+
     name = "rise.codegen.padReflect"
     SPEC: ClassVar = PAD_REFLECT
 
@@ -466,12 +504,16 @@ class ZipAccOp(RiseOperation):
 
 @irdl_op_definition
 class ZipFirstAccOp(ZipAccOp):
+    """Writes the first component of each pair of an array."""
+
     name = "rise.codegen.zipAcc1"
     POSITION: ClassVar = 0
 
 
 @irdl_op_definition
 class ZipSecondAccOp(ZipAccOp):
+    """Writes the second component of each pair of an array."""
+
     name = "rise.codegen.zipAcc2"
     POSITION: ClassVar = 1
 
@@ -484,6 +526,7 @@ class MapReadOp(RiseOperation):
     source = operand_def(ArrayType)
     body = region_def("single_block")
     result = result_def(ArrayType)
+    traits = traits_def(Pure())
     assembly_format = "$source attr-dict `:` type($source) `->` type($result) $body"
 
     def __init__(self, source: SSAValue, body: Region, type: RiseType):
@@ -505,6 +548,7 @@ class AssignOp(RiseOperation):
     name = "rise.codegen.assign"
     value = operand_def(DataType)
     target = operand_def(DataType)
+    traits = traits_def(StoresScalar())
     assembly_format = "$value `,` $target attr-dict `:` type($value) `,` type($target)"
 
     def __init__(self, value: SSAValue, target: SSAValue):

@@ -16,7 +16,7 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import Pure
+from xdsl.traits import NoMemoryEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from riselang.dialects.rise.functional import (
@@ -25,6 +25,7 @@ from riselang.dialects.rise.functional import (
     single_block,
     with_attributes,
 )
+from riselang.dialects.rise.names import names_before, names_in
 from riselang.dialects.rise.operation import RiseOperation
 from riselang.dialects.rise.patterns import parse_nat_or_type, print_nat_or_type
 from riselang.dialects.rise.syntax import parse_binder
@@ -35,9 +36,7 @@ from riselang.dialects.rise.types import (
     NatAttr,
     RiseType,
     dep_fun,
-    nat_variables,
     opened,
-    type_variables,
 )
 from riselang.nat import Nat
 
@@ -75,6 +74,11 @@ class DepLambdaOp(RiseOperation):
                 f"it is declared as {self.result.type}, but what it returns makes it {actual}"
             )
         self._check_scope(name)
+        # Passes that know no names take equal ops for the same, here and around.
+        if name in names_before(self):
+            raise VerifyException(
+                f"another {name} is in use around it; rename the one that is bound here"
+            )
 
     def _check_scope(self, name: str) -> None:
         """A value from outside speaks of another size by that name."""
@@ -118,7 +122,7 @@ class DepApplyOp(RiseOperation):
     function = operand_def(DepFunType)
     argument = prop_def(Attribute)
     result = result_def(RiseType)
-    traits = traits_def(Pure())
+    traits = traits_def(NoMemoryEffect())
 
     def __init__(self, function: SSAValue, argument: Nat | RiseType):
         attribute = NatAttr(argument) if isinstance(argument, Nat) else argument
@@ -170,8 +174,3 @@ def dep_applied_type(function: Attribute, argument: Attribute) -> RiseType:
     if isinstance(argument, DataType):
         return opened(function, argument)
     raise VerifyException(f"expected a data type such as #rise.scalar<f32>, but found {argument}")
-
-
-def names_in(type: RiseType) -> frozenset[str]:
-    """The sizes and data types that a type leaves open."""
-    return nat_variables(type) | frozenset(type_variables(type))

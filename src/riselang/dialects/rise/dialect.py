@@ -8,6 +8,8 @@ from riselang.dialects.rise.codegen import CODEGEN_OPS
 from riselang.dialects.rise.dependent import DepApplyOp, DepLambdaOp
 from riselang.dialects.rise.functional import ApplyOp, LambdaOp, LiteralOp, ReturnOp
 from riselang.dialects.rise.patterns import PATTERN_OPS
+from riselang.dialects.rise.scopes import RiseInlining
+from riselang.dialects.rise.traits import RiseConstants
 from riselang.dialects.rise.types import (
     ArrayType,
     DepFunType,
@@ -31,4 +33,5 @@ Rise = Dialect(
         ScalarType, ArrayType, TupleType, IdxType, VectorType, FunType, DepFunType,
         TypeVariable, NatAttr, LiteralAttr, *TYPE_SPELLINGS,
     ],
+    [RiseConstants(), RiseInlining()],
 )  # fmt: skip

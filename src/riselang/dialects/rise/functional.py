@@ -17,12 +17,19 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import IsTerminator, Pure
+from xdsl.traits import ConstantLike, IsTerminator, NoMemoryEffect, Pure, ReturnLike
 from xdsl.utils.exceptions import VerifyException
 
 from riselang.dialects.rise.attributes import LiteralAttr
 from riselang.dialects.rise.operation import RiseOperation
 from riselang.dialects.rise.patterns import parse_trailing_type
+from riselang.dialects.rise.traits import (
+    ApplicationFolds,
+    ApplicationPatterns,
+    AppliesFunction,
+    ConstantFold,
+    LambdaCallable,
+)
 from riselang.dialects.rise.types import (
     FunType,
     RiseType,
@@ -70,7 +77,7 @@ class ReturnOp(RiseOperation):
 
     name = "rise.return"
     values = var_operand_def()
-    traits = traits_def(IsTerminator(), Pure())
+    traits = traits_def(IsTerminator(), ReturnLike(), Pure())
 
     def __init__(self, values: Sequence[SSAValue] = ()):
         super().__init__(operands=[values])
@@ -118,7 +125,7 @@ class LambdaOp(RiseOperation):
     name = "rise.lambda"
     body = region_def()
     result = result_def(FunType)
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), LambdaCallable())
 
     def __init__(self, body: Region, result_type: FunType):
         super().__init__(regions=[body], result_types=[result_type])
@@ -236,7 +243,10 @@ class ApplyOp(RiseOperation):
     function = operand_def(FunType)
     arguments = var_operand_def(RiseType)
     result = result_def(RiseType)
-    traits = traits_def(Pure())
+    # Not `Pure`: a while may not end, and a checkIdx may fail, so nothing is computed early.
+    traits = traits_def(
+        NoMemoryEffect(), ApplicationFolds(), ApplicationPatterns(), AppliesFunction()
+    )
 
     def __init__(self, function: SSAValue, arguments: Sequence[SSAValue]):
         result = applied_type(function.type, [argument.type for argument in arguments])
@@ -297,7 +307,7 @@ class LiteralOp(RiseOperation):
     name = "rise.literal"
     value = prop_def(LiteralAttr)
     result = result_def(ScalarType)
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), ConstantLike(), ConstantFold())
 
     def __init__(self, value: LiteralAttr):
         super().__init__(properties={"value": value}, result_types=[value.type])

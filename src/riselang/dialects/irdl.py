@@ -1,0 +1,172 @@
+"""A dialect as IRDL text, made from the definitions of its ops, types and attributes.
+
+Native MLIR that has loaded the text parses and verifies modules in the form of `native_form.py`. A
+constraint that IRDL cannot say becomes `irdl.any`, and an optional attribute is left out, since all
+that are listed must be there. The values of an IRDL variadic all have one type, so ours become a
+number of optional ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from xdsl.ir import Attribute, Data, Dialect, Operation, ParametrizedAttribute, TypeAttribute
+from xdsl.irdl import (
+    AnyOf,
+    BaseAttr,
+    EqAttrConstraint,
+    IRDLOperation,
+    OptionalDef,
+    ParamAttrConstraint,
+    RangeLengthConstraint,
+    RangeOf,
+    SingleBlockRegionDef,
+    VariadicDef,
+)
+
+from riselang.dialects.native_form import native_name, parameter_name, slots
+
+ANY = "irdl.any"
+Definition = type[Attribute]
+
+
+def irdl_text(dialect: Dialect) -> str:
+    """The dialect as an `irdl.dialect`."""
+    types = [kind for kind in dialect.attributes if issubclass(kind, TypeAttribute)]
+    taken = {kind.name for kind in types}
+    # An attribute with the name of a type is another spelling of it, of the custom form alone.
+    attributes = [
+        kind
+        for kind in dialect.attributes
+        if not issubclass(kind, TypeAttribute) and kind.name not in taken
+    ]
+    exporter = _Exporter(dialect.name, [*types, *attributes])
+    lines = [f"irdl.dialect @{dialect.name} {{"]
+    for kind in exporter.kinds:
+        lines += exporter.kind(kind)
+    for op in dialect.operations:
+        lines += exporter.operation(op)
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+class _Body:
+    """The lines of one definition; every constraint is a value of its own.
+
+    IRDL takes one value in two places to mean that the same attribute stands in both.
+    """
+
+    def __init__(self, keyword: str, name: str):
+        self.lines = [f"  irdl.{keyword} @{name} {{"]
+        self.count = 0
+
+    def value(self, text: str) -> str:
+        self.count += 1
+        self.lines.append(f"    %{self.count - 1} = {text}")
+        return f"%{self.count - 1}"
+
+    def add(self, name: str, parts: Sequence[str]) -> None:
+        if parts:
+            self.lines.append(f"    irdl.{name}({', '.join(parts)})")
+
+    def finished(self) -> list[str]:
+        return [*self.lines, "  }"]
+
+
+class _Exporter:
+    def __init__(self, dialect: str, kinds: Sequence[Definition]):
+        self.dialect = dialect
+        self.kinds = kinds
+
+    def kind(self, kind: Definition) -> list[str]:
+        """A type or an attribute with its parameters."""
+        keyword = "type" if issubclass(kind, TypeAttribute) else "attribute"
+        body = _Body(keyword, self._local(kind.name))
+        if issubclass(kind, Data):
+            body.add("parameters", [f"text: {body.value(_builtin('#', 'string'))}"])
+        elif issubclass(kind, ParametrizedAttribute):
+            body.add(
+                "parameters",
+                [
+                    f"{parameter_name(name)}: {self._constraint(definition.constr, body)}"
+                    for name, definition in kind.get_irdl_definition().parameters
+                ],
+            )
+        return body.finished()
+
+    def operation(self, op: type[Operation]) -> list[str]:
+        assert issubclass(op, IRDLOperation)
+        definition = op.get_irdl_definition()
+        body = _Body("operation", self._local(native_name(op.name)))
+        body.add("operands", list(self._values(definition.operands, body)))
+        body.add("results", list(self._values(definition.results, body)))
+        required = [
+            f'"{name}" = {self._constraint(attribute.constr, body)}'
+            for name, attribute in (definition.properties | definition.attributes).items()
+            if not isinstance(attribute, OptionalDef)
+        ]
+        if required:
+            body.lines.append(f"    irdl.attributes {{{', '.join(required)}}}")
+        body.add("regions", [_region(name, region, body) for name, region in definition.regions])
+        return body.finished()
+
+    def _values(self, definitions: Sequence[tuple[str, object]], body: _Body) -> Iterator[str]:
+        for name, definition in definitions:
+            name = parameter_name(name)
+            constraint = element_constraint(getattr(definition, "constr", None))
+            if isinstance(definition, VariadicDef):
+                for position in range(slots(definition)):
+                    yield f"{name}_{position}: optional {self._constraint(constraint, body)}"
+            else:
+                yield f"{name}: {self._constraint(constraint, body)}"
+
+    def _constraint(self, constraint: object, body: _Body) -> str:
+        match constraint:
+            case BaseAttr():
+                return self._base(constraint.attr, body)
+            case ParamAttrConstraint():
+                return self._base(constraint.base_attr, body)
+            case EqAttrConstraint():
+                return self._base(constraint.attr.__class__, body)
+            case AnyOf():
+                parts = [self._constraint(part, body) for part in constraint.attr_constrs]
+                return body.value(f"irdl.any_of({', '.join(parts)})")
+            case _:
+                return body.value(ANY)
+
+    def _base(self, base: Definition, body: _Body) -> str:
+        """Whatever has the Python class `base`: one definition, or one of several."""
+        members = [kind for kind in self.kinds if issubclass(kind, base)]
+        if base in (Attribute, TypeAttribute):
+            return body.value(ANY)
+        if members:
+            parts = [
+                body.value(f"irdl.base @{self.dialect}::@{self._local(kind.name)}")
+                for kind in members
+            ]
+            return parts[0] if len(parts) == 1 else body.value(f"irdl.any_of({', '.join(parts)})")
+        if base.__module__ == "xdsl.dialects.builtin" and "." not in base.name:
+            return body.value(_builtin(_sigil(base), base.name))
+        return body.value(ANY)
+
+    def _local(self, name: str) -> str:
+        return name.removeprefix(f"{self.dialect}.")
+
+
+def element_constraint(constraint: object) -> object:
+    """What each of several values must be, or else what one must be."""
+    while isinstance(constraint, RangeLengthConstraint):
+        constraint = constraint.constraint
+    return constraint.constr if isinstance(constraint, RangeOf) else constraint
+
+
+def _region(name: str, region: object, body: _Body) -> str:
+    size = " with size 1" if isinstance(region, SingleBlockRegionDef) else ""
+    return f"{parameter_name(name)}: {body.value(f'irdl.region{size}')}"
+
+
+def _sigil(kind: Definition) -> str:
+    return "!" if issubclass(kind, TypeAttribute) else "#"
+
+
+def _builtin(sigil: str, name: str) -> str:
+    return f'irdl.base "{sigil}builtin.{name}"'

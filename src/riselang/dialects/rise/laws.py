@@ -1,0 +1,139 @@
+"""Laws of patterns by which `canonicalize` simplifies programs, bit by bit the same.
+
+A law that leaves one of the values it is given is a fold: nothing is built. Loops that a program
+asks for by name (`mapSeq`, `toMem`, ...) stay: they say how, which no law may change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from riselang.dialects.rise.functional import ApplyOp, LambdaOp, ReturnOp
+from riselang.dialects.rise.patterns import PatternOp
+from riselang.dialects.rise.schemes import (
+    AS_SCALAR,
+    AS_VECTOR,
+    CONCAT,
+    DROP,
+    FST,
+    JOIN,
+    MAP,
+    REVERSE,
+    SND,
+    SPLIT,
+    TAKE,
+    TRANSPOSE,
+    TUPLE,
+    PatternSpec,
+)
+
+Law = Callable[[Sequence[SSAValue]], SSAValue | None]
+"""What remains of a pattern applied to these arguments, if anything."""
+LAWS: dict[str, Law] = {}
+
+
+def applied_pattern(value: SSAValue) -> tuple[PatternSpec, list[SSAValue]] | None:
+    """The pattern whose application gives `value`, and its arguments, be they given in steps."""
+    arguments: list[SSAValue] = []
+    while isinstance(value, OpResult) and isinstance(value.op, ApplyOp):
+        arguments = [*value.op.arguments, *arguments]
+        value = value.op.function
+    if isinstance(value, OpResult) and isinstance(value.op, PatternOp):
+        return value.op.SPEC, arguments
+    return None
+
+
+def folded(op: Operation) -> SSAValue | None:
+    """The value that an application is by one of the laws; it has the type of the application."""
+    found = applied_pattern(op.results[0])
+    if found is None or len(found[1]) != found[0].arity or found[0].name not in LAWS:
+        return None
+    value = LAWS[found[0].name](found[1])
+    return value if value is not None and value.type == op.results[0].type else None
+
+
+def law(spec: PatternSpec) -> Callable[[Law], Law]:
+    """Register what holds for the applications of a pattern."""
+
+    def register(law: Law) -> Law:
+        LAWS[spec.name] = law
+        return law
+
+    return register
+
+
+def _inverse(outer: PatternSpec, inner: PatternSpec) -> None:
+    """`outer(inner(x)) ~> x`, where the types are the same."""
+
+    @law(outer)
+    def undo(arguments: Sequence[SSAValue]) -> SSAValue | None:
+        found = applied_pattern(arguments[0])
+        if found is not None and found[0] is inner and len(found[1]) == 1:
+            return found[1][0]
+        return None
+
+
+for _outer, _inner in (
+    (TRANSPOSE, TRANSPOSE),
+    (REVERSE, REVERSE),
+    (JOIN, SPLIT),
+    (SPLIT, JOIN),
+    (AS_SCALAR, AS_VECTOR),
+    (AS_VECTOR, AS_SCALAR),
+):
+    _inverse(_outer, _inner)
+
+
+def _part(outer: PatternSpec, inner: PatternSpec, position: int) -> None:
+    """`outer(inner(x0, x1)) ~> x<position>`, where the types are the same."""
+
+    @law(outer)
+    def project(arguments: Sequence[SSAValue]) -> SSAValue | None:
+        found = applied_pattern(arguments[0])
+        if found is not None and found[0] is inner and len(found[1]) == 2:
+            return found[1][position]
+        return None
+
+
+for _outer, _inner, _position in (
+    (FST, TUPLE, 0),
+    (SND, TUPLE, 1),
+    (TAKE, CONCAT, 0),
+    (DROP, CONCAT, 1),
+):
+    _part(_outer, _inner, _position)
+
+
+@law(MAP)
+def map_of_identity(arguments: Sequence[SSAValue]) -> SSAValue | None:
+    """`map(fun(x, x)) ~> id`"""
+    function, array = arguments
+    return array if _is_identity(function) else None
+
+
+def _is_identity(function: SSAValue) -> bool:
+    if not isinstance(function, OpResult) or not isinstance(function.op, LambdaOp):
+        return False
+    block = function.op.body.block
+    last = block.last_op
+    return isinstance(last, ReturnOp) and len(block.args) == 1 and last.values[0] is block.args[0]
+
+
+class FlattenApplication(RewritePattern):
+    """`apply(apply(f, x), y) ~> apply(f, x, y)`
+
+    Only of a partial application that is used here alone: of others the work may be shared.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ApplyOp, rewriter: PatternRewriter) -> None:
+        function = op.function
+        inner = function.owner
+        if isinstance(inner, ApplyOp) and function.has_one_use() and inner.parent is op.parent:
+            whole = ApplyOp(inner.function, [*inner.arguments, *op.arguments])
+            whole.location = op.location
+            rewriter.replace(op, whole)
+            rewriter.erase(inner)

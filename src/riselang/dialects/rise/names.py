@@ -1,0 +1,48 @@
+"""The names of sizes and data types that types and ops leave open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Attribute, Operation
+
+from riselang.dialects.rise.types import NatAttr, RiseType, nat_variables, type_variables
+
+
+def names_in(type: RiseType) -> frozenset[str]:
+    """The sizes and data types that a type leaves open."""
+    return nat_variables(type) | frozenset(type_variables(type))
+
+
+def names_of(op: Operation) -> frozenset[str]:
+    """Those in the types and attributes of an op, but not of the ops in its regions."""
+    return frozenset(name for attribute in _attributes(op) for name in _names(attribute))
+
+
+def names_before(op: Operation) -> Iterator[str]:
+    """Those of the ops whose values `op` could use: what stands above it, and around it."""
+    current: Operation | None = op
+    while current is not None:
+        earlier = current.prev_op
+        while earlier is not None:
+            yield from names_of(earlier)
+            earlier = earlier.prev_op
+        current = current.parent_op()
+        bound = None if current is None else current.properties.get("parameter")
+        if isinstance(bound, StringAttr):
+            yield bound.data
+
+
+def _attributes(op: Operation) -> Iterator[Attribute]:
+    yield from op.result_types
+    yield from op.properties.values()
+    for region in op.regions:
+        for block in region.blocks:
+            yield from (argument.type for argument in block.args)
+
+
+def _names(attribute: Attribute) -> frozenset[str]:
+    if isinstance(attribute, NatAttr):
+        return attribute.data.variables
+    return names_in(attribute) if isinstance(attribute, RiseType) else frozenset()

@@ -1,0 +1,45 @@
+"""Where the names of sizes and data types in an op are bound, and so where it may be copied to.
+
+Types name sizes (`array<N, ...>`). The name belongs to the function around the op, where a buffer
+gives it a value, or to the `rise.depLambda` that binds it. At another place it may be another size.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation
+from xdsl.traits import SymbolOpInterface
+
+from riselang.dialects.rise.borders import EmbedOp
+from riselang.dialects.rise.codegen import SizeOp
+from riselang.dialects.rise.dependent import DepLambdaOp
+from riselang.dialects.rise.names import names_before, names_of
+from riselang.transforms.interfaces import InlinerInterface
+
+
+class RiseInlining(InlinerInterface):
+    """An op may be copied where its names are bound as before, but not into an embed."""
+
+    def is_legal_to_inline(self, op: Operation, target: Operation, call: Operation) -> bool:
+        if isinstance(call.parent_op(), EmbedOp):
+            return False
+        if isinstance(op, DepLambdaOp) and op.parameter.data in names_before(call):
+            return False
+        names = {op.size.data} if isinstance(op, SizeOp) else names_of(op)
+        for name in names:
+            binder = binder_of(op, name)
+            moves_along = binder is not target and target.is_ancestor(binder)
+            if not moves_along and binder is not binder_of(call, name):
+                return False
+        return True
+
+
+def binder_of(op: Operation, name: str) -> Operation:
+    """The dependent lambda that binds a name at `op`, or else the function around it."""
+    current = op
+    while (parent := current.parent_op()) is not None:
+        current = parent
+        if isinstance(current, DepLambdaOp) and current.parameter.data == name:
+            return current
+        if current.has_trait(SymbolOpInterface):
+            return current
+    return current

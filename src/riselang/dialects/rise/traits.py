@@ -1,0 +1,137 @@
+"""What generic passes are told about the ops: their effects, their folds, and what can be called.
+
+`Pure` says most of it. The traits here are about the ops to which that does not apply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+
+from xdsl.dialect_interfaces.constant_materialization import ConstantMaterializationInterface
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.pattern_rewriter import RewritePattern
+from xdsl.traits import (
+    CallableOpInterface,
+    EffectInstance,
+    HasCanonicalizationPatternsTrait,
+    HasFolder,
+    MemoryEffect,
+    MemoryEffectKind,
+)
+
+from riselang.dialects.rise.attributes import LiteralAttr
+from riselang.dialects.rise.types import FunType, RiseType, contains_array, uncurry
+from riselang.transforms.interfaces import CallOpInterface
+
+_READ = EffectInstance(MemoryEffectKind.READ)
+_NONE: frozenset[EffectInstance] = frozenset()
+_READS = frozenset((_READ,))
+
+
+class StoresProgram(MemoryEffect):
+    """Reads whatever its value is computed from, and writes its buffers.
+
+    So `rise.in`, which only says that a buffer is read by programs, is pure.
+    """
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
+        targets = (operand for operand in op.operands if isinstance(operand.type, MemRefType))
+        return {_READ, *(EffectInstance(MemoryEffectKind.WRITE, target) for target in targets)}
+
+
+class StoresScalar(MemoryEffect):
+    """Reads one access path, and writes through another."""
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
+        return {_READ, EffectInstance(MemoryEffectKind.WRITE)}
+
+
+class ReadsScalars(MemoryEffect):
+    """A step of an access path reads where it comes to scalars; before, it is an address only.
+
+    Phase 2 loads a value without arrays right behind its definition, so two of them are the same
+    only if nothing is stored in between.
+    """
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
+        type = op.results[0].type
+        return _NONE if isinstance(type, RiseType) and contains_array(type) else _READS
+
+
+class ConstantFold(HasFolder):
+    """A literal is its value."""
+
+    @classmethod
+    def fold(cls, op: Operation) -> Sequence[SSAValue | Attribute]:
+        return (op.properties["value"],)
+
+
+class ApplicationFolds(HasFolder):
+    """The laws that leave one of the arguments, see `laws.py`."""
+
+    @classmethod
+    def fold(cls, op: Operation) -> Sequence[SSAValue | Attribute] | None:
+        from riselang.dialects.rise.laws import folded
+
+        value = folded(op)
+        return None if value is None else (value,)
+
+
+class ApplicationPatterns(HasCanonicalizationPatternsTrait):
+    """An application of a partial application is one application."""
+
+    @classmethod
+    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        from riselang.dialects.rise.laws import FlattenApplication
+
+        return (FlattenApplication(),)
+
+
+class LambdaCallable(CallableOpInterface):
+    """A lambda is called with all its parameters at once."""
+
+    @classmethod
+    def get_callable_region(cls, op: Operation) -> Region:
+        return op.regions[0]
+
+    @classmethod
+    def get_argument_types(cls, op: Operation) -> tuple[Attribute, ...]:
+        return tuple(argument.type for argument in op.regions[0].block.args)
+
+    @classmethod
+    def get_result_types(cls, op: Operation) -> tuple[Attribute, ...]:
+        type = op.results[0].type
+        assert isinstance(type, FunType)
+        inputs, result = uncurry(type)
+        count = len(op.regions[0].block.args)
+        for input in reversed(inputs[count:]):
+            result = FunType(input, result)
+        return (result,)
+
+
+class AppliesFunction(CallOpInterface):
+    """An application calls its first operand."""
+
+    @classmethod
+    def get_callee(cls, op: Operation) -> SSAValue:
+        return op.operands[0]
+
+    @classmethod
+    def get_arguments(cls, op: Operation) -> Sequence[SSAValue]:
+        return op.operands[1:]
+
+
+class RiseConstants(ConstantMaterializationInterface):
+    """A constant of this dialect is a literal."""
+
+    def materialize_constant(self, value: Attribute, type: Attribute) -> Operation | None:
+        from riselang.dialects.rise.functional import LiteralOp
+
+        if isinstance(value, LiteralAttr) and value.type == type:
+            return LiteralOp(value)
+        return None
