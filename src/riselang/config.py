@@ -39,6 +39,9 @@ DEBUG_INFO = Setting(
     "0",
     "whether compiled code tells debuggers and profilers the lines it came from: 0 or 1",
 )
+JOBS = Setting(
+    "jobs", "RISE_JOBS", "0", "processes that compile a module; 0 means one for each core"
+)
 BLAS = Setting(
     "blas", "RISE_BLAS", "openblas", 'the library for library="blas": openblas, mkl or a path'
 )
@@ -55,7 +58,18 @@ LOG_COMPILES = Setting(
 DEBUG = Setting(
     "debug", "RISE_DEBUG", "", "whether rise shows the traceback of an internal error: 1"
 )
-SETTINGS = (NUM_THREADS, FLOAT, DEBUG_INFO, BLAS, CACHE, CACHE_DIR, CACHE_SIZE, LOG_COMPILES, DEBUG)
+SETTINGS = (
+    NUM_THREADS,
+    FLOAT,
+    DEBUG_INFO,
+    JOBS,
+    BLAS,
+    CACHE,
+    CACHE_DIR,
+    CACHE_SIZE,
+    LOG_COMPILES,
+    DEBUG,
+)
 
 FLOAT_PERMISSIONS = ("strict", "contract", "relaxed")
 LIBRARIES = ("none", "blas")
@@ -63,6 +77,10 @@ LIBRARIES = ("none", "blas")
 
 def num_threads() -> int:
     return _natural(NUM_THREADS) or (os.cpu_count() or 1)
+
+
+def jobs() -> int:
+    return _natural(JOBS) or (os.cpu_count() or 1)
 
 
 def cache() -> bool:

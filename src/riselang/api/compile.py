@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr, UnitAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from riselang import config, pipelines
+from riselang.api.parts import parts_of
 from riselang.api.signatures import Signature, is_public, open_lengths, stored
 from riselang.config import Options
 from riselang.dialects.module import functions, make_context, module_text, verify_module
@@ -31,10 +34,10 @@ from riselang.lowering.explanation import explained_text
 from riselang.lowering.plan_polyhedral import PlanPolyhedralPass
 from riselang.lowering.raise_to_library_calls import RaiseToLibraryCallsPass, report
 from riselang.lowering.resolve_rise_access import ResolveRiseAccessPass
-from riselang.native import libraries, llvm, mlir
-from riselang.native.debug_text import with_entry_lines
-from riselang.native.llvm_text import with_distinct_pointers
+from riselang.native import libraries, llvm
+from riselang.native.build import Job
 from riselang.native.text import native_text
+from riselang.native.workers import compile_jobs
 from riselang.runtime.artefact import Artefact, CompiledFunction
 from riselang.runtime.executable import Executable, entry_of
 from riselang.term.contraction import contract
@@ -69,12 +72,22 @@ def _dialect(loops: str) -> str:
 class Compilation:
     """A verified module and everything made from it, each stage made once and when asked for."""
 
-    def __init__(self, module: ModuleOp, options: Options | None = None):
+    def __init__(
+        self,
+        module: ModuleOp,
+        options: Options | None = None,
+        chosen: Sequence[Operation] | None = None,
+    ):
+        """`chosen` are the ops of the module that are compiled; all where it is not given."""
         self.module = module
+        self._chosen = chosen
         self.options = options or Options()
         self._checks: list[SourceLocation | None] = []
         """Where the checks were written that can fail when the program runs."""
-        self._signatures = [Signature.of(function) for function in functions(module)]
+        defined = functions(module) if chosen is None else [
+            op for op in chosen if isinstance(op, FuncOp) and not op.is_declaration
+        ]  # fmt: skip
+        self._signatures = [Signature.of(function) for function in defined]
 
     def explained(self, stage: str) -> str:
         """Stage imperative or affine, with the pattern and line each loop and access is for."""
@@ -154,7 +167,7 @@ class Compilation:
     def lowered(self) -> ModuleOp:
         """The module after all of our passes, with C entry points; native MLIR verifies it."""
         with timed("our passes"), timed("copy"):
-            module, found = copy_to_lower(self.module)
+            module, found = copy_to_lower(self.module, self._chosen or list(self.module.ops))
         module.attributes[FLOAT_PERMISSION] = StringAttr(self.options.float)
         context = make_context()
         first, *others = our_passes(self.options)
@@ -195,46 +208,79 @@ class Compilation:
             return False
         return libraries.openmp() is not None
 
-    @cached_property
-    def llvm_ir(self) -> str:
+    @property
+    def _pipeline(self) -> tuple[str, ...]:
+        """The passes of native MLIR that the module gets."""
         structured = "linalg." in self.native_text or "tensor<" in self.native_text
-        pipeline = pipelines.cpu(
+        return pipelines.cpu(
             threads=self.threads,
             structured=structured,
             polyhedral=self.options.loops == "polyhedral",
             bf16="bf16" in self.native_text,
             debug_info=self.options.debug_info,
         )
+
+    @cached_property
+    def job(self) -> Job:
+        """What native MLIR and LLVM have to do."""
+        return self._job(locations=self.options.debug_info)
+
+    def _job(self, *, locations: bool) -> Job:
+        text = self._text(locations=locations)
+        distinct = distinct_pointers(self.lowered)
+        return Job(text, self._pipeline, distinct, self._entries, self.options.debug_info)
+
+    @cached_property
+    def _entries(self) -> str:
+        return "\n".join(
+            entry_of(each.name, each.parameters, fails=each.name in self._failing)
+            for each in self._callable
+        )
+
+    @cached_property
+    def llvm_ir(self) -> str:
         try:
-            ir = mlir.to_llvm_ir(self._text(locations=self.options.debug_info), pipeline)
+            return self.job.llvm_ir
         except UserError:
             # Once more with the places of the ops, which only an error is worth printing for.
-            ir = mlir.to_llvm_ir(self._text(locations=True), pipeline)
-        return with_distinct_pointers(ir, distinct_pointers(self.lowered))
+            return self._job(locations=True).llvm_ir
 
     @cached_property
     def object_code(self) -> bytes:
         return llvm.object_code(self.llvm_ir)
 
+    @property
+    def _callable(self) -> list[Signature]:
+        """The functions that can be called from outside."""
+        public = [each for each in self._signatures if is_public(each.function)]
+        return [each for each in public if not each.function.function_type.outputs.data]
+
+    @cached_property
+    def compiled_functions(self) -> tuple[CompiledFunction, ...]:
+        """What a call has to know of each function."""
+        return tuple(self._compiled(each) for each in self._callable)
+
+    @cached_property
+    def libraries(self) -> tuple[str, ...]:
+        """What the code calls."""
+        used = [libraries.OPENMP] if self.threads else []
+        used += [libraries.BLAS] if "@cblas_" in self.native_text else []
+        return tuple(used)
+
     @cached_property
     def artefact(self) -> Artefact:
         """The functions of the module as machine code."""
-        public = [each for each in self._signatures if is_public(each.function)]
-        for signature in public:
-            if signature.function.function_type.outputs.data:
+        for signature in self._signatures:
+            if is_public(signature.function) and signature not in self._callable:
                 raise LimitationError(
                     f"function {signature.name} returns values; only functions that write to "
                     "buffers can be called"
                 )
-        entries = [
-            entry_of(each.name, each.parameters, fails=each.name in self._failing)
-            for each in public
-        ]
-        ir = "\n".join([self.llvm_ir, *entries])
-        code = llvm.jit_object(with_entry_lines(ir) if self.options.debug_info else ir)
-        used = [libraries.OPENMP] if self.threads else []
-        used += [libraries.BLAS] if "@cblas_" in self.native_text else []
-        return Artefact(tuple(self._compiled(each) for each in public), (code,), tuple(used))
+        parts = parts_of(self.module) if self._chosen is None else []
+        if len(parts) > 1:
+            return artefact_of_parts([Compilation(self.module, self.options, p) for p in parts])
+        assert self.llvm_ir
+        return Artefact(self.compiled_functions, (self.job.object_code(),), self.libraries)
 
     def _compiled(self, signature: Signature) -> CompiledFunction:
         name = signature.name
@@ -278,3 +324,13 @@ class Compilation:
             if (name := function.sym_name.data) in known
             and len(function.function_type.inputs) > known[name]
         }
+
+
+def artefact_of_parts(parts: Sequence[Compilation]) -> Artefact:
+    """Functions that know nothing of each other, compiled by several processes."""
+    objects = compile_jobs((part.job for part in parts), config.jobs())
+    return Artefact(
+        tuple(function for part in parts for function in part.compiled_functions),
+        tuple(objects),
+        tuple(dict.fromkeys(library for part in parts for library in part.libraries)),
+    )

@@ -7,11 +7,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from riselang import config
 from riselang.api.caching import compiled, find, text_key
 from riselang.api.compiled import SUFFIX, Compiled
 from riselang.api.kernel import LOOPS, TermKernel
 from riselang.config import Options, default_options
 from riselang.errors import UserError
+from riselang.native.workers import WORTH_WORKERS, start_workers
 from riselang.runtime.executable import Executable
 from riselang.text import decode
 
@@ -35,6 +37,8 @@ class LoadedModule:
         self._found = find(self._key, name)
         if self._found is None:
             # What was compiled before is known to be right.
+            if text.count("func.func") >= WORTH_WORKERS:
+                start_workers(config.jobs() - 1)
             assert self._compilation
 
     @cached_property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from xdsl.dialects.builtin import ModuleOp
@@ -14,16 +15,18 @@ from riselang.lowering.convert_rise_to_imperative import Units
 from riselang.term.from_dialect import Unit, units
 
 
-def copy_to_lower(module: ModuleOp) -> tuple[ModuleOp, dict[FuncOp, Units]]:
-    """A copy whose lowering units are empty, and what stood in them."""
-    if any(len(region.blocks) > 1 for op in walk(module) for region in op.regions):
+def copy_to_lower(
+    module: ModuleOp, chosen: Sequence[Operation]
+) -> tuple[ModuleOp, dict[FuncOp, Units]]:
+    """Some ops of a module as a module whose lowering units are empty, and what stood in them."""
+    if any(len(region.blocks) > 1 for op in chosen for each in walk(op) for region in each.regions):
         # The order of the text does not say which value is defined first.
-        copy = module.clone()
+        copy = ModuleOp([op.clone() for op in chosen], dict(module.attributes))
         return copy, {function: units(function) for function in functions(copy)}
     copier = _Copier()
-    copy = copier.copied(module)
-    assert isinstance(copy, ModuleOp)
-    both = zip(functions(module), functions(copy), strict=True)
+    copy = ModuleOp([copier.copied(op) for op in chosen], dict(module.attributes))
+    wanted = [op for op in chosen if isinstance(op, FuncOp)]
+    both = zip([op for op in wanted if not op.is_declaration], functions(copy), strict=True)
     return copy, {
         copied: [(copier.ops[place], copier.unit(unit)) for place, unit in units(function)]
         for function, copied in both

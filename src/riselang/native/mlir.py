@@ -32,6 +32,11 @@ def _wheel() -> Any:
     )
 
 
+def load() -> None:
+    """Import the wheel now, which takes a while, and not with the first module."""
+    _wheel()
+
+
 def verify(text: str) -> None:
     """Let unmodified MLIR parse and verify the module."""
     _in_context(text, ())

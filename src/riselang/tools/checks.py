@@ -145,6 +145,7 @@ _READERS: Mapping[config.Setting, Callable[[], object]] = {
     config.NUM_THREADS: config.num_threads,
     config.FLOAT: lambda: config.default_options("affine"),
     config.DEBUG_INFO: lambda: config.default_options("affine"),
+    config.JOBS: config.jobs,
     config.CACHE: config.cache,
     config.CACHE_SIZE: config.cache_limit,
     config.LOG_COMPILES: config.log_compiles,

@@ -1,0 +1,68 @@
+"""A module in parts that know nothing of each other, to be compiled at the same time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import CallOp, FuncOp
+
+from riselang import config
+from riselang.dialects.module import walk
+from riselang.native.workers import WORTH_WORKERS
+
+PARTS_PER_PROCESS = 8
+"""So that all of them have something to do until the end."""
+
+
+Part = list[FuncOp]
+
+
+def parts_of(module: ModuleOp) -> list[Part]:
+    """The functions in parts, each with the declarations it needs; none for a small module."""
+    ops = list(module.ops)
+    functions = [op for op in ops if isinstance(op, FuncOp)]
+    if config.jobs() < 2 or len(functions) < WORTH_WORKERS or len(functions) < len(ops):
+        return []
+    groups = _groups([function for function in functions if not function.is_declaration])
+    size = max(1, len(functions) // (config.jobs() * PARTS_PER_PROCESS))
+    declared = {each.sym_name.data: each for each in functions if each.is_declaration}
+    return [[*part, *_needed(part, declared)] for part in _gathered(groups, size)]
+
+
+def _groups(functions: list[FuncOp]) -> list[list[FuncOp]]:
+    """Functions that call each other stand together."""
+    named = {function.sym_name.data: function for function in functions}
+    group = {name: {name} for name in named}
+    for name, function in named.items():
+        for callee in sorted(_called(function)):
+            if callee in group and group[callee] is not group[name]:
+                joined = group[name] | group[callee]
+                group.update(dict.fromkeys(joined, joined))
+    seen: set[int] = set()
+    found: list[list[FuncOp]] = []
+    for name in named:
+        if id(group[name]) not in seen:
+            seen.add(id(group[name]))
+            found.append([function for each, function in named.items() if each in group[name]])
+    return found
+
+
+def _gathered(groups: list[list[FuncOp]], size: int) -> Iterator[list[FuncOp]]:
+    part: list[FuncOp] = []
+    for group in groups:
+        part += group
+        if len(part) >= size:
+            yield part
+            part = []
+    if part:
+        yield part
+
+
+def _needed(part: Part, declared: Mapping[str, FuncOp]) -> list[FuncOp]:
+    called = {name for function in part for name in _called(function)}
+    return [function for name, function in declared.items() if name in called]
+
+
+def _called(function: FuncOp) -> set[str]:
+    return {op.callee.root_reference.data for op in walk(function) if isinstance(op, CallOp)}
