@@ -5,23 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from riselang.dialects.rise.types import ArrayType, IdxType, RiseType, ScalarType, index, show
 from riselang.errors import UserError
 from riselang.interpreter.scalars import numpy_dtype
 from riselang.nat import Nat
-from riselang.runtime.arrays import Array, check_dtype
+from riselang.runtime.arrays import Array, check_dtype, exact_scalar
 from riselang.runtime.shapes import SizeBinding
 
 
 def scalar_array(argument: Any, type: ScalarType, name: str) -> Array:
-    try:
-        return np.asarray(argument, dtype=numpy_dtype(type))
-    except (TypeError, ValueError, OverflowError):
+    exact = exact_scalar(argument, numpy_dtype(type))
+    if exact is None:
         raise UserError(
             f"argument {name}: expected a number of type {show(type)}, but found {argument!r}"
-        ) from None
+        )
+    return exact
 
 
 def bind_sizes(

@@ -12,6 +12,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from riselang import config, pipelines
+from riselang.api.ahead import description, header
 from riselang.api.parts import parts_of
 from riselang.api.signatures import Signature, is_public, open_lengths, stored
 from riselang.config import Options
@@ -36,6 +37,7 @@ from riselang.lowering.raise_to_library_calls import RaiseToLibraryCallsPass, re
 from riselang.lowering.resolve_rise_access import ResolveRiseAccessPass
 from riselang.native import libraries, llvm
 from riselang.native.build import Job
+from riselang.native.llvm_text import with_hidden
 from riselang.native.text import native_text
 from riselang.native.workers import compile_jobs
 from riselang.runtime.artefact import Artefact, CompiledFunction
@@ -247,7 +249,15 @@ class Compilation:
 
     @cached_property
     def object_code(self) -> bytes:
-        return llvm.object_code(self.llvm_ir)
+        """Machine code to be linked, with the functions that C calls and their description."""
+        assert self.llvm_ir
+        facts = description(self.compiled_functions, self.libraries, module_text(self.module))
+        ir = with_hidden(self.job.whole_ir, {each.name for each in self._callable})
+        return llvm.object_code("\n".join([ir, facts]))
+
+    def header(self, name: str) -> str:
+        """A C header for `object_code`."""
+        return header(self.compiled_functions, self.libraries, name)
 
     @property
     def _callable(self) -> list[Signature]:

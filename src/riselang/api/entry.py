@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from xdsl.ir import Block, SSAValue
 
     from riselang.api.compiled import Compiled
-    from riselang.api.load import LoadedModule, LoadedProgram
+    from riselang.api.load import LoadedLibrary, LoadedModule, LoadedProgram
     from riselang.dialects.rise.borders import LoweringUnitOp
 
 
@@ -22,14 +22,15 @@ def load(
     backend: str = "compile",
     debug_info: bool | None = None,
     library: str | None = None,
-) -> LoadedModule | LoadedProgram | Compiled:
+) -> LoadedModule | LoadedProgram | LoadedLibrary | Compiled:
     """Read a file and make its programs callable with numpy arrays, as attributes.
 
     The functions of an MLIR file take their output buffers too, in the order of their parameters;
     the definitions of a `.rise` file return their results. `loops` is what
     patterns that do not say it become, "scf" by default in MLIR and "affine" in notation;
     "polyhedral" loops are affine loops that are tiled and vectorised where that is proven right.
-    A `.kernel` file, which `Compiled.save` writes, is a program to call.
+    A `.kernel` file, which `Compiled.save` writes, is a program to call; a shared library that
+    `rise compile --emit shared` wrote has functions like those of an MLIR file.
     With `debug_info` debuggers and profilers show the lines of the file inside its programs.
     """
     from riselang.api.load import load_file

@@ -15,6 +15,7 @@ from riselang.config import Options, default_options
 from riselang.errors import UserError
 from riselang.native.workers import WORTH_WORKERS, start_workers
 from riselang.runtime.executable import Executable
+from riselang.term.nodes import Term
 from riselang.text import decode
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from riselang.notation.program import Program
 
 BACKENDS = ("compile", "interpret")
+SHARED = (".so", ".dylib", ".dll")
+"""What the names of shared libraries end in."""
 MLIR_LOOPS = "scf"
 """What patterns of an MLIR file become that do not say it."""
 
@@ -73,6 +76,35 @@ class LoadedModule:
 
     def __repr__(self) -> str:
         return f"<module {self._name}>"
+
+
+class LoadedLibrary:
+    """A shared library of compiled functions; buffers come in the order of the parameters."""
+
+    def __init__(self, path: str):
+        from riselang.runtime.shared import load_shared
+
+        self._path = path
+        self._functions = load_shared(path, _terms_of)
+
+    def __getattr__(self, name: str) -> Executable:
+        if name.startswith("_") or name not in self._functions:
+            raise AttributeError(_missing(self._path, "function", name, self._functions))
+        return self._functions[name]
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._functions]
+
+    def __repr__(self) -> str:
+        return f"<library {self._path}>"
+
+
+def _terms_of(text: str, name: str) -> list[Term]:
+    """The programs of a function of a module, which say what sizes they permit."""
+    from riselang.api.compile import Compilation
+    from riselang.dialects.module import parse_module
+
+    return Compilation(parse_module(text)).terms(name)
 
 
 class LoadedProgram:
@@ -127,7 +159,7 @@ def _missing(file: str, kind: str, name: str, known: Mapping[str, object]) -> st
 
 def load_file(
     path: str | Path, backend: str, **choices: Any
-) -> LoadedModule | LoadedProgram | Compiled:
+) -> LoadedModule | LoadedProgram | LoadedLibrary | Compiled:
     try:
         data = Path(path).read_bytes()
     except OSError as error:
@@ -136,6 +168,8 @@ def load_file(
         from riselang.api.saving import load_saved
 
         return load_saved(data, str(path))
+    if str(path).endswith(SHARED):
+        return LoadedLibrary(str(path))
     return load_text(decode(data, str(path)), str(path), backend, **choices)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -77,6 +77,18 @@ def with_distinct_pointers(ir: str, pointers: Mapping[str, Sequence[int]]) -> st
         return f"{found['start']}{', '.join(parameters)})"
 
     return _DEFINITION.sub(marked, ir)
+
+
+def with_hidden(ir: str, names: Collection[str]) -> str:
+    """Keep functions to the object: a kernel may have the name of a function of C, such as main."""
+
+    def hidden(found: re.Match[str]) -> str:
+        start = found["start"]
+        if found["name"] in names:
+            start = start.replace("define ", "define internal ", 1)
+        return f"{start}{found['parameters']})"
+
+    return _DEFINITION.sub(hidden, ir)
 
 
 def _without_builtins(ir: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -61,6 +61,27 @@ def as_array(value: Any, name: str) -> Array:
         f"argument {name}: expected an array, but found {type(value).__name__}; "
         "use numpy.asarray with the right dtype"
     )
+
+
+_NUMBERS: Mapping[str, tuple[type, ...]] = {
+    "f": (int, float, np.integer, np.floating),
+    "V": (int, float, np.integer, np.floating),  # bf16 of ml_dtypes
+    "i": (int, np.integer),
+    "b": (bool, np.bool_),
+}
+
+
+def exact_scalar(value: Any, dtype: np.dtype[Any]) -> Array | None:
+    """A number as an array without dimensions; None for what is none, or none of this type."""
+    if isinstance(value, np.ndarray):
+        return value if value.ndim == 0 and value.dtype == dtype else None
+    is_number = isinstance(value, _NUMBERS[dtype.kind]) or type(value) is dtype.type
+    if not is_number or (isinstance(value, bool | np.bool_) and dtype.kind != "b"):
+        return None
+    try:
+        return np.asarray(value, dtype=dtype)
+    except (TypeError, ValueError, OverflowError):
+        return None
 
 
 def check_dtype(array: Array, type: ScalarType, name: str) -> None:

@@ -42,7 +42,7 @@ class Artefact:
 
     def to_bytes(self) -> bytes:
         head = {
-            "functions": [_function_to_json(function) for function in self.functions],
+            "functions": functions_to_json(self.functions),
             "objects": [len(code) for code in self.objects],
             "libraries": self.libraries,
         }
@@ -54,7 +54,7 @@ class Artefact:
         text, _, code = data.partition(b"\n")
         try:
             head = json.loads(text)
-            functions = tuple(_function_from_json(each) for each in head["functions"])
+            functions = functions_from_json(head["functions"])
             objects: list[bytes] = []
             for length in head["objects"]:
                 objects.append(code[:length])
@@ -73,16 +73,24 @@ class Artefact:
             code = llvm.load_objects(self.objects)
         return {
             each.name: Executable(
-                code, each.name, each.parameters, _shapes(each, terms), each.checks
+                code, each.name, each.parameters, shapes_of(each, terms), each.checks
             )
             for each in self.functions
         }
 
 
-def _shapes(function: CompiledFunction, terms: Terms) -> OpenShapes | None:
+def shapes_of(function: CompiledFunction, terms: Terms) -> OpenShapes | None:
     if function.open_lengths is None:
         return None
     return OpenShapes(function.open_lengths, terms(function.name))
+
+
+def functions_to_json(functions: Sequence[CompiledFunction]) -> list[dict[str, Any]]:
+    return [_function_to_json(function) for function in functions]
+
+
+def functions_from_json(data: Any) -> tuple[CompiledFunction, ...]:
+    return tuple(_function_from_json(each) for each in data)
 
 
 def _function_to_json(function: CompiledFunction) -> dict[str, Any]:

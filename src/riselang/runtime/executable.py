@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX
@@ -15,7 +15,6 @@ from riselang.errors import LimitationError, OutOfRangeError, SourceLocation, Us
 from riselang.interpreter.scalars import numpy_dtype
 from riselang.nat import Nat
 from riselang.native.entries import PREFIX, Dimensions, entry
-from riselang.native.llvm import LoadedCode
 from riselang.runtime.arrays import (
     Array,
     address,
@@ -24,6 +23,7 @@ from riselang.runtime.arrays import (
     check_indices,
     check_layout,
     check_shape,
+    exact_scalar,
 )
 from riselang.runtime.shapes import OpenShapes
 
@@ -80,12 +80,18 @@ def entry_of(name: str, parameters: Sequence[Parameter], *, fails: bool) -> str:
     return entry(name, [*kinds, *([FAILURE] if fails else [])])
 
 
+class Code(Protocol):
+    """Machine code in this process."""
+
+    def address(self, symbol: str) -> int: ...
+
+
 class Executable:
     """A compiled function; buffers are passed in order and written in place."""
 
     def __init__(
         self,
-        code: LoadedCode,
+        code: Code,
         name: str,
         parameters: Sequence[Parameter],
         shapes: OpenShapes | None = None,
@@ -253,12 +259,9 @@ def _check_overlap(spans: Sequence[tuple[int, int, Parameter]]) -> None:
 
 def _scalar(argument: Any, parameter: Parameter) -> Any:
     dtype = numpy_dtype(parameter.type)
-    try:
-        exact = np.asarray(argument, dtype=dtype)
-        if exact.ndim != 0 or (dtype.kind in "ib" and exact != argument):
-            raise ValueError
-    except (TypeError, ValueError, OverflowError):
+    exact = exact_scalar(argument, dtype)
+    if exact is None:
         raise UserError(
             f"argument {parameter.name}: expected a scalar of type {dtype}, but found {argument!r}"
-        ) from None
+        )
     return exact[()].item()

@@ -9,6 +9,8 @@ from typing import Any
 from riselang import pipelines
 from riselang.config import DEBUG_INFO, FLOAT, LIBRARIES
 
+STAGES = ("notation", "rise", "imperative", "affine", "library", "llvm", "asm")
+
 
 def file_argument(command: argparse.ArgumentParser) -> None:
     command.add_argument("file", help="a .mlir, .rise or .py file, or - for MLIR on stdin")

@@ -18,9 +18,11 @@ from riselang.timing import recording, timed, tree
 from riselang.tools.bench import bench, bench_options
 from riselang.tools.benchcmp import benchcmp, benchcmp_options
 from riselang.tools.cache import cache, cache_options
+from riselang.tools.compiling import compile_file, compile_options
 from riselang.tools.doctor import doctor
 from riselang.tools.exits import run_tool
 from riselang.tools.options import (
+    STAGES,
     chosen,
     compiler_options,
     file_argument,
@@ -30,8 +32,6 @@ from riselang.tools.options import (
 )
 from riselang.tools.progress import progress
 from riselang.tools.sources import KernelSource, Source, read_bytes, read_source
-
-STAGES = ("notation", "rise", "imperative", "affine", "library", "llvm", "asm")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -75,7 +75,7 @@ def _commands() -> tuple[_Command, ...]:
         _Command("run", _run, "call a program and print what it computes",
                  (*compiling, inputs_argument, _run_options, program_options)),
         _Command("compile", _compile, "compile a file",
-                 (*compiling, _compile_options, program_options)),
+                 (*compiling, compile_options, program_options)),
         _Command("bench", bench, "measure how long a program takes",
                  (file_argument, inputs_argument, bench_options, program_options,
                   compiler_options)),
@@ -109,11 +109,6 @@ def _show_options(command: argparse.ArgumentParser) -> None:
 
 def _run_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--backend", choices=("compile", "interpret"), default="compile")
-
-
-def _compile_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--emit", choices=(*STAGES, "obj"), default="obj")
-    command.add_argument("-o", "--output", help="the file to write; default: standard output")
 
 
 def _source(options: argparse.Namespace, backend: str = "compile") -> Source:
@@ -154,22 +149,7 @@ def _show(options: argparse.Namespace) -> None:
 
 
 def _compile(options: argparse.Namespace) -> None:
-    from riselang.tools.inputs import parse_sizes
-
-    source = _source(options)
-    sizes = parse_sizes(options.size)
-    is_object = options.emit == "obj"
-    with progress(f"compiling {options.file}"):
-        if is_object:
-            data = source.compilation(options.function, sizes).object_code
-        else:
-            data = source.text(options.emit, options.function, sizes).encode()
-    if options.output is not None:
-        Path(options.output).write_bytes(data)
-    elif is_object and sys.stdout.isatty():
-        raise UserError("object code is no text; give a file with -o")
-    else:
-        sys.stdout.buffer.write(data)
+    compile_file(options, _source(options))
 
 
 def _run(options: argparse.Namespace) -> None:

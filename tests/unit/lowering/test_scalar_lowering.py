@@ -86,6 +86,7 @@ INTEGER_OPS = [
 def test_integer_operations_on_the_edges(op: str, type: ScalarType) -> None:
     limits = np.iinfo(numpy_dtype(type))
     edges = [limits.min, limits.min + 1, -7, -1, 0, 1, 2, 7, 8, limits.max - 1, limits.max]
+    edges += [limits.bits - 1, limits.bits, limits.bits + 1]
     xs = np.repeat(np.array(edges, numpy_dtype(type)), len(edges))
     ys = np.tile(np.array(edges, numpy_dtype(type)), len(edges))
     found, expected = both_ways(binary_program(op, type, len(xs)), [xs, ys], type)

@@ -126,3 +126,25 @@ def test_a_pair_of_rows_needs_no_memory_where_its_parts_are_used_once(float: str
     text = combined.lower().as_text("affine")
     assert "memref.alloc" not in text
     assert text.count("affine.for") == 2
+
+
+IN_PLACE = """
+func.func @reversed(%a : memref<6xf32>) {
+  rise.lowering_unit {
+    %x = rise.in %a : !rise.array<6, scalar<f32>>
+    %reverse = rise.reverse #rise.nat<6> #rise.scalar<f32>
+    %y = rise.apply %reverse, %x
+    rise.out %a <- %y
+    rise.return
+  }
+  func.return
+}
+"""
+
+
+@pytest.mark.parametrize("loops", ["scf", "affine"])
+def test_a_program_may_write_what_it_reads(loops: str) -> None:
+    module: Any = rl.loads(IN_PLACE, loops=loops)
+    x = np.arange(6, dtype=np.float32)
+    module.reversed(x)
+    assert x.tolist() == [5, 4, 3, 2, 1, 0]

@@ -1,0 +1,110 @@
+"""Compiled modules for programs outside: a C header, and a description inside the object."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+
+from riselang.dialects.rise.types import SCALAR_NAMES
+from riselang.native.entries import PREFIX
+from riselang.runtime.artefact import CompiledFunction, functions_to_json
+from riselang.runtime.executable import FAILURE, Parameter
+from riselang.runtime.shared import DESCRIPTION
+
+C_TYPES = {
+    "f16": "uint16_t", "bf16": "uint16_t", "f32": "float", "f64": "double", "i1": "bool",
+    "i8": "int8_t", "i16": "int16_t", "i32": "int32_t", "i64": "int64_t", "index": "int64_t",
+}  # fmt: skip
+"""Half precision has no type in C99; its bits are passed."""
+NEEDS = {
+    "openmp": "an OpenMP runtime with LLVM's entry points (-lomp or -liomp5)",
+    "blas": "a BLAS with the CBLAS interface (-lopenblas or -lmkl_rt)",
+}
+
+
+def description(functions: Sequence[CompiledFunction], libraries: Sequence[str], text: str) -> str:
+    """LLVM IR of the text that `rl.load` reads; `text` is the module where sizes are open."""
+    is_open = any(function.open_lengths is not None for function in functions)
+    content = json.dumps({
+        "functions": functions_to_json(functions),
+        "libraries": list(libraries),
+        "text": text if is_open else None,
+    }).encode() + b"\0"  # fmt: skip
+    escaped = "".join(chr(byte) if _is_plain(byte) else f"\\{byte:02X}" for byte in content)
+    return f'@{DESCRIPTION} = constant [{len(content)} x i8] c"{escaped}"\n'
+
+
+def _is_plain(byte: int) -> bool:
+    return 32 <= byte < 127 and byte not in b'"\\'
+
+
+def header(functions: Sequence[CompiledFunction], libraries: Sequence[str], name: str) -> str:
+    """Prototypes for C and C++."""
+    guard = re.sub(r"\W", "_", name).upper() or "KERNELS"
+    needs = "; ".join(["the C math library (-lm)", *(NEEDS[library] for library in libraries)])
+    return "\n".join([
+        f"#ifndef RISE_{guard}_H", f"#define RISE_{guard}_H", "",
+        "/* Arrays are contiguous, the last index is the fastest; those that are written share no",
+        f"   memory with others. Link with {needs}. */", "",
+        "#include <stdbool.h>", "#include <stdint.h>", "",
+        "#ifdef __cplusplus", 'extern "C" {', "#endif", "",
+        *[_prototype(function) for function in functions],
+        "#ifdef __cplusplus", "}", "#endif", "", "#endif", "",
+    ])  # fmt: skip
+
+
+def _prototype(function: CompiledFunction) -> str:
+    parameters = [part for each in function.parameters for part in _declared(each)]
+    notes = [f"   {each.name} is {_shape(each)}" for each in function.parameters
+             if each.shape is not None]  # fmt: skip
+    if function.checks:
+        parameters.append(f"int64_t failure[{FAILURE[0]}]")
+        notes.append(
+            "   failure is zero before; after a call failure[0] is not zero if an index was out\n"
+            "   of range: failure[2], which must be below failure[3]"
+        )
+    listed = ",\n    ".join(parameters) or "void"
+    comment = ";\n".join([f"/* {function.name}", *notes]).replace(";\n", "\n", 1)
+    return f"{comment}. */\nvoid {PREFIX}{function.name}(\n    {listed});\n"
+
+
+def _declared(parameter: Parameter) -> list[str]:
+    """A parameter, and the lengths that are passed with it."""
+    type = C_TYPES[SCALAR_NAMES[parameter.type]]
+    name = _identifier(parameter.name)
+    if parameter.shape is None:
+        return [f"{type} {name}"]
+    qualifier = "" if parameter.is_written else "const "
+    lengths = [
+        f"int64_t {name}_{dimension}"
+        for dimension, length in enumerate(parameter.shape)
+        if length == DYNAMIC_INDEX
+    ]
+    return [f"{qualifier}{type} *{name}", *lengths]
+
+
+def _shape(parameter: Parameter) -> str:
+    assert parameter.shape is not None
+    name = _identifier(parameter.name)
+    lengths = [
+        f"{name}_{dimension}" if length == DYNAMIC_INDEX else str(length)
+        for dimension, length in enumerate(parameter.shape)
+    ]
+    return " x ".join(lengths) or "one element"
+
+
+_KEYWORDS = frozenset(
+    """auto break case char const continue default do double else enum extern float for goto if
+    inline int long register restrict return short signed sizeof static struct switch typedef union
+    unsigned void volatile while bool true false class new delete this template typename namespace
+    operator private public protected virtual try catch throw using and or not""".split()  # noqa: SIM905
+)
+"""Of C and of C++."""
+
+
+def _identifier(name: str) -> str:
+    plain = re.sub(r"\W", "_", name, flags=re.ASCII)
+    return f"{plain}_" if plain in _KEYWORDS else plain

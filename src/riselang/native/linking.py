@@ -1,0 +1,52 @@
+"""From an object to a shared library, by the linker of whatever C compiler there is."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from riselang.errors import UserError
+
+
+def c_compiler() -> list[str] | None:
+    """The command of a C compiler: `CC`, the system's, or that of the wheel `ziglang`."""
+    if given := os.environ.get("CC"):
+        return shlex.split(given)
+    for name in ("cc", "gcc", "clang"):
+        if found := shutil.which(name):
+            return [found]
+    if importlib.util.find_spec("ziglang") is not None:
+        return [sys.executable, "-m", "ziglang", "cc"]
+    return None
+
+
+def shared_library(code: bytes) -> bytes:
+    """A shared library with the functions of an object."""
+    compiler = c_compiler()
+    if compiler is None:
+        raise UserError(
+            "a shared library needs a C compiler to link it, and none is found; install one, set "
+            "CC, or pip install ziglang"
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = Path(folder, "kernels.o"), Path(folder, "kernels.so")
+        source.write_bytes(code)
+        _run([*compiler, "-shared", "-o", str(target), str(source), "-lm"])
+        return target.read_bytes()
+
+
+def _run(command: Sequence[str]) -> None:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise UserError(f"{command[0]} cannot be run: {error.strerror}") from None
+    if done.returncode != 0:
+        reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise UserError(f"{shlex.join(command[:2])} cannot link the library: {reason}")

@@ -1,0 +1,69 @@
+"""Functions of a shared library that `rise compile --emit shared` made."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from riselang.errors import UserError
+from riselang.native import libraries
+from riselang.runtime.artefact import functions_from_json, shapes_of
+from riselang.runtime.executable import Executable
+from riselang.term.nodes import Term
+
+DESCRIPTION = "rise_description"
+"""The symbol of a text, in JSON, that says what the functions are."""
+
+
+class SharedCode:
+    """The machine code of a shared library."""
+
+    def __init__(self, library: ctypes.CDLL):
+        self._library = library
+
+    def address(self, symbol: str) -> int:
+        pointer = ctypes.cast(getattr(self._library, symbol), ctypes.c_void_p)
+        return pointer.value or 0
+
+
+def load_shared(
+    path: str | Path, terms: Callable[[str, str], Sequence[Term]]
+) -> dict[str, Executable]:
+    """The functions by name; `terms` gives the programs of a function in the text of a module."""
+    library = _opened(path)
+    facts = _description(library, path)
+    functions = functions_from_json(facts["functions"])
+    code = SharedCode(library)
+    return {
+        each.name: Executable(
+            code,
+            each.name,
+            each.parameters,
+            shapes_of(each, lambda name: terms(facts["text"], name)),
+            each.checks,
+        )
+        for each in functions
+    }
+
+
+def _opened(path: str | Path) -> ctypes.CDLL:
+    # What the library calls must be there before it.
+    if (openmp := libraries.openmp()) is not None:
+        ctypes.CDLL(openmp, ctypes.RTLD_GLOBAL)
+    try:
+        return ctypes.CDLL(str(Path(path).absolute()))
+    except OSError as error:
+        raise UserError(f"{path} cannot be loaded: {error}") from None
+
+
+def _description(library: ctypes.CDLL, path: str | Path) -> Any:
+    try:
+        text = ctypes.c_char.in_dll(library, DESCRIPTION)
+    except ValueError:
+        raise UserError(
+            f"{path} is no library of RISE functions: it has no {DESCRIPTION}"
+        ) from None
+    return json.loads(ctypes.string_at(ctypes.addressof(text)))

@@ -1,0 +1,55 @@
+"""`rise compile`: a file at a stage, as an object with a C header, or as a shared library."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from riselang.errors import UserError
+from riselang.tools.options import STAGES
+from riselang.tools.progress import progress
+from riselang.tools.sources import Source
+
+BINARY = ("obj", "shared")
+EMITTED = ("header", *BINARY)
+"""What is made of the machine code of a file."""
+
+
+def compile_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--emit", choices=(*STAGES, *EMITTED), default="obj")
+    command.add_argument("-o", "--output", help="the file to write; default: standard output")
+
+
+def compile_file(options: argparse.Namespace, source: Source) -> None:
+    from riselang.tools.inputs import parse_sizes
+
+    sizes = parse_sizes(options.size)
+    if options.emit in BINARY and options.output is None and sys.stdout.isatty():
+        raise UserError("machine code is no text; give a file with -o")
+    with progress(f"compiling {options.file}"):
+        data = _emitted(options, source, sizes)
+    if options.output is None and options.emit in BINARY:
+        sys.stdout.buffer.write(data)
+        return
+    if options.output is None:
+        sys.stdout.write(data.decode())
+        return
+    try:
+        Path(options.output).write_bytes(data)
+    except OSError as error:
+        raise UserError(f"{options.output} cannot be written: {error.strerror}") from None
+
+
+def _emitted(options: argparse.Namespace, source: Source, sizes: Mapping[str, int]) -> bytes:
+    if options.emit not in EMITTED:
+        return source.text(options.emit, options.function, sizes).encode()
+    compilation = source.compilation(options.function, sizes)
+    if options.emit == "header":
+        return compilation.header(Path(options.output or options.file).stem).encode()
+    if options.emit == "shared":
+        from riselang.native.linking import shared_library
+
+        return shared_library(compilation.object_code)
+    return compilation.object_code
