@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects import arith
 from xdsl.ir import Block, Region, SSAValue
 
 from riselang.dialects.rise import codegen
 from riselang.dialects.rise.functional import ReturnOp
-from riselang.dialects.rise.schemes import Role
+from riselang.dialects.rise.schemes import MAP, ZIP, Role
 from riselang.dialects.rise.types import (
     ArrayType,
     RiseType,
@@ -22,6 +22,7 @@ from riselang.interpreter.patterns import CHUNK
 from riselang.lowering.loops import LoopKind
 from riselang.lowering.translation import (
     Closure,
+    Delayed,
     Lazy,
     Step,
     Value,
@@ -32,9 +33,7 @@ from riselang.lowering.translation import (
 )
 from riselang.lowering.window_rules import WindowRules
 from riselang.nat import Nat
-from riselang.term.nodes import (
-    Pattern,
-)
+from riselang.term.nodes import Pattern, spine
 from riselang.term.substitution import is_used_often, parts_used_often
 
 
@@ -48,14 +47,42 @@ class LoopRules(WindowRules):
         if windows is not None:
             self.store_windows(windows, function, target, pattern.to or self.loops)
             return
-        source = self.read_data(arguments[1])
+        elements = self.elements(arguments[1])
 
         def body(index: SSAValue) -> None:
-            element = self.element(function, self.add(codegen.IdxOp(source, index)))
+            element = self.element(function, elements(index))
             place = self.add(codegen.IdxOp(target, index))
             self.store_applied(function, [element], place)
 
         self.each(size(pattern, "n"), pattern.to or self.loops, body, kind)
+
+    def elements(self, lazy: Lazy) -> Callable[[SSAValue], SSAValue]:
+        """The elements of an array that is read from the first to the last.
+
+        The function of a map is applied right there, so that no view has to be made of the map.
+        """
+        head, arguments = spine(lazy.term) if isinstance(lazy, Delayed) else (None, [])
+        if isinstance(lazy, Delayed) and isinstance(head, Pattern) and len(arguments) == 2:
+            given = [Delayed(argument, lazy.environment) for argument in arguments]
+            if head.spec is MAP:
+                return self.mapped_elements(head, given)
+            if head.spec is ZIP:
+                first, second = (self.elements(argument) for argument in given)
+                return lambda index: self.add(codegen.TupleOp(first(index), second(index)))
+        source = self.read_data(lazy)
+        return lambda index: self.add(codegen.IdxOp(source, index))
+
+    def mapped_elements(
+        self, pattern: Pattern, arguments: Sequence[Lazy]
+    ) -> Callable[[SSAValue], SSAValue]:
+        function, elements = self.force(arguments[0]), self.elements(arguments[1])
+
+        def element(index: SSAValue) -> SSAValue:
+            value = elements(index)
+            with self.emitter.made_for(pattern):
+                return self.applied(function, [value])
+
+        return element
 
     def element(self, function: Value, value: SSAValue) -> SSAValue:
         """An element that a function takes: one that is computed and read often gets memory."""
@@ -95,10 +122,10 @@ class LoopRules(WindowRules):
 
     def read_reduce(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         function = self.force(arguments[0])
-        source = self.read_data(arguments[2])
+        elements = self.elements(arguments[2])
 
         def step(index: SSAValue, accumulator: SSAValue) -> tuple[Value, list[Lazy]]:
-            return function, [self.add(codegen.IdxOp(source, index)), accumulator]
+            return function, [elements(index), accumulator]
 
         return self.fold(pattern, size(pattern, "n"), arguments[1], step)
 

@@ -89,7 +89,7 @@ func.func @mapPar(%out : memref<4xf32>, %in : memref<4xf32>) {
   func.return
 }
 
-// A map that is only read is a view; one that asks for a loop gets memory.
+// A map that is read backwards is a view; one that asks for a loop gets memory.
 // AFFINE-LABEL: func.func @mapsThatAreRead
 // AFFINE-NEXT:   [[V0:%\w+]] = rise.codegen.cast %in : memref<4xf32> -> !rise.array<4, scalar<f32>>
 // AFFINE-NEXT:   [[V1:%\w+]] = rise.codegen.cast %out : memref<f32> -> !rise.scalar<f32>
@@ -103,33 +103,34 @@ func.func @mapPar(%out : memref<4xf32>, %in : memref<4xf32>) {
 // AFFINE-NEXT:     } : !rise.scalar<f32>
 // AFFINE-NEXT:     rise.return [[V6]] : !rise.scalar<f32>
 // AFFINE-NEXT:   }
+// AFFINE-NEXT:   [[V7]] = rise.codegen.reverse [[V4]] : !rise.array<4, scalar<f32>> -> !rise.array<4, scalar<f32>>
 // AFFINE-NEXT:   affine.for [[Vi:%\w+]] = 0 to 4 {
-// AFFINE-NEXT:     [[V7]] = rise.codegen.idx [[V4]], [[Vi]] : !rise.array<4, scalar<f32>> -> !rise.scalar<f32>
-// AFFINE-NEXT:     [[V8:%\w+]] = rise.codegen.idx [[V3]], [[Vi]] : !rise.array<4, scalar<f32>> -> !rise.scalar<f32>
-// AFFINE-NEXT:     [[V9:%\w+]] = rise.embed([[V7]]) {
-// AFFINE-NEXT:       [[V10:%\w+]] = arith.negf [[V7]] : f32
-// AFFINE-NEXT:       rise.return [[V10]] : f32
+// AFFINE-NEXT:     [[V8:%\w+]] = rise.codegen.idx [[V7]], [[Vi]] : !rise.array<4, scalar<f32>> -> !rise.scalar<f32>
+// AFFINE-NEXT:     [[V9:%\w+]] = rise.codegen.idx [[V3]], [[Vi]] : !rise.array<4, scalar<f32>> -> !rise.scalar<f32>
+// AFFINE-NEXT:     [[V10:%\w+]] = rise.embed([[V8]]) {
+// AFFINE-NEXT:       [[V11:%\w+]] = arith.negf [[V8]] : f32
+// AFFINE-NEXT:       rise.return [[V11]] : f32
 // AFFINE-NEXT:     } : !rise.scalar<f32>
-// AFFINE-NEXT:     rise.codegen.assign [[V9]], [[V8]] : !rise.scalar<f32>, !rise.scalar<f32>
+// AFFINE-NEXT:     rise.codegen.assign [[V10]], [[V9]] : !rise.scalar<f32>, !rise.scalar<f32>
 // AFFINE-NEXT:   }
-// AFFINE-NEXT:   [[V10]] = rise.codegen.cast [[V2]] : memref<4xf32> -> !rise.array<4, scalar<f32>>
-// AFFINE-NEXT:   [[V11:%\w+]] = rise.embed() {
-// AFFINE-NEXT:     [[V12:%\w+]] = arith.constant 0.000000e+00 : f32
-// AFFINE-NEXT:     rise.return [[V12]] : f32
+// AFFINE-NEXT:   [[V11]] = rise.codegen.cast [[V2]] : memref<4xf32> -> !rise.array<4, scalar<f32>>
+// AFFINE-NEXT:   [[V12:%\w+]] = rise.embed() {
+// AFFINE-NEXT:     [[V13:%\w+]] = arith.constant 0.000000e+00 : f32
+// AFFINE-NEXT:     rise.return [[V13]] : f32
 // AFFINE-NEXT:   } : !rise.scalar<f32>
-// AFFINE-NEXT:   [[V12]] = rise.codegen.cast [[V11]] : !rise.scalar<f32> -> f32
-// AFFINE-NEXT:   [[V13:%\w+]] = affine.for [[Vix1:%\w+]] = 0 to 4 iter_args([[V14:%\w+]] = [[V12]]) -> (f32) {
-// AFFINE-NEXT:     [[V15:%\w+]] = rise.codegen.cast [[V14]] : f32 -> !rise.scalar<f32>
-// AFFINE-NEXT:     [[V16:%\w+]] = rise.codegen.idx [[V10]], [[Vix1]] : !rise.array<4, scalar<f32>> -> !rise.scalar<f32>
-// AFFINE-NEXT:     [[V17:%\w+]] = rise.embed([[V16]], [[V15]]) {
-// AFFINE-NEXT:       [[V18:%\w+]] = arith.addf [[V16]], [[V15]] : f32
-// AFFINE-NEXT:       rise.return [[V18]] : f32
+// AFFINE-NEXT:   [[V13]] = rise.codegen.cast [[V12]] : !rise.scalar<f32> -> f32
+// AFFINE-NEXT:   [[V14:%\w+]] = affine.for [[Vix1:%\w+]] = 0 to 4 iter_args([[V15:%\w+]] = [[V13]]) -> (f32) {
+// AFFINE-NEXT:     [[V16:%\w+]] = rise.codegen.cast [[V15]] : f32 -> !rise.scalar<f32>
+// AFFINE-NEXT:     [[V17:%\w+]] = rise.codegen.idx [[V11]], [[Vix1]] : !rise.array<4, scalar<f32>> -> !rise.scalar<f32>
+// AFFINE-NEXT:     [[V18:%\w+]] = rise.embed([[V17]], [[V16]]) {
+// AFFINE-NEXT:       [[V19:%\w+]] = arith.addf [[V17]], [[V16]] : f32
+// AFFINE-NEXT:       rise.return [[V19]] : f32
 // AFFINE-NEXT:     } : !rise.scalar<f32>
-// AFFINE-NEXT:     [[V18]] = rise.codegen.cast [[V17]] : !rise.scalar<f32> -> f32
-// AFFINE-NEXT:     affine.yield [[V18]] : f32
+// AFFINE-NEXT:     [[V19]] = rise.codegen.cast [[V18]] : !rise.scalar<f32> -> f32
+// AFFINE-NEXT:     affine.yield [[V19]] : f32
 // AFFINE-NEXT:   }
-// AFFINE-NEXT:   [[V19:%\w+]] = rise.codegen.cast [[V13]] : f32 -> !rise.scalar<f32>
-// AFFINE-NEXT:   rise.codegen.assign [[V19]], [[V1]] : !rise.scalar<f32>, !rise.scalar<f32>
+// AFFINE-NEXT:   [[V20:%\w+]] = rise.codegen.cast [[V14]] : f32 -> !rise.scalar<f32>
+// AFFINE-NEXT:   rise.codegen.assign [[V20]], [[V1]] : !rise.scalar<f32>, !rise.scalar<f32>
 // AFFINE-NEXT:   func.return
 
 // SCF-LABEL: func.func @mapsThatAreRead
@@ -145,39 +146,40 @@ func.func @mapPar(%out : memref<4xf32>, %in : memref<4xf32>) {
 // SCF-NEXT:     } : !rise.scalar<f32>
 // SCF-NEXT:     rise.return [[V6]] : !rise.scalar<f32>
 // SCF-NEXT:   }
-// SCF-NEXT:   [[V7]] = arith.constant 0 : index
-// SCF-NEXT:   [[V8:%\w+]] = arith.constant 4 : index
-// SCF-NEXT:   [[V9:%\w+]] = arith.constant 1 : index
-// SCF-NEXT:   scf.for [[Vi:%\w+]] = [[V7]] to [[V8]] step [[V9]] {
-// SCF-NEXT:     [[V10:%\w+]] = rise.codegen.idx [[V4]], [[Vi]] : !rise.array<4, scalar<f32>> -> !rise.scalar<f32>
-// SCF-NEXT:     [[V11:%\w+]] = rise.codegen.idx [[V3]], [[Vi]] : !rise.array<4, scalar<f32>> -> !rise.scalar<f32>
-// SCF-NEXT:     [[V12:%\w+]] = rise.embed([[V10]]) {
-// SCF-NEXT:       [[V13:%\w+]] = arith.negf [[V10]] : f32
-// SCF-NEXT:       rise.return [[V13]] : f32
+// SCF-NEXT:   [[V7]] = rise.codegen.reverse [[V4]] : !rise.array<4, scalar<f32>> -> !rise.array<4, scalar<f32>>
+// SCF-NEXT:   [[V8:%\w+]] = arith.constant 0 : index
+// SCF-NEXT:   [[V9:%\w+]] = arith.constant 4 : index
+// SCF-NEXT:   [[V10:%\w+]] = arith.constant 1 : index
+// SCF-NEXT:   scf.for [[Vi:%\w+]] = [[V8]] to [[V9]] step [[V10]] {
+// SCF-NEXT:     [[V11:%\w+]] = rise.codegen.idx [[V7]], [[Vi]] : !rise.array<4, scalar<f32>> -> !rise.scalar<f32>
+// SCF-NEXT:     [[V12:%\w+]] = rise.codegen.idx [[V3]], [[Vi]] : !rise.array<4, scalar<f32>> -> !rise.scalar<f32>
+// SCF-NEXT:     [[V13:%\w+]] = rise.embed([[V11]]) {
+// SCF-NEXT:       [[V14:%\w+]] = arith.negf [[V11]] : f32
+// SCF-NEXT:       rise.return [[V14]] : f32
 // SCF-NEXT:     } : !rise.scalar<f32>
-// SCF-NEXT:     rise.codegen.assign [[V12]], [[V11]] : !rise.scalar<f32>, !rise.scalar<f32>
+// SCF-NEXT:     rise.codegen.assign [[V13]], [[V12]] : !rise.scalar<f32>, !rise.scalar<f32>
 // SCF-NEXT:   }
-// SCF-NEXT:   [[V13]] = rise.codegen.cast [[V2]] : memref<4xf32> -> !rise.array<4, scalar<f32>>
-// SCF-NEXT:   [[V14:%\w+]] = rise.embed() {
-// SCF-NEXT:     [[V15:%\w+]] = arith.constant 0.000000e+00 : f32
-// SCF-NEXT:     rise.return [[V15]] : f32
+// SCF-NEXT:   [[V14]] = rise.codegen.cast [[V2]] : memref<4xf32> -> !rise.array<4, scalar<f32>>
+// SCF-NEXT:   [[V15:%\w+]] = rise.embed() {
+// SCF-NEXT:     [[V16:%\w+]] = arith.constant 0.000000e+00 : f32
+// SCF-NEXT:     rise.return [[V16]] : f32
 // SCF-NEXT:   } : !rise.scalar<f32>
-// SCF-NEXT:   [[V15]] = rise.codegen.cast [[V14]] : !rise.scalar<f32> -> f32
-// SCF-NEXT:   [[V16:%\w+]] = arith.constant 0 : index
-// SCF-NEXT:   [[V17:%\w+]] = arith.constant 4 : index
-// SCF-NEXT:   [[V18:%\w+]] = arith.constant 1 : index
-// SCF-NEXT:   [[V19:%\w+]] = scf.for [[Vix1:%\w+]] = [[V16]] to [[V17]] step [[V18]] iter_args([[V20:%\w+]] = [[V15]]) -> (f32) {
-// SCF-NEXT:     [[V21:%\w+]] = rise.codegen.cast [[V20]] : f32 -> !rise.scalar<f32>
-// SCF-NEXT:     [[V22:%\w+]] = rise.codegen.idx [[V13]], [[Vix1]] : !rise.array<4, scalar<f32>> -> !rise.scalar<f32>
-// SCF-NEXT:     [[V23:%\w+]] = rise.embed([[V22]], [[V21]]) {
-// SCF-NEXT:       [[V24:%\w+]] = arith.addf [[V22]], [[V21]] : f32
-// SCF-NEXT:       rise.return [[V24]] : f32
+// SCF-NEXT:   [[V16]] = rise.codegen.cast [[V15]] : !rise.scalar<f32> -> f32
+// SCF-NEXT:   [[V17:%\w+]] = arith.constant 0 : index
+// SCF-NEXT:   [[V18:%\w+]] = arith.constant 4 : index
+// SCF-NEXT:   [[V19:%\w+]] = arith.constant 1 : index
+// SCF-NEXT:   [[V20:%\w+]] = scf.for [[Vix1:%\w+]] = [[V17]] to [[V18]] step [[V19]] iter_args([[V21:%\w+]] = [[V16]]) -> (f32) {
+// SCF-NEXT:     [[V22:%\w+]] = rise.codegen.cast [[V21]] : f32 -> !rise.scalar<f32>
+// SCF-NEXT:     [[V23:%\w+]] = rise.codegen.idx [[V14]], [[Vix1]] : !rise.array<4, scalar<f32>> -> !rise.scalar<f32>
+// SCF-NEXT:     [[V24:%\w+]] = rise.embed([[V23]], [[V22]]) {
+// SCF-NEXT:       [[V25:%\w+]] = arith.addf [[V23]], [[V22]] : f32
+// SCF-NEXT:       rise.return [[V25]] : f32
 // SCF-NEXT:     } : !rise.scalar<f32>
-// SCF-NEXT:     [[V24]] = rise.codegen.cast [[V23]] : !rise.scalar<f32> -> f32
-// SCF-NEXT:     scf.yield [[V24]] : f32
+// SCF-NEXT:     [[V25]] = rise.codegen.cast [[V24]] : !rise.scalar<f32> -> f32
+// SCF-NEXT:     scf.yield [[V25]] : f32
 // SCF-NEXT:   }
-// SCF-NEXT:   [[V25:%\w+]] = rise.codegen.cast [[V19]] : f32 -> !rise.scalar<f32>
-// SCF-NEXT:   rise.codegen.assign [[V25]], [[V1]] : !rise.scalar<f32>, !rise.scalar<f32>
+// SCF-NEXT:   [[V26:%\w+]] = rise.codegen.cast [[V20]] : f32 -> !rise.scalar<f32>
+// SCF-NEXT:   rise.codegen.assign [[V26]], [[V1]] : !rise.scalar<f32>, !rise.scalar<f32>
 // SCF-NEXT:   func.return
 
 func.func @mapsThatAreRead(%out : memref<f32>, %in : memref<4xf32>) {
@@ -192,8 +194,10 @@ func.func @mapsThatAreRead(%out : memref<f32>, %in : memref<4xf32>) {
     }
     %map = rise.map #rise.nat<4> #rise.scalar<f32> #rise.scalar<f32>
     %ys = rise.apply %map, %f, %xs
+    %reverse = rise.reverse #rise.nat<4> #rise.scalar<f32>
+    %rs = rise.apply %reverse, %ys
     %mapSeq = rise.mapSeq #rise.nat<4> #rise.scalar<f32> #rise.scalar<f32>
-    %zs = rise.apply %mapSeq, %f, %ys
+    %zs = rise.apply %mapSeq, %f, %rs
     %add = rise.lambda (%x : !rise.scalar<f32>, %acc : !rise.scalar<f32>) -> !rise.scalar<f32> {
       %r = rise.embed(%x, %acc) {
         %r = arith.addf %x, %acc : f32
@@ -389,12 +393,13 @@ func.func @joinThatIsStored(%out : memref<6xf32>, %in : memref<2x3xf32>) {
 // AFFINE-NEXT:   [[V0:%\w+]] = rise.codegen.cast %a : memref<4xf32> -> !rise.array<4, scalar<f32>>
 // AFFINE-NEXT:   [[V1:%\w+]] = rise.codegen.cast %b : memref<4xi32> -> !rise.array<4, scalar<i32>>
 // AFFINE-NEXT:   [[V2:%\w+]] = rise.codegen.cast %out : memref<4xf32> -> !rise.array<4, scalar<f32>>
-// AFFINE-NEXT:   [[V3:%\w+]] = rise.codegen.zip [[V0]], [[V1]] : !rise.array<4, scalar<f32>>, !rise.array<4, scalar<i32>> -> !rise.array<4, tuple<scalar<f32>, scalar<i32>>>
 // AFFINE-NEXT:   affine.for [[Vi:%\w+]] = 0 to 4 {
-// AFFINE-NEXT:     [[V4:%\w+]] = rise.codegen.idx [[V3]], [[Vi]] : !rise.array<4, tuple<scalar<f32>, scalar<i32>>> -> !rise.tuple<scalar<f32>, scalar<i32>>
-// AFFINE-NEXT:     [[V5:%\w+]] = rise.codegen.idx [[V2]], [[Vi]] : !rise.array<4, scalar<f32>> -> !rise.scalar<f32>
-// AFFINE-NEXT:     [[V6:%\w+]] = rise.codegen.fst [[V4]] : !rise.tuple<scalar<f32>, scalar<i32>> -> !rise.scalar<f32>
-// AFFINE-NEXT:     rise.codegen.assign [[V6]], [[V5]] : !rise.scalar<f32>, !rise.scalar<f32>
+// AFFINE-NEXT:     [[V3:%\w+]] = rise.codegen.idx [[V0]], [[Vi]] : !rise.array<4, scalar<f32>> -> !rise.scalar<f32>
+// AFFINE-NEXT:     [[V4:%\w+]] = rise.codegen.idx [[V1]], [[Vi]] : !rise.array<4, scalar<i32>> -> !rise.scalar<i32>
+// AFFINE-NEXT:     [[V5:%\w+]] = rise.codegen.tuple [[V3]], [[V4]] : !rise.scalar<f32>, !rise.scalar<i32> -> !rise.tuple<scalar<f32>, scalar<i32>>
+// AFFINE-NEXT:     [[V6:%\w+]] = rise.codegen.idx [[V2]], [[Vi]] : !rise.array<4, scalar<f32>> -> !rise.scalar<f32>
+// AFFINE-NEXT:     [[V7:%\w+]] = rise.codegen.fst [[V5]] : !rise.tuple<scalar<f32>, scalar<i32>> -> !rise.scalar<f32>
+// AFFINE-NEXT:     rise.codegen.assign [[V7]], [[V6]] : !rise.scalar<f32>, !rise.scalar<f32>
 // AFFINE-NEXT:   }
 // AFFINE-NEXT:   func.return
 
