@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from riselang.api.binding import scalar_array
+from riselang.dialects.rise.types import SCALAR_NAMES
 from riselang.errors import OutOfRangeError, SourceLocation, UserError
 from riselang.interpreter.scalars import numpy_dtype
 from riselang.runtime.arrays import Array, as_array
 from riselang.runtime.executable import Executable, Parameter
+from riselang.runtime.kinds import as_kind, kind_of
 from riselang.term.cost import Cost
 from riselang.term.nodes import Pattern, Term
 from riselang.timing import timed
@@ -52,10 +55,11 @@ class Compiled:
                 f"but found {len(arguments)}"
             )
         arrays = [_array(*pair) for pair in zip(self.inputs, arguments, strict=True)]
-        if out is None:
-            return self.run(arrays)
-        self.run_into(arrays, out)
-        return out
+        if out is not None:
+            self.run_into(arrays, out)
+            return out
+        result, convert = self.run(arrays), kind_of(arguments)
+        return result if convert is None else as_kind(result, convert)
 
     def run(self, arrays: Sequence[Array]) -> Any:
         """New arrays with the results."""
@@ -129,6 +133,14 @@ class Compiled:
         if not str(path).endswith(SUFFIX):
             raise UserError(f"the name of the file must end in {SUFFIX}, but is {path}")
         save(self.lowered, self.groups, path)
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{escape(each.name)}</td><td>{SCALAR_NAMES[each.type]}</td>"
+            f"<td>{'written' if each.is_written else 'read'}</td></tr>"
+            for each in self.function.parameters
+        )
+        return f"<b>{escape(self.function.name)}</b><table>{rows}</table>"
 
     def __repr__(self) -> str:
         names = ", ".join(each.name for each in self.inputs)

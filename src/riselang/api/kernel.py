@@ -26,6 +26,7 @@ from riselang.dsl.locations import user_location
 from riselang.errors import UserError
 from riselang.nat import Nat, Solved, solve
 from riselang.runtime.arrays import Array, as_array, check_layout
+from riselang.runtime.kinds import as_kind, kind_of
 from riselang.term.nodes import Apply, Bound, DepLambda, Lambda, Term
 from riselang.term.sizes import at_sizes, names_in, opened_binder
 from riselang.term.substitution import shift
@@ -123,7 +124,8 @@ class Kernel(ABC):
         if self.backend == "compile" and not self.symbolic and None not in key:
             lowered, _ = self._for_arrays(arguments, {})
             self._prepared[key] = lowered.compile().prepared()
-        return result
+        convert = kind_of(arguments) if None in key else None
+        return result if convert is None else as_kind(result, convert)
 
     def call(self, arguments: Sequence[Any], known: Mapping[str, Nat]) -> Any:
         """The results for these arrays, with sizes that their shapes need not tell."""
@@ -176,7 +178,7 @@ class Kernel(ABC):
         if len(arguments) != len(self.types):
             raise UserError(
                 f"{self.__name__} takes {len(self.types)} arguments ({', '.join(self.names)}), "
-                f"but {len(arguments)} are given"
+                f"but found {len(arguments)}"
             )
         arrays: list[Array] = []
         for name, type, argument in zip(self.names, self.types, arguments, strict=True):

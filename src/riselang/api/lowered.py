@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from html import escape
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
@@ -73,6 +74,9 @@ class Lowered:
         if stage == "notation":
             return repr(self.source)
         return self.compilation.text(stage)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(repr(self.source))}</pre><pre>{escape(self.as_text('affine'))}</pre>"
 
     def cost_analysis(self) -> Cost:
         """Operations and bytes of the program as it is written."""

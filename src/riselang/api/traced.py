@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import escape
 
 from riselang.api.lowered import Lowered
 from riselang.config import Options
@@ -41,6 +42,9 @@ class Traced:
     def cost_analysis(self) -> Cost:
         """Operations and bytes of the program as it is written."""
         return cost(self.term, self.results)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(repr(self.term))}</pre>"
 
     def __repr__(self) -> str:
         return repr(self.term)

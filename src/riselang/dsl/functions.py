@@ -64,7 +64,7 @@ class PatternFunction:
         if len(given) > self.spec.arity:
             raise UserError(
                 f"{self.spec.name} takes {self.spec.arity} argument(s)"
-                f"{self._sizes_hint()}, but {len(given)} are given",
+                f"{self._sizes_hint()}, but found {len(given)}",
                 user_location(),
             )
         to = to or self._to
@@ -155,7 +155,7 @@ class ScalarFunction:
     def __call__(self, *operands: Any) -> Value:
         if len(operands) != self.arity:
             raise UserError(
-                f"{self.name} takes {self.arity} operand(s), but {len(operands)} are given",
+                f"{self.name} takes {self.arity} operand(s), but found {len(operands)}",
                 user_location(),
             )
         return operation(self.name, *operands)
@@ -194,7 +194,7 @@ class Helper:
     def __call__(self, *arguments: Any) -> Any:
         if len(arguments) > self._arity:
             raise UserError(
-                f"{self.__name__} takes {self._arity} argument(s), but {len(arguments)} are given",
+                f"{self.__name__} takes {self._arity} argument(s), but found {len(arguments)}",
                 user_location(),
             )
         if len(arguments) == self._arity:

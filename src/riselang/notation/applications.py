@@ -58,7 +58,7 @@ class Applications(Functions):
         region, types = self.region(first.syntax, choice.type)
         if len(types) != len(operands):
             raise self.error(
-                f"embed: the region takes {len(types)} value(s), but {len(operands)} are given",
+                f"embed: the region takes {len(types)} value(s), but found {len(operands)}",
                 span,
             )
         nodes: list[build.Node] = []
@@ -102,7 +102,7 @@ class Applications(Functions):
         if takes == 0:
             hint = "; an element is at(i, x)" if isinstance(type, ArrayType) else ""
             return f"{name} has the type {show_type(type)} and is no function to apply{hint}"
-        return f"{name} takes {takes} argument(s), but {count} are given"
+        return f"{name} takes {takes} argument(s), but found {count}"
 
     def scalar_application(
         self, function: ScalarFunction, arguments: list[Argument], span: Span
@@ -113,8 +113,7 @@ class Applications(Functions):
             )
         if len(arguments) > function.arity:
             raise self.error(
-                f"'{function.name}' takes {function.arity} operand(s), but {len(arguments)} are "
-                "given",
+                f"'{function.name}' takes {function.arity} operand(s), but found {len(arguments)}",
                 span,
             )
         nodes: list[build.Node] = []
@@ -140,7 +139,7 @@ class Applications(Functions):
         if len(arguments) > spec.arity:
             raise self.error(
                 f"{spec.name} takes {spec.arity} argument(s){_after_sizes(spec)}, but "
-                f"{len(arguments)} are given",
+                f"found {len(arguments)}",
                 span,
             )
         parameters = self.inference.instantiate(spec, given)

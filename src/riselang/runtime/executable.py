@@ -151,8 +151,7 @@ class Executable:
     def __call__(self, *arguments: Any) -> None:
         if len(arguments) != len(self.parameters):
             raise UserError(
-                f"{self.name} takes {len(self.parameters)} arguments, "
-                f"but {len(arguments)} are given"
+                f"{self.name} takes {len(self.parameters)} arguments, but found {len(arguments)}"
             )
         passed: list[Any] = []
         arrays: list[Array] = []

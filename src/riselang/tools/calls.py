@@ -30,7 +30,7 @@ def kernel_inputs(
     if len(texts) != len(kernel.names):
         raise UserError(
             f"{kernel.__name__} takes {len(kernel.names)} inputs ({', '.join(kernel.names)}), "
-            f"but {len(texts)} are given"
+            f"but found {len(texts)}"
         )
     parameters = list(zip(texts, kernel.types, kernel.names, strict=True))
     given = {

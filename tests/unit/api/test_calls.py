@@ -42,7 +42,7 @@ def test_bad_arguments_after_good_ones(case: str) -> None:
 
 def test_another_number_of_arguments() -> None:
     axpy(X, Y)
-    with pytest.raises(UserError, match=r"axpy takes 2 arguments \(x, y\), but 3 are given"):
+    with pytest.raises(UserError, match=r"axpy takes 2 arguments \(x, y\), but found 3"):
         axpy(X, Y, Y)
 
 

@@ -66,7 +66,7 @@ def test_stages_are_text() -> None:
     program = matmul.lower(N=2, K=3, M=4)
     assert "|> map(mult) |> reduce(add, 0.0)" in program.as_text("notation")
     assert "rise.lowering_unit" in program.as_text("rise")
-    assert "rise.codegen.zip" in program.as_text("imperative")
+    assert "rise.codegen.idx" in program.as_text("imperative")
     assert "affine.load" in program.as_text("affine")
     assert "rise." not in program.as_text("affine")
     assert "define void @matmul" in program.as_text("llvm")
@@ -76,7 +76,7 @@ def test_stages_are_text() -> None:
 
 
 BAD_CALLS: list[tuple[tuple[Any, ...], str]] = [
-    ((random(2, 3),), "matmul takes 2 arguments (A, B), but 1 are given"),
+    ((random(2, 3),), "matmul takes 2 arguments (A, B), but found 1"),
     ((random(2, 3), random(4, 5)), "dimension 0 of B is 4, but expected K (K = 3 from dimension 1"),
     (
         (random(2, 3), random(3)),

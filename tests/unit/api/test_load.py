@@ -65,7 +65,7 @@ def test_bad_calls(module: LoadedModule) -> None:
     read_only = np.zeros(4, np.float32)
     read_only.flags.writeable = False
     for arguments, message in [
-        ((x,), "scale takes 2 arguments, but 1 are given"),
+        ((x,), "scale takes 2 arguments, but found 1"),
         ((np.zeros(5, np.float32), x), "argument out: expected shape (4,), but found (5,)"),
         ((np.zeros(4), x), "argument out: expected dtype float32"),
         ((read_only, x), "argument out: results are written to it, but it is read-only"),

@@ -380,7 +380,7 @@ REFUSED_CUSTOM = {
     ),
     "in: too few buffers": (
         "¦%0 = rise.in %m : !rise.array<4, tuple<scalar<f32>, scalar<i32>>>",
-        "is stored in 2 buffers, one for each scalar in it, but 1 are given",
+        "is stored in 2 buffers, one for each scalar in it, but found 1",
     ),
     "in: too many buffers": (
         "¦%0 = rise.in %m, %mi : !rise.array<4, scalar<f32>>",
@@ -695,7 +695,7 @@ REFUSED_GENERIC = {
         f"""
         ¦%0 = "rise.in"() : () -> {F32}
         """,
-        "is stored in 1 buffers, one for each scalar in it, but 0 are given",
+        "is stored in 1 buffers, one for each scalar in it, but found 0",
     ),
     "in: not a buffer": (
         """

@@ -245,7 +245,7 @@ def a_number_where_a_function_goes(x: rl.Array[3, rl.f32]):
     return x | rl.map(3)
 
 
-@mistake("map takes 2 argument(s), but 3 are given")
+@mistake("map takes 2 argument(s), but found 3")
 def too_many_arguments(x: rl.Array[3, rl.f32]):
     return rl.map(lambda a: a, x, x)
 

@@ -77,7 +77,7 @@ ERRORS = {
         "embed: no operation is called arith.nonsense"
     ),
     '»embed[f32]("^bb0(%a : f32):\n  rise.return %a : f32", 1.0, 2.0)': (
-        "embed: the region takes 1 value(s), but 2 are given"
+        "embed: the region takes 1 value(s), but found 2"
     ),
     'embed[f64](»"^bb0(%a : f32):\n  rise.return %a : f32", 1.0)': (
         "embed: its region returns f32, but its result is !rise.scalar<f64>"

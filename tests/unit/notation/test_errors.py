@@ -58,14 +58,14 @@ ERRORS = {
     "«cast»(1.0)": "'cast' needs a scalar type in brackets: cast[...]",
     "«cmpf»[lt](1.0, 2.0)": "'cmpf[lt]': expected a predicate in brackets",
     # How many arguments
-    "fun(x : 4.f32, x |> «map»(neg, 1, 2))": "map takes 2 argument(s), but 4 are given",
+    "fun(x : 4.f32, x |> «map»(neg, 1, 2))": "map takes 2 argument(s), but found 4",
     "fun(x : 4.f32, x |> «split»(2, 2))": (
-        "split takes 1 argument(s) after the size(s) m, but 2 are given"
+        "split takes 1 argument(s) after the size(s) m, but found 2"
     ),
-    "«add»(1, 2, 3)": "'add' takes 2 operand(s), but 3 are given",
+    "«add»(1, 2, 3)": "'add' takes 2 operand(s), but found 3",
     "«split»": "split needs m first: split(m)",
     "fun(x : f32, «x»(3))": "'x' has the type f32 and is no function to apply",
-    "fun((f : f32 -> f32, x : f32), «f»(x, x))": "'f' takes 1 argument(s), but 2 are given",
+    "fun((f : f32 -> f32, x : f32), «f»(x, x))": "'f' takes 1 argument(s), but found 2",
     "fun(x : 4.f32, x |> map(«fun»((a, b), a)))": (
         "map, argument 1: the function gets 1 argument(s) of type f32, but takes 2"
     ),

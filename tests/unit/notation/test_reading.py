@@ -274,7 +274,7 @@ def test_a_helper_may_be_right_at_each_use_and_have_no_type_of_its_own() -> None
     def main = fun(x : 2.i32, both(add, x, x))"""
     program = parse_program(text)
     assert run(program["main"], [[1, 2]]) == [4, 8]
-    assert "takes 1 argument(s), but 2 are given" in program.helpers["both"].message
+    assert "takes 1 argument(s), but found 2" in program.helpers["both"].message
 
 
 @pytest.mark.parametrize("spec", PATTERNS.values(), ids=list(PATTERNS))

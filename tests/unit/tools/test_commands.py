@@ -136,7 +136,7 @@ def test_python_and_notation_show_alike(tool: Tool, notation: str, python: str) 
     [
         (["--function", "none"], "has no program none; it has: dot, twice"),
         ([], "has several programs; give --function; it has: dot, twice"),
-        (["--function", "dot", "ones"], "dot takes 2 inputs (x, y), but 1 are given"),
+        (["--function", "dot", "ones"], "dot takes 2 inputs (x, y), but found 1"),
         (["--function", "twice", "ones"], "the size N is not known; give --size N=..."),
         (["--function", "twice", "what?"], "'what?' is no .npy file, no literal"),
         (["--function", "twice", "missing.npy"], "missing.npy cannot be read"),

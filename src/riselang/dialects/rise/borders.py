@@ -255,7 +255,7 @@ def check_buffers(buffers: Sequence[Attribute], type: RiseType) -> None:
     if len(buffers) != len(expected):
         raise VerifyException(
             f"{type} is stored in {len(expected)} buffers, one for each scalar in it, "
-            f"but {len(buffers)} are given"
+            f"but found {len(buffers)}"
         )
     for buffer, (lengths, leaf) in zip(buffers, expected, strict=True):
         if not isinstance(buffer, MemRefType):
