@@ -1,5 +1,8 @@
 """`reducePar` and parallel loops inside each other: the same bits on any number of threads."""
 
+import os
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -117,3 +120,27 @@ def test_loop_dialects_mix(outer: str, inner: str) -> None:
         )
 
     agree(mixed, np.random.default_rng(6).integers(0, 9, (4, 6)), threads=(1, 2))
+
+
+FORKING = """
+import os, signal, numpy as np, riselang as rl
+
+@rl.jit
+def plus_one(x: rl.Array["N", "M", rl.f32]):
+    return x | rl.map_par(rl.map(lambda a: a + 1.0))
+
+x = np.ones((64, 100), np.float32)
+assert (plus_one(x) == 2).all()
+child = os.fork()
+if child == 0:
+    signal.alarm(60)
+    os._exit(0 if (plus_one(x) == 2).all() else 1)
+assert os.waitpid(child, 0)[1] == 0
+assert (plus_one(x) == 2).all()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_threads_in_a_process_that_was_forked() -> None:
+    environment = {**os.environ, "RISE_NUM_THREADS": "2"}
+    subprocess.run([sys.executable, "-c", FORKING], env=environment, check=True, timeout=120)
