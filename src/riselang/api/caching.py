@@ -15,7 +15,7 @@ from riselang.runtime.artefact import Artefact
 from riselang.runtime.cache import default_cache
 from riselang.runtime.environment import fingerprint
 from riselang.term.digest import digest
-from riselang.term.nodes import Term
+from riselang.term.nodes import Pattern, Term, subterms
 
 _LOGGER = logging.getLogger("riselang")
 _PARALLEL = ("Par", "parallel")
@@ -66,19 +66,9 @@ def compiled(key: str, name: str, make: Callable[[], Artefact]) -> Artefact:
 
 def _names(term: Term) -> str:
     """The names of all patterns of a term."""
-    from riselang.term.nodes import Pattern
-
-    found: set[str] = set()
-    seen: set[int] = set()
-    stack = [term]
-    while stack:
-        current = stack.pop()
-        if id(current) not in seen:
-            seen.add(id(current))
-            stack.extend(current.children)
-            if isinstance(current, Pattern):
-                found.add(current.spec.name)
-    return " ".join(sorted(found))
+    return " ".join(
+        sorted({each.spec.name for each in subterms(term) if isinstance(each, Pattern)})
+    )
 
 
 def _threads(text: str) -> bool:

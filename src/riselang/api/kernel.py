@@ -27,7 +27,7 @@ from riselang.errors import UserError
 from riselang.nat import Nat, Solved, solve
 from riselang.runtime.arrays import Array, as_array, check_layout
 from riselang.runtime.kinds import as_kind, kind_of
-from riselang.term.nodes import Apply, Bound, DepLambda, Lambda, Term
+from riselang.term.nodes import Apply, Bound, DepLambda, Lambda, Term, parameter_names
 from riselang.term.sizes import at_sizes, names_in, opened_binder
 from riselang.term.substitution import shift
 
@@ -229,7 +229,7 @@ class TermKernel(Kernel):
         self.refined = refined or {}
         self._program = _with_parameters(_for_all_sizes(term), 0)
         types, _ = uncurry(self._program.type)
-        super().__init__(name, _parameter_names(self._program), types, backend, options)
+        super().__init__(name, parameter_names(self._program), types, backend, options)
 
     def named_sizes(self, sizes: Mapping[str, int]) -> dict[str, Nat]:
         names = names_in(self._program)
@@ -275,11 +275,3 @@ def _with_parameters(term: Term, position: int) -> Term:
     input = term.type.input
     body = _with_parameters(Apply(shift(term, 1), Bound(0, input)), position + 1)
     return Lambda(f"x{position}", input, body, term.location)
-
-
-def _parameter_names(term: Term) -> list[str]:
-    names: list[str] = []
-    while isinstance(term, Lambda):
-        names.append(term.name)
-        term = term.body
-    return names

@@ -7,7 +7,7 @@ import os
 from collections.abc import Hashable
 from typing import cast
 
-from riselang.term.nodes import Key, Lambda, Pattern, Term
+from riselang.term.nodes import Key, Pattern, Term, parameter_names, subterms
 
 WHERE_MATTERS = ("checkIdx",)
 """Patterns whose failure is reported with the place where they were written."""
@@ -34,7 +34,7 @@ def digest(term: Term, *, every_place: bool = False) -> str:
             numbers[key] = len(numbers)
             hashed.update("\0".join(_text(part, numbers, texts) for part in key.parts).encode())
             hashed.update(b"\1")
-    for text in (*_parameter_names(term), *_places(term, every_place)):
+    for text in (*parameter_names(term), *_places(term, every_place)):
         hashed.update(f"\2{text}".encode())
     return hashed.hexdigest()
 
@@ -52,25 +52,10 @@ def _text(part: Hashable, numbers: dict[Key, int], texts: dict[Hashable, str]) -
     return texts[known]
 
 
-def _parameter_names(term: Term) -> list[str]:
-    names: list[str] = []
-    while isinstance(term, Lambda):
-        names.append(term.name)
-        term = term.body
-    return names
-
-
 def _places(term: Term, every_place: bool) -> list[str]:
     """Where each check, or everything, was written, in the order in which the term has it."""
     found: list[str] = []
-    seen: set[int] = set()
-    stack = [term]
-    while stack:
-        current = stack.pop()
-        if id(current) in seen:
-            continue
-        seen.add(id(current))
-        stack.extend(current.children)
+    for current in subterms(term):
         is_check = isinstance(current, Pattern) and current.spec.name in WHERE_MATTERS
         if every_place and current.location is not None:
             found.append(f"{os.path.abspath(current.location.file)} {current.location}")

@@ -9,7 +9,7 @@ term. Names and locations travel with a node, but are not part of the key.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import ClassVar, cast
 
 from riselang.dialects.rise.attributes import LiteralAttr, Number
@@ -314,6 +314,27 @@ def spine(term: Term) -> tuple[Term, list[Term]]:
         term = term.function
     arguments.reverse()
     return term, arguments
+
+
+def subterms(term: Term) -> Iterator[Term]:
+    """The term and all that is in it; what is shared is met once."""
+    seen: set[int] = set()
+    stack = [term]
+    while stack:
+        current = stack.pop()
+        if id(current) not in seen:
+            seen.add(id(current))
+            stack.extend(current.children)
+            yield current
+
+
+def parameter_names(term: Term) -> list[str]:
+    """What the author of a function calls its parameters."""
+    names: list[str] = []
+    while isinstance(term, Lambda):
+        names.append(term.name)
+        term = term.body
+    return names
 
 
 def apply_all(function: Term, arguments: Sequence[Term]) -> Term:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from riselang.dialects.rise.schemes import TO_MEM
 from riselang.term.fusion import FOLDS, MAPS
-from riselang.term.nodes import Apply, Lambda, Pattern, Term, apply_all, spine
+from riselang.term.nodes import Apply, Lambda, Pattern, Term, apply_all, spine, subterms
 from riselang.term.recursion import recursive
 from riselang.term.substitution import is_used_often, with_children
 
@@ -34,10 +34,4 @@ def _visit(term: Term) -> Term:
 
 
 def _has_sum(term: Term) -> bool:
-    stack = [term]
-    while stack:
-        current = stack.pop()
-        if isinstance(current, Pattern) and current.spec.name in FOLDS:
-            return True
-        stack.extend(current.children)
-    return False
+    return any(isinstance(each, Pattern) and each.spec.name in FOLDS for each in subterms(term))
