@@ -148,10 +148,12 @@ class Options:
     ) -> Options:
         """With what is given and not None in the place of what was there.
 
-        A library adds in an order of its own, so to ask for one is to permit that.
+        A library adds in an order of its own, so to ask for one is to permit that; and it is
+        affine loops that become calls of it.
         """
-        if library == "blas" and float is None:
-            float = "relaxed"
+        if library == "blas":
+            float = float or "relaxed"
+            loops = loops or ("affine" if self.loops == "scf" else None)
         given = {"loops": loops, "float": float, "debug_info": debug_info, "library": library}
         changed = replace(
             self, **{name: value for name, value in given.items() if value is not None}
@@ -170,6 +172,8 @@ class Options:
             if value not in choices:
                 known = ", ".join(map(str, choices))
                 raise UserError(f"{name} must be one of {known}, but is {value!r}")
+        if self.library == "blas" and self.loops == "scf":
+            raise UserError('library="blas" needs loops="affine" or "polyhedral", but it is "scf"')
         if self.library == "blas" and self.float != "relaxed":
             raise UserError(
                 f'library="blas" needs float="relaxed", but it is {self.float!r}: BLAS routines '

@@ -149,7 +149,7 @@ func.func @mixed(%int : memref<?x4xf16>, %n : i32, %flag : memref<i1>) {
     assert (
         "const uint16_t *int_,\n    int64_t int__0,\n    int32_t n,\n    const bool *flag" in text
     )
-    assert "int is int__0 x 4" in text
+    assert "int_ is int__0 x 4" in text
     Path("program.c").write_text('#include "mixed.h"\nint main(void) { return 0; }\n')
     build("program.c")
     assert C_TYPES.keys() == SCALARS.keys()
@@ -162,6 +162,35 @@ def test_threads_and_libraries_are_named_in_the_header(folder: Path) -> None:
     )
     rise("compile", "product.rise", "--library", "blas", "--emit", "header", "-o", "product.h")
     assert "-lm); a BLAS with the CBLAS interface" in Path("product.h").read_text()
+
+
+def test_a_shared_library_with_library_calls(folder: Path) -> None:
+    Path("product.rise").write_text(
+        "def product = fun((A : 8.8.f32, B : 8.8.f32), A |> mapPar(fun(r, B |> transpose |> "
+        "map(fun(c, zip(r, c) |> map(mult) |> reduce(add, 0.0))))))"
+    )
+    for name in ("blas", "none"):
+        rise("compile", "product.rise", "--library", name, "--emit", "shared", "-o", f"{name}.so")
+        library: Any = rl.load(f"{name}.so")
+        out, A = np.zeros((8, 8), np.float32), np.ones((8, 8), np.float32)
+        library.product(out, A, A)
+        assert (out == 8).all()
+
+
+CLASHES = """
+def several = fun((x : 4.f64, y : 4.f64), tuple(zip(x, y), x |> reduce(add, 0.0)))
+def out_twice = fun((out : 4.f64, x : 4.f64), zip(out, x) |> map(add))
+def length = fun((x : N.f64, x_0 : N.f64, failure : N.f64), zip(zip(x, x_0), failure) |>
+  map(fun(p, fst(fst(p)) + snd(fst(p)) + snd(p))))
+"""
+
+
+def test_names_in_a_header_are_distinct(folder: Path) -> None:
+    Path("clashes.rise").write_text(CLASHES)
+    for name in ("several", "out_twice", "length"):
+        rise("compile", "clashes.rise", "--function", name, "--emit", "header", "-o", f"{name}.h")
+        Path("program.c").write_text(f'#include "{name}.h"\nint main(void) {{ return 0; }}\n')
+        build("program.c")
 
 
 def test_what_is_no_library(folder: Path) -> None:

@@ -57,9 +57,9 @@ def header(functions: Sequence[CompiledFunction], libraries: Sequence[str], name
 
 
 def _prototype(function: CompiledFunction) -> str:
-    parameters = [part for each in function.parameters for part in _declared(each)]
-    notes = [f"   {each.name} is {_shape(each)}" for each in function.parameters
-             if each.shape is not None]  # fmt: skip
+    named = list(zip(_names(function.parameters), function.parameters, strict=True))
+    parameters = [part for name, each in named for part in _declared(name, each)]
+    notes = [f"   {name} is {_shape(name, each)}" for name, each in named if each.shape is not None]
     if function.checks:
         parameters.append(f"int64_t failure[{FAILURE[0]}]")
         notes.append(
@@ -71,10 +71,22 @@ def _prototype(function: CompiledFunction) -> str:
     return f"{comment}. */\nvoid {PREFIX}{function.name}(\n    {listed});\n"
 
 
-def _declared(parameter: Parameter) -> list[str]:
+def _names(parameters: Sequence[Parameter]) -> list[str]:
+    """A name of C for each parameter, none of which is that of another or of one of its lengths."""
+    taken: set[str] = {"failure"}
+    names: list[str] = []
+    for parameter in parameters:
+        plain = name = _identifier(parameter.name)
+        while taken & {name, *(f"{name}_{at}" for at in range(len(parameter.shape or ())))}:
+            name = f"{plain}_{len(taken)}"
+        taken |= {name, *(f"{name}_{at}" for at in range(len(parameter.shape or ())))}
+        names.append(name)
+    return names
+
+
+def _declared(name: str, parameter: Parameter) -> list[str]:
     """A parameter, and the lengths that are passed with it."""
     type = C_TYPES[SCALAR_NAMES[parameter.type]]
-    name = _identifier(parameter.name)
     if parameter.shape is None:
         return [f"{type} {name}"]
     qualifier = "" if parameter.is_written else "const "
@@ -86,9 +98,8 @@ def _declared(parameter: Parameter) -> list[str]:
     return [f"{qualifier}{type} *{name}", *lengths]
 
 
-def _shape(parameter: Parameter) -> str:
+def _shape(name: str, parameter: Parameter) -> str:
     assert parameter.shape is not None
-    name = _identifier(parameter.name)
     lengths = [
         f"{name}_{dimension}" if length == DYNAMIC_INDEX else str(length)
         for dimension, length in enumerate(parameter.shape)

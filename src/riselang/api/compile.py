@@ -250,10 +250,14 @@ class Compilation:
     @cached_property
     def object_code(self) -> bytes:
         """Machine code to be linked, with the functions that C calls and their description."""
+        return self.linkable("")
+
+    def linkable(self, blas_prefix: str) -> bytes:
+        """`object_code` for a BLAS whose names begin with `blas_prefix`."""
         assert self.llvm_ir
         facts = description(self.compiled_functions, self.libraries, module_text(self.module))
         ir = with_hidden(self.job.whole_ir, {each.name for each in self._callable})
-        return llvm.object_code("\n".join([ir, facts]))
+        return llvm.object_code("\n".join([ir.replace("@cblas_", f"@{blas_prefix}cblas_"), facts]))
 
     def header(self, name: str) -> str:
         """A C header for `object_code`."""

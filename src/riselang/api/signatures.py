@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.affine import StoreOp
-from xdsl.dialects.builtin import MemRefType, NoneAttr
+from xdsl.dialects.builtin import ArrayAttr, MemRefType, NoneAttr, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
@@ -18,8 +18,18 @@ from riselang.errors import LimitationError
 from riselang.nat import Nat, nat_min
 from riselang.runtime.executable import Parameter
 from riselang.runtime.shapes import OpenLengths
+from riselang.term.to_dialect import PARAMETERS
 
 Border = InOp | OutOp
+
+
+def given_names(function: FuncOp) -> list[str] | None:
+    """What the parameters of a function are called, if its values have other names."""
+    names = function.attributes.get(PARAMETERS)
+    if not isinstance(names, ArrayAttr):
+        return None
+    found = [name.data for name in names if isinstance(name, StringAttr)]
+    return found if len(found) == len(function.function_type.inputs) else None
 
 
 @dataclass(frozen=True)
@@ -82,8 +92,9 @@ def _lengths(op: Border) -> list[tuple[SSAValue, tuple[Nat, ...]]]:
 
 def _parameters(function: FuncOp, borders: Sequence[Border]) -> Iterable[Parameter]:
     bounds = _index_bounds(borders)
+    names = given_names(function)
     for position, argument in enumerate(function.body.blocks[0].args):
-        name = argument.name_hint or f"arg{position}"
+        name = names[position] if names else argument.name_hint or f"arg{position}"
         yield _parameter(name, argument.type, bounds.get(argument))
 
 

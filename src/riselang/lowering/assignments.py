@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 
-from xdsl.dialects import affine, arith, math
-from xdsl.dialects.builtin import FloatAttr, MemRefType
+from xdsl.dialects import affine, arith, math, memref
+from xdsl.dialects.builtin import FloatAttr, MemRefType, NoneAttr
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
@@ -47,6 +48,8 @@ class Place:
         subscripts = Subscripts.of(access)
         type = subscripts.buffer.type
         assert isinstance(type, MemRefType)
+        if not is_whole(subscripts.buffer):
+            raise NoSumOfProducts("a buffer is a part of another one")
         shape = type.get_shape()
         if min(shape, default=0) < 0:
             raise NoSumOfProducts("the length of a buffer is not known")
@@ -63,6 +66,16 @@ class Place:
 
     def step(self, index: SSAValue) -> int:
         return self.steps.get(index, 0)
+
+
+def is_whole(buffer: SSAValue) -> bool:
+    """Whether a buffer is memory of its own, without gaps, and not a view of other memory."""
+    owner, type = buffer.owner, buffer.type
+    if isinstance(owner, Block):
+        is_own = isinstance(owner.parent_op(), FuncOp)
+    else:
+        is_own = isinstance(owner, memref.AllocOp | memref.AllocaOp)
+    return is_own and isinstance(type, MemRefType) and isinstance(type.layout, NoneAttr)
 
 
 def _linear(formula: AffineExpr) -> tuple[dict[int, int], int]:
@@ -155,11 +168,11 @@ def assignment_of(nest: Nest) -> Assignment | None:
         body = loops[-1].loop.body.block
         inner = [op for op in body.ops if isinstance(op, Loop) and not op.results]
         others = [op for op in body.ops if op not in inner]
-        if len(inner) == 1 and not any(op.regions for op in others) and _is_pure(others):
+        if len(inner) == 1 and not any(op.regions for op in others) and is_pure(others):
             loops.append(Nest(inner[0]))
             continue
         stores = [op for op in body.ops if isinstance(op, affine.StoreOp)]
-        if inner or len(stores) != 1 or not _is_pure([op for op in others if op not in stores]):
+        if inner or len(stores) != 1 or not is_pure([op for op in others if op not in stores]):
             return None
         return Assignment(tuple(loops), stores[0])
 
@@ -167,7 +180,7 @@ def assignment_of(nest: Nest) -> Assignment | None:
 _AFFINE = affine.ForOp | affine.YieldOp | affine.LoadOp
 
 
-def _is_pure(ops: Sequence[Operation]) -> bool:
+def is_pure(ops: Sequence[Operation]) -> bool:
     """Whether ops read and compute, and do nothing else."""
     for op in ops:
         for inner in op.walk():

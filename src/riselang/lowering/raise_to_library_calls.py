@@ -32,6 +32,7 @@ from riselang.lowering.assignments import (
     NoSumOfProducts,
     Sum,
     assignment_of,
+    is_pure,
     sum_of_reduction,
 )
 from riselang.lowering.contract_rise_floats import FLOAT_PERMISSION
@@ -153,6 +154,8 @@ class _Raising:
     def reduction(self, loop: affine.ForOp, in_loop: bool) -> None:
         """A sum of products of two vectors, as dot or nrm2."""
         try:
+            if not is_pure(list(loop.body.block.ops)):
+                raise NoCall("it stores something beside the sum")
             call, rest = dot_of(sum_of_reduction(loop))
             if in_loop and call.lengths[0] < SHORTEST_DOT:
                 raise NoCall(f"{call} is too short to be called in a loop")

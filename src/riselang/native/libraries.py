@@ -82,7 +82,7 @@ def blas() -> str | None:
 @cache
 def _blas(name: str) -> str | None:
     candidates = _BLAS.get(name, lambda: iter([name]))()
-    return next((path for path in candidates if _routine(path, "cblas_sgemm") is not None), None)
+    return next((path for path in candidates if blas_prefix(path) is not None), None)
 
 
 def _openblas() -> Iterator[str]:
@@ -108,16 +108,22 @@ def _of_system(*names: str) -> Iterator[str]:
 _BLAS = {"openblas": _openblas, "mkl": _mkl}
 
 
-def _routine(path: str, name: str) -> int | None:
-    """The address of a routine in a library."""
+def blas_prefix(path: str) -> str | None:
+    """What stands before the names of the routines of a library; None if it has none of them."""
     try:
         library = ctypes.CDLL(path)
     except OSError:
         return None
-    for prefix in _PREFIXES:
-        if hasattr(library, prefix + name):
-            return ctypes.cast(getattr(library, prefix + name), ctypes.c_void_p).value
-    return None
+    return next((each for each in _PREFIXES if hasattr(library, f"{each}cblas_sgemm")), None)
+
+
+def _routine(path: str, name: str) -> int | None:
+    """The address of a routine in a library."""
+    symbol = f"{blas_prefix(path) or ''}{name}"
+    library = ctypes.CDLL(path)
+    if not hasattr(library, symbol):
+        return None
+    return ctypes.cast(getattr(library, symbol), ctypes.c_void_p).value
 
 
 def _prepare_blas(path: str) -> None:
@@ -147,15 +153,22 @@ def is_found(name: str) -> bool:
     return _FOUND[name]() is not None if name in _FOUND else False
 
 
+def found(name: str) -> str:
+    """The path of a library that compiled code calls."""
+    path = _FOUND[name]()
+    if path is None:
+        tried = f" ({config.BLAS.value()})" if name == BLAS else ""
+        raise UserError(
+            f"the compiled code needs {name}{tried}, which is not installed here; {_ADVICE[name]}"
+        )
+    return path
+
+
 def prepare(name: str) -> None:
     """Load a library that compiled code calls."""
     from riselang.native import llvm
 
-    path = _FOUND[name]()
-    if path is None:
-        raise UserError(
-            f"the compiled code needs {name}, which is not installed here; {_ADVICE[name]}"
-        )
+    path = found(name)
     if name == BLAS:
         _prepare_blas(path)
         return

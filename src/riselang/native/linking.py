@@ -27,8 +27,8 @@ def c_compiler() -> list[str] | None:
     return None
 
 
-def shared_library(code: bytes) -> bytes:
-    """A shared library with the functions of an object."""
+def shared_library(code: bytes, libraries: Sequence[str] = ()) -> bytes:
+    """A shared library with the functions of an object, linked with libraries at these paths."""
     compiler = c_compiler()
     if compiler is None:
         raise UserError(
@@ -38,7 +38,8 @@ def shared_library(code: bytes) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder, "kernels.o"), Path(folder, "kernels.so")
         source.write_bytes(code)
-        _run([*compiler, "-shared", "-o", str(target), str(source), "-lm"])
+        paths = [part for path in libraries for part in (path, f"-Wl,-rpath,{Path(path).parent}")]
+        _run([*compiler, "-shared", "-o", str(target), str(source), *paths, "-lm"])
         return target.read_bytes()
 
 

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    ArrayAttr,
     FunctionType,
     MemRefType,
     ModuleOp,
+    StringAttr,
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.func import ReturnOp as FuncReturnOp
@@ -79,6 +81,10 @@ def emit_program(
         emitter.add(OutOp(buffers, value))
 
 
+PARAMETERS = "rise.parameters"
+"""The attribute of a function whose values do not have the names of its parameters."""
+
+
 def program_module(term: Term, name: str, results: int = 1) -> ModuleOp:
     """A module with one function that takes output buffers, then input buffers, and runs `term`."""
     module, block, inputs, outputs = _function(term, name, results)
@@ -113,13 +119,17 @@ def _function(
     for group in groups:
         values.append([*arguments[: len(group)]])
         del arguments[: len(group)]
-    _name_arguments(term, values, results)
+    names = _name_arguments(term, values, results)
     function = FuncOp(name, FunctionType.from_lists(types, []), Region(block))
+    if names != [argument.name_hint for argument in block.args]:
+        # A value cannot be called x_0, which would be x.
+        function.attributes[PARAMETERS] = ArrayAttr(StringAttr(each) for each in names)
     function.location = location_attribute(term.location)
     return ModuleOp([function]), block, values[results:], values[:results]
 
 
-def _name_arguments(term: Term, groups: list[list[SSAValue]], results: int) -> None:
+def _name_arguments(term: Term, groups: list[list[SSAValue]], results: int) -> list[str]:
+    """Name the buffers as far as values can have such names; the names that they should have."""
     names = [f"out{position}" if position else "out" for position in range(results)]
     for _ in groups[results:]:
         assert isinstance(term, Lambda)
@@ -128,6 +138,7 @@ def _name_arguments(term: Term, groups: list[list[SSAValue]], results: int) -> N
     for name, group in zip(names, groups, strict=True):
         for value in group:
             value.name_hint = name if SSAValue.is_valid_name(name) else None
+    return [name for name, group in zip(names, groups, strict=True) for _ in group]
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,15 @@ import argparse
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from riselang.errors import UserError
 from riselang.tools.options import STAGES
 from riselang.tools.progress import progress
 from riselang.tools.sources import Source
+
+if TYPE_CHECKING:
+    from riselang.api.compile import Compilation
 
 BINARY = ("obj", "shared")
 EMITTED = ("header", *BINARY)
@@ -48,8 +52,15 @@ def _emitted(options: argparse.Namespace, source: Source, sizes: Mapping[str, in
     compilation = source.compilation(options.function, sizes)
     if options.emit == "header":
         return compilation.header(Path(options.output or options.file).stem).encode()
-    if options.emit == "shared":
-        from riselang.native.linking import shared_library
+    return _shared(compilation) if options.emit == "shared" else compilation.object_code
 
-        return shared_library(compilation.object_code)
-    return compilation.object_code
+
+def _shared(compilation: Compilation) -> bytes:
+    """A shared library, linked with what its code calls."""
+    from riselang.native import libraries
+    from riselang.native.linking import shared_library
+
+    paths = [libraries.found(name) for name in compilation.libraries]
+    uses_blas = libraries.BLAS in compilation.libraries
+    prefix = libraries.blas_prefix(libraries.found(libraries.BLAS)) if uses_blas else None
+    return shared_library(compilation.linkable(prefix or ""), paths)

@@ -139,3 +139,14 @@ def test_files_that_cannot_be_written(tmp_path: Path) -> None:
         compiled.save(tmp_path / "scaled.npy")
     with pytest.raises(UserError, match="cannot be written: No such file"):
         compiled.save(tmp_path / "missing" / "scaled.kernel")
+
+
+def test_a_parameter_whose_name_ends_in_a_number() -> None:
+    @rl.jit
+    def added(x: rl.Array["N", rl.f32], x_0: rl.Array["N", rl.f32]) -> Any:
+        return rl.zip(x, x_0) | rl.map(rl.add)
+
+    compiled = added.lower(X, X).compile()
+    assert repr(compiled) == "<compiled program added(x, x_0)>"
+    with pytest.raises(UserError, match="argument x_0: expected dtype float32"):
+        compiled(X, X.astype(np.float64))

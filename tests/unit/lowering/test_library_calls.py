@@ -260,6 +260,69 @@ def test_what_nearly_is_a_call_is_told() -> None:
     assert "read backwards" in near(backwards)
 
 
+def test_a_loop_that_stores_is_no_sum() -> None:
+    """A scan adds up products like a dot, but every step of it is a result."""
+
+    def sums(x: rl.Array["N", rl.f32], y: rl.Array["N", rl.f32]) -> Any:
+        return rl.zip(x, y) | rl.map(rl.mult) | rl.scan(rl.add, 0.0)
+
+    x = np.ones(40, np.float32)
+    assert "it stores something beside the sum" in near(sums, x, x)
+    assert np.array_equal(rl.jit(sums, library="blas")(x, x), np.arange(1, 41))
+
+    def rows(A: rl.Array["N", "K", rl.f32], y: rl.Array["K", rl.f32]) -> Any:
+        return A | rl.map(lambda row: sums(row, y))
+
+    matrix = np.ones((3, 40), np.float32)
+    assert np.array_equal(rl.jit(rows, library="blas")(matrix, x)[2], np.arange(1, 41))
+
+
+TEMPORARY = """def main = fun((x : 40.f32, y : 40.f32),
+  generate(fun(i : idx[40], i)) |> reduceSeq(fun(i, fun(acc,
+    acc + ((y |> map(fun(b, b * (x |> at(i)))) |> toMem(heap)) |> at(i)) * (x |> at(i)))), 0.0))"""
+
+
+def test_a_loop_that_fills_a_temporary_is_no_sum() -> None:
+    program: Any = rl.loads(TEMPORARY, name="temporary.rise", library="blas")
+    assert program.main(np.full(40, 2, np.float32), np.ones(40, np.float32)) == 160
+
+
+PART = """
+func.func @rows(%out: memref<4xf32> {llvm.noalias}, %B: memref<8x16xf32>, %x: memref<8xf32>) {
+  %z = arith.constant 0.0 : f32
+  %A = memref.subview %B[1, 2][4, 8][2, 1]
+    : memref<8x16xf32> to memref<4x8xf32, strided<[32, 1], offset: 18>>
+  affine.for %i = 0 to 4 {
+    %s = affine.for %k = 0 to 8 iter_args(%acc = %z) -> (f32) {
+      %a = affine.load %A[%i, %k] : memref<4x8xf32, strided<[32, 1], offset: 18>>
+      %b = affine.load %x[%k] : memref<8xf32>
+      %p = arith.mulf %a, %b : f32
+      %q = arith.addf %acc, %p : f32
+      affine.yield %q : f32
+    }
+    affine.store %s, %out[%i] : memref<4xf32>
+  }
+  func.return
+}"""
+
+
+def test_a_view_of_a_buffer_is_left_alone() -> None:
+    """Its strides are not those of its shape, and it may be a part of what is written."""
+    module: Any = rl.loads(PART, library="blas")
+    assert "a buffer is a part of another one" in module.as_text("library")
+    whole, x = np.arange(128, dtype=np.float32).reshape(8, 16), np.arange(8, dtype=np.float32)
+    out = np.zeros(4, np.float32)
+    module.rows(out, whole, x)
+    assert np.array_equal(out, whole[1::2, 2:10] @ x)
+
+
+def test_loops_of_scf_are_not_looked_at() -> None:
+    with pytest.raises(UserError, match='library="blas" needs loops="affine"'):
+        rl.jit(gemm, library="blas", loops="scf")
+    module: Any = rl.loads(PART, library="blas")
+    assert module._options.loops == "affine"
+
+
 def test_there_is_nothing_to_call() -> None:
     def plus_one(x: rl.Array["N", rl.f32]) -> Any:
         return x | rl.map(lambda a: a + 1.0)
@@ -288,7 +351,9 @@ def test_another_library(monkeypatch: pytest.MonkeyPatch) -> None:
     assert libraries.blas() == path
     assert np.allclose(rl.jit(gemm, library="blas")(A, B), A @ B)
     monkeypatch.setenv("RISE_BLAS", "nowhere.so")
-    with pytest.raises(UserError, match=r"needs blas, which is not installed here; pip install"):
+    with pytest.raises(
+        UserError, match=r"needs blas \(nowhere.so\), which is not installed here; pip install"
+    ):
         rl.jit(gemm, library="blas")(random(3, 3), random(3, 3))
 
 
