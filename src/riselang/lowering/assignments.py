@@ -118,6 +118,11 @@ class Product:
     factors: tuple[Factor, ...] = ()
     over: tuple[Nest, ...] = ()
 
+    @property
+    def is_nothing(self) -> bool:
+        """Whether it is the number zero; zero times an element is not, since that may be NaN."""
+        return self.number == 0.0 and not self.scalars and not self.factors
+
     def times(self, other: Product) -> Product:
         return Product(
             self.number * other.number,

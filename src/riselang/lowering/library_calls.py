@@ -105,7 +105,7 @@ def call_of(assignment: Assignment, value: Sum) -> Call:
 
 def _parts(value: Sum) -> tuple[Product, Product | None]:
     """The product that is computed, and the one that it is added to."""
-    terms = [product for product in value if product.number != 0.0]
+    terms = [product for product in value if not product.is_nothing]
     rest = [product for product in terms if not product.over]
     main = [product for product in terms if product.over]
     if not main:
@@ -130,8 +130,7 @@ class _Matcher:
         indices = frozenset(nest.index for nest in (*assignment.loops, *main.over))
         self.inside = indices
         self.target = assignment.target
-        self.factors, alpha = _split(main, indices)
-        self.alpha = alpha
+        self.factors, self.alpha = _split(main, indices)
         self.beta = Scale(0.0)
         self.added: Factor | None = None
         if added is not None:
@@ -171,8 +170,12 @@ class _Matcher:
                 raise NoCall("it reads what it writes")
             if is_same:
                 self.added = None
-        if any(axis.step(self.target) == 0 for axis in self.rows):
-            raise NoCall("iterations write the same element")
+        steps = sorted((abs(axis.step(self.target)), axis.length) for axis in self.rows)
+        reached = 1
+        for step, length in steps:
+            if step < reached:
+                raise NoCall("iterations may write the same element")
+            reached = step * length
 
     def _holders(self, axis: Axis) -> tuple[bool, bool]:
         """Which of the two factors have the index."""

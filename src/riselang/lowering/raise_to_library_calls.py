@@ -223,7 +223,7 @@ def _is_square(call: Call) -> bool:
 
 
 def _added(rest: Sum) -> bool:
-    return any(product.number != 0.0 for product in rest)
+    return any(not product.is_nothing for product in rest)
 
 
 def _only_root(loop: affine.ForOp) -> Operation | None:

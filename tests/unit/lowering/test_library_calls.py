@@ -277,6 +277,36 @@ def test_a_loop_that_stores_is_no_sum() -> None:
     assert np.array_equal(rl.jit(rows, library="blas")(matrix, x)[2], np.arange(1, 41))
 
 
+OVERLAPPING = """
+func.func @sums(%out: memref<9xf32> {llvm.noalias}, %A: memref<4x3xf32>, %B: memref<5x3xf32>) {
+  %z = arith.constant 0.0 : f32
+  affine.for %i = 0 to 4 {
+    affine.for %j = 0 to 5 {
+      %s = affine.for %k = 0 to 3 iter_args(%acc = %z) -> (f32) {
+        %a = affine.load %A[%i, %k] : memref<4x3xf32>
+        %b = affine.load %B[%j, %k] : memref<5x3xf32>
+        %q = math.fma %a, %b, %acc : f32
+        affine.yield %q : f32
+      }
+      affine.store %s, %out[%i + %j] : memref<9xf32>
+    }
+  }
+  func.return
+}"""
+
+
+def test_iterations_that_write_the_same_element_are_left_alone() -> None:
+    module: Any = rl.loads(OVERLAPPING, library="blas")
+    assert "iterations may write the same element" in module.as_text("library")
+
+
+def test_zero_times_an_element_is_not_nothing() -> None:
+    def cancelled(A: rl.Array["N", "K", rl.f32], x: rl.Array["K", rl.f32]) -> Any:
+        return A | rl.map(lambda row: 0.0 * dot(row, x))
+
+    assert near(cancelled, A, B[:, 0].copy()).endswith("calls gemv 4x5\n")
+
+
 TEMPORARY = """def main = fun((x : 40.f32, y : 40.f32),
   generate(fun(i : idx[40], i)) |> reduceSeq(fun(i, fun(acc,
     acc + ((y |> map(fun(b, b * (x |> at(i)))) |> toMem(heap)) |> at(i)) * (x |> at(i)))), 0.0))"""
