@@ -40,7 +40,12 @@ def free_sizes(term: Term) -> frozenset[str]:
 
 def at_sizes(term: Term, sizes: Mapping[str, Nat]) -> Term:
     """`term` with sizes replaced by name, in every type and pattern."""
-    return _substituted(term, sizes, {})
+    return at(term, sizes, {})
+
+
+def at(term: Term, sizes: Mapping[str, Nat], types: Mapping[str, RiseType]) -> Term:
+    """`term` with sizes and data types replaced by name."""
+    return _substituted(term, sizes, types)
 
 
 def check_sizes(term: Term, sizes: Mapping[str, Nat]) -> None:

@@ -1,0 +1,189 @@
+"""Strategies put together: one after the other, one or the other, as often as it goes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Step, Strategy, Success
+from riselang.term.nodes import Term
+
+MOST_ROUNDS = 10_000
+"""How often `repeat` repeats at most; a strategy that goes on for longer does not end."""
+
+
+@dataclass(frozen=True, repr=False)
+class Identity(Strategy):
+    """Leaves the term as it is."""
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        return Success(term)
+
+    def __str__(self) -> str:
+        return "id"
+
+
+@dataclass(frozen=True, repr=False)
+class Fail(Strategy):
+    """Applies nowhere."""
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        return Failure(self, "it never applies", term)
+
+    def __str__(self) -> str:
+        return "fail"
+
+
+@dataclass(frozen=True, repr=False)
+class Sequence(Strategy):
+    """One after the other; fails where one of them does."""
+
+    parts: tuple[Strategy, ...]
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        steps: list[Step] = []
+        for part in self.parts:
+            result = part.run(term, setting)
+            if isinstance(result, Failure):
+                return result
+            term = result.term
+            steps.extend(result.steps)
+        return Success(term, tuple(steps))
+
+    def __str__(self) -> str:
+        return " >> ".join(_inside(part) for part in self.parts)
+
+
+@dataclass(frozen=True, repr=False)
+class Choice(Strategy):
+    """The first of several that applies."""
+
+    parts: tuple[Strategy, ...]
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        closest: Failure | None = None
+        for part in self.parts:
+            result = part.run(term, setting)
+            if isinstance(result, Success):
+                return result
+            closest = closer(closest, result)
+        assert closest is not None
+        return closest
+
+    def __str__(self) -> str:
+        return " | ".join(_inside(part) for part in self.parts)
+
+
+def _inside(strategy: Strategy) -> str:
+    return f"({strategy})" if isinstance(strategy, Sequence | Choice) else str(strategy)
+
+
+def closer(one: Failure | None, other: Failure) -> Failure:
+    """Of two failures the one that says more."""
+    return one if one is not None and one.closeness >= other.closeness else other
+
+
+@dataclass(frozen=True, repr=False)
+class Try(Strategy):
+    """The strategy where it applies, else nothing."""
+
+    strategy: Strategy
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        result = self.strategy.run(term, setting)
+        return Success(term) if isinstance(result, Failure) else result
+
+    def __str__(self) -> str:
+        return f"try({self.strategy})"
+
+
+@dataclass(frozen=True, repr=False)
+class Repeat(Strategy):
+    """The strategy until it does not apply, or changes nothing, or as often as `times` says."""
+
+    strategy: Strategy
+    times: int | None = None
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        steps: list[Step] = []
+        for _ in range(MOST_ROUNDS if self.times is None else self.times):
+            result = self.strategy.run(term, setting)
+            if isinstance(result, Failure):
+                if self.times is None:
+                    return Success(term, tuple(steps))
+                return result
+            if self.times is None and result.term == term:
+                return Success(term, tuple(steps))
+            term = result.term
+            steps.extend(result.steps)
+        if self.times is None:
+            reason = f"it still applies after {MOST_ROUNDS} rounds"
+            return Failure(self, reason, term, closeness=CONDITION)
+        return Success(term, tuple(steps))
+
+    def __str__(self) -> str:
+        times = "" if self.times is None else f", {self.times}"
+        return f"repeat({self.strategy}{times})"
+
+
+@dataclass(frozen=True, repr=False)
+class Not(Strategy):
+    """Leaves the term as it is where the strategy does not apply, and fails where it does."""
+
+    strategy: Strategy
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        if isinstance(self.strategy.run(term, setting), Failure):
+            return Success(term)
+        return Failure(self, f"{self.strategy} applies here", term, closeness=CONDITION)
+
+    def __str__(self) -> str:
+        return f"not({self.strategy})"
+
+
+@dataclass(frozen=True, repr=False)
+class Named(Strategy):
+    """A strategy with a name, under which it is written."""
+
+    name: str
+    strategy: Strategy
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        return self.strategy.run(term, setting)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def seq(*strategies: Strategy) -> Strategy:
+    """One after the other: `a >> b`."""
+    parts: list[Strategy] = []
+    for strategy in strategies:
+        parts.extend(strategy.parts if isinstance(strategy, Sequence) else [strategy])
+    return parts[0] if len(parts) == 1 else Sequence(tuple(parts))
+
+
+def choice(*strategies: Strategy) -> Strategy:
+    """The first that applies: `a | b`."""
+    parts: list[Strategy] = []
+    for strategy in strategies:
+        parts.extend(strategy.parts if isinstance(strategy, Choice) else [strategy])
+    return parts[0] if len(parts) == 1 else Choice(tuple(parts))
+
+
+def try_(strategy: Strategy) -> Strategy:
+    """The strategy where it applies, else nothing."""
+    return Try(strategy)
+
+
+def repeat(strategy: Strategy, times: int | None = None) -> Strategy:
+    """The strategy as often as it applies, or exactly so often."""
+    return Repeat(strategy, times)
+
+
+def not_(strategy: Strategy) -> Strategy:
+    """Succeeds, and changes nothing, where the strategy fails."""
+    return Not(strategy)
+
+
+id_ = Identity()
+fail = Fail()

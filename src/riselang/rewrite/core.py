@@ -1,0 +1,97 @@
+"""What a strategy is: from a term to another one with the steps in between, or to a failure."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from riselang.term.nodes import Term
+
+if TYPE_CHECKING:
+    from riselang.rewrite.rule import Rule
+
+Path = tuple[int, ...]
+"""A place in a term: which child, of that which child, and so on."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a program permits those who rewrite it."""
+
+    float: str = "contract"
+    """What may be done to float arithmetic."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One rule at one place."""
+
+    rule: Rule
+    path: Path
+    before: Term
+    """The part that was changed."""
+    after: Term
+
+    def below(self, path: Path) -> Step:
+        """The same step, seen from further up."""
+        return replace(self, path=path + self.path)
+
+
+@dataclass(frozen=True)
+class Success:
+    """The term that a strategy gives, and the steps to it."""
+
+    term: Term
+    steps: tuple[Step, ...] = ()
+
+    def below(self, path: Path, whole: Term) -> Success:
+        """What became of the whole term whose part at `path` was rewritten."""
+        return Success(whole, tuple(step.below(path) for step in self.steps))
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a strategy does not apply; of several reasons, the one that came closest counts."""
+
+    strategy: Strategy
+    reason: str
+    term: Term
+    """Where it was tried."""
+    path: Path = ()
+    closeness: int = 0
+    """How much of what is expected was there: nothing, the head, everything but a condition."""
+
+    def below(self, path: Path) -> Failure:
+        return replace(self, path=path + self.path)
+
+
+Result = Success | Failure
+NOTHING, HEAD, CONDITION = 0, 1, 2
+
+
+class Strategy(ABC):
+    """A way to rewrite terms. A value: strategies are compared, printed and read back."""
+
+    @abstractmethod
+    def run(self, term: Term, setting: Setting) -> Result:
+        """What becomes of the term."""
+
+    @abstractmethod
+    def __str__(self) -> str:
+        """How the strategy is written; `parse_strategy` reads it back."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __rshift__(self, other: Strategy) -> Strategy:
+        """First this one, then the other."""
+        from riselang.rewrite.combinators import seq
+
+        return seq(self, other)
+
+    def __or__(self, other: Strategy) -> Strategy:
+        """This one, or the other where this one fails."""
+        from riselang.rewrite.combinators import choice
+
+        return choice(self, other)

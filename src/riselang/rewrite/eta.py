@@ -1,0 +1,88 @@
+"""Functions as lambdas: what is passed to a pattern says the names of its parameters.
+
+Rules look into the functions of patterns, and find them written in one way: `map(fun(x, f(x)))`,
+not `map(f)`.
+"""
+
+from __future__ import annotations
+
+from riselang.dialects.rise.types import FunType, uncurry
+from riselang.term.nodes import Apply, Bound, Lambda, Pattern, Term, apply_all, spine
+from riselang.term.recursion import recursive
+from riselang.term.substitution import shift, with_children
+
+NAMES = ("x", "y", "z")
+
+
+def eta_expanded(function: Term, arity: int | None = None) -> Term:
+    """A function of data as a lambda for each of its parameters."""
+    parameters, _ = uncurry(function.type)
+    count = len(parameters) if arity is None else arity
+    given = 0
+    body = function
+    while isinstance(body, Lambda) and given < count:
+        body = body.body
+        given += 1
+    missing = parameters[given:count]
+    if not missing:
+        return function
+    arguments = [Bound(i, type) for i, type in zip(range(len(missing) - 1, -1, -1), missing)]
+    body = apply_all(shift(body, len(missing)), arguments)
+    for position, type in reversed(list(enumerate(missing))):
+        body = Lambda(NAMES[min(position, 2)], type, body)
+    for layer in reversed(_lambdas(function, given)):
+        body = Lambda(layer.name, layer.parameter, body, layer.location)
+    return body
+
+
+def _lambdas(function: Term, count: int) -> list[Lambda]:
+    found: list[Lambda] = []
+    for _ in range(count):
+        assert isinstance(function, Lambda)
+        found.append(function)
+        function = function.body
+    return found
+
+
+@recursive
+def expanded(term: Term) -> Term:
+    """The term with every function that is passed to a pattern as a lambda."""
+    return _visit(term)
+
+
+def _visit(term: Term) -> Term:
+    head, arguments = spine(term)
+    if not isinstance(head, Pattern) or not arguments:
+        return with_children(term, _visit, _visit)
+    results: list[Term] = []
+    for argument in arguments:
+        result = _visit(argument)
+        is_function = isinstance(argument.type, FunType)
+        results.append(eta_expanded(result) if is_function else result)
+    whole = apply_all(head, results)
+    whole.location = term.location
+    return whole
+
+
+def is_eta_redex(term: Term) -> bool:
+    """Whether a term is `fun(x, f(x))` with an `f` that does not know `x`."""
+    if not isinstance(term, Lambda) or not isinstance(term.body, Apply):
+        return False
+    function, argument = term.body.function, term.body.argument
+    return isinstance(argument, Bound) and argument.index == 0 and not mentions(function, 0)
+
+
+def mentions(term: Term, index: int) -> bool:
+    """Whether the variable of the `index`-th lambda around a term is in it."""
+    stack = [(term, index)]
+    while stack:
+        current, level = stack.pop()
+        if current.open <= level:
+            continue
+        if isinstance(current, Bound):
+            if current.index == level:
+                return True
+            continue
+        inner = level + 1 if isinstance(current, Lambda) else level
+        stack.extend((child, inner) for child in current.children)
+    return False

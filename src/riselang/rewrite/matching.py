@@ -1,0 +1,349 @@
+"""Finding the left side of a law in a term, and building the right side.
+
+What a law leaves open is found on the way: sizes and data types by comparing types, functions and
+values by the place where they stand. An unknown function that the law applies to variables it binds
+itself, as `f` in `map(fun(x, f(x)))`, is whatever stands there as a function of these variables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from riselang.dialects.rise.patterns import wrong_argument
+from riselang.dialects.rise.schemes import Argument
+from riselang.dialects.rise.types import (
+    ArrayType,
+    FunType,
+    IdxType,
+    RiseType,
+    TupleType,
+    TypeVariable,
+    VectorType,
+    components,
+    show,
+    substitute,
+)
+from riselang.nat import Deferred, Impossible, Nat, divides, solve
+from riselang.rewrite.eta import eta_expanded
+from riselang.rewrite.laws import UNKNOWN
+from riselang.term.fusion import beta
+from riselang.term.nodes import (
+    Apply,
+    Bound,
+    Free,
+    Lambda,
+    Literal,
+    Pattern,
+    Scalar,
+    Term,
+    apply_all,
+    spine,
+)
+from riselang.term.substitution import shift, with_children
+
+_Around = tuple[Lambda, ...]
+"""The lambdas that the law has around a place, as they are in the term; the innermost last."""
+
+
+class NoMatch(Exception):
+    """Why a term is not what a law is about."""
+
+
+@dataclass
+class Match:
+    """What the unknowns of a law are in a term; filled while a term is looked at."""
+
+    sizes: dict[str, Nat] = field(default_factory=dict[str, Nat])
+    types: dict[str, RiseType] = field(default_factory=dict[str, RiseType])
+    terms: dict[str, Term] = field(default_factory=dict[str, Term])
+    _equations: list[tuple[Nat, Nat]] = field(default_factory=list[tuple[Nat, Nat]])
+    _applications: list[tuple[Apply, Term, _Around]] = field(
+        default_factory=list[tuple[Apply, Term, _Around]]
+    )
+    """Unknown functions applied to more than variables: looked at when the rest is known."""
+
+    def size(self, name: str) -> Nat:
+        return self.sizes[UNKNOWN + name]
+
+    def type(self, name: str) -> RiseType:
+        return self.types[UNKNOWN + name]
+
+    def term(self, name: str) -> Term:
+        return self.terms[UNKNOWN + name]
+
+    # Terms
+
+    def match(self, law: Term, term: Term, around: _Around = ()) -> None:
+        """Find the unknowns, or raise NoMatch."""
+        match law:
+            case Free():
+                self.match_type(law.type, term.type)
+                self._know(law.name, _function_of(term, around, ()))
+            case Bound(index):
+                if not isinstance(term, Bound) or term.index != index:
+                    raise NoMatch("another variable stands here")
+            case Lambda():
+                self._match_lambda(law, term, around)
+            case Apply():
+                self._match_application(law, term, around)
+            case Pattern():
+                self._match_pattern(law, term)
+            case Literal():
+                if law != term:
+                    raise NoMatch("another number stands here")
+            case Scalar():
+                self._match_scalar(law, term, around)
+            case _:
+                raise NoMatch("a law has no such term")
+
+    def _match_lambda(self, law: Lambda, term: Term, around: _Around) -> None:
+        if not isinstance(term.type, FunType):
+            raise NoMatch("expected a function")
+        function = eta_expanded(term, 1)
+        assert isinstance(function, Lambda)
+        self.match_type(law.parameter, function.parameter)
+        self.match(law.body, function.body, (*around, function))
+
+    def _match_application(self, law: Apply, term: Term, around: _Around) -> None:
+        head, arguments = spine(law)
+        if isinstance(head, Free) and (variables := _own_variables(arguments, around)) is not None:
+            function = _function_of(term, around, variables)
+            self.match_type(head.type, function.type)
+            self._know(head.name, function)
+        elif isinstance(head, Free):
+            self._applications.append((law, term, around))
+        else:
+            self._match_parts(law, term, around)
+
+    def _match_parts(self, law: Apply, term: Term, around: _Around) -> None:
+        if not isinstance(term, Apply):
+            raise NoMatch("expected an application")
+        self.match(law.function, term.function, around)
+        self.match(law.argument, term.argument, around)
+
+    def finish(self) -> None:
+        """Look at what had to wait until the rest was known, or raise NoMatch."""
+        while self._applications:
+            law, term, around = self._applications.pop(0)
+            head, _ = spine(law)
+            assert isinstance(head, Free)
+            if head.name not in self.terms:
+                self._match_parts(law, term, around)
+            elif self.build(law, len(around)) != term:
+                raise NoMatch(f"{head.name[1:]} is applied to something else here")
+        self._solve_sizes()
+
+    def _match_pattern(self, law: Pattern, term: Term) -> None:
+        if not isinstance(term, Pattern) or term.spec is not law.spec:
+            raise NoMatch(f"expected {law.spec.name}")
+        for expected, found in zip(law.arguments, term.arguments, strict=True):
+            self._match_argument(expected, found)
+
+    def _match_scalar(self, law: Scalar, term: Term, around: _Around) -> None:
+        if not isinstance(term, Scalar) or term.op != law.op or term.predicate != law.predicate:
+            raise NoMatch(f"expected {law.op}")
+        self.match_type(law.type, term.type)
+        for expected, found in zip(law.operands, term.operands, strict=True):
+            self.match(expected, found, around)
+
+    def _know(self, name: str, term: Term) -> None:
+        if self.terms.setdefault(name, term) != term:
+            raise NoMatch(f"{name[1:]} is two things here")
+
+    # Types and sizes
+
+    def _match_argument(self, law: Argument, found: Argument) -> None:
+        if isinstance(law, Nat):
+            assert isinstance(found, Nat)
+            self._match_size(law, found)
+        elif isinstance(law, RiseType):
+            assert isinstance(found, RiseType)
+            self.match_type(law, found)
+        elif law != found:
+            raise NoMatch(f"expected {law}, found {found}")
+
+    def match_type(self, law: RiseType, found: RiseType) -> None:
+        match law, found:
+            case TypeVariable(), _:
+                if isinstance(found, FunType):
+                    raise NoMatch("expected data, found a function")
+                if self.types.setdefault(law.label.data, found) != found:
+                    raise NoMatch(f"expected {show(self.types[law.label.data])}, "
+                                  f"found {show(found)}")  # fmt: skip
+            case (ArrayType(), ArrayType()) | (VectorType(), VectorType()):
+                self._match_size(law.length, found.length)
+                self.match_type(law.element, found.element)
+            case IdxType(), IdxType():
+                self._match_size(law.bound, found.bound)
+            case TupleType(), TupleType():
+                for inner, part in zip(components(law), components(found), strict=True):
+                    self.match_type(inner, part)
+            case FunType(), FunType():
+                self.match_type(law.input, found.input)
+                self.match_type(law.output, found.output)
+            case _ if law == found:
+                return
+            case _:
+                raise NoMatch(f"expected {show(law)}, found {show(found)}")
+
+    def _match_size(self, law: Nat, found: Nat) -> None:
+        name = _plain_variable(law)
+        if name is None:
+            self._equations.append((law, found))
+        elif self.sizes.setdefault(name, found) != found:
+            raise NoMatch(f"the sizes {self.sizes[name]} and {found} differ")
+
+    def _solve_sizes(self) -> None:
+        """Find the sizes that only equations tell, or raise NoMatch."""
+        waiting = self._equations
+        while waiting:
+            left: list[tuple[Nat, Nat]] = []
+            for law, found in waiting:
+                if not self._solve(law.substitute(self.sizes), found):
+                    left.append((law, found))
+            if len(left) == len(waiting):
+                law, found = left[0]
+                raise NoMatch(f"no sizes are known that make {_shown(law)} equal to {found}")
+            waiting = left
+
+    def _solve(self, law: Nat, found: Nat) -> bool:
+        if law == found:
+            return True
+        unknowns = [name for name in law.variables if name.startswith(UNKNOWN)]
+        answer = solve(law, found, sorted(unknowns))
+        if isinstance(answer, Deferred):
+            return False
+        if isinstance(answer, Impossible):
+            raise NoMatch(f"the size {found} is not of the form {_shown(law)}")
+        for condition in answer.requires:
+            if not divides(condition.divisor, condition.dividend):
+                raise NoMatch(f"{condition.dividend} is not a multiple of {condition.divisor}")
+        for name, size in answer.substitution.items():
+            if size.is_constant and size.constant < 0:
+                raise NoMatch(f"the size {found} is not of the form {_shown(law)}")
+            self.sizes[name] = size
+        return True
+
+    # The right side
+
+    def build(self, law: Term, inside: int = 0) -> Term:
+        """A side of the law with everything known put in; `inside` lambdas of it are around."""
+        if (name := _eta_redex(law)) is not None:
+            return shift(self.terms[name], inside)
+        head, arguments = spine(law)
+        if isinstance(head, Free):
+            function = shift(self.terms[head.name], inside)
+            for argument in arguments:
+                value = self.build(argument, inside)
+                is_lambda = isinstance(function, Lambda)
+                function = beta(function, value) if is_lambda else Apply(function, value)
+            return function
+        match law:
+            case Bound():
+                return Bound(law.index, self.concrete(law.type))
+            case Lambda():
+                body = self.build(law.body, inside + 1)
+                return Lambda(self._name(law), self.concrete(law.parameter), body)
+            case Pattern():
+                return self._pattern(law)
+            case Apply():
+                return apply_all(
+                    self.build(head, inside), [self.build(each, inside) for each in arguments]
+                )
+            case _:
+                visit = lambda child: self.build(child, inside)  # noqa: E731
+                return with_children(law, visit, visit)
+
+    def _pattern(self, law: Pattern) -> Term:
+        arguments = [self._argument(each) for each in law.arguments]
+        named = dict(zip(law.spec.parameters, arguments, strict=True))
+        problem = wrong_argument(named) or law.spec.check(named)
+        if problem is not None:
+            raise NoMatch(f"{law.spec.name}: {problem}")
+        return Pattern(law.spec, arguments, law.to)
+
+    def _name(self, law: Lambda) -> str:
+        """What the function that takes the variable of a lambda calls it, else what the law does."""
+        stack: list[tuple[Term, int]] = [(law.body, 0)]
+        while stack:
+            current, level = stack.pop()
+            head, arguments = spine(current)
+            if isinstance(head, Free):
+                function = self.terms[head.name]
+                for argument in arguments:
+                    if not isinstance(function, Lambda):
+                        break
+                    if isinstance(argument, Bound) and argument.index == level:
+                        return function.name
+                    function = function.body
+            inner = level + 1 if isinstance(current, Lambda) else level
+            stack.extend((child, inner) for child in reversed(current.children))
+        return law.name
+
+    def concrete(self, type: RiseType) -> RiseType:
+        return substitute(type, self.sizes, self.types)
+
+    def _argument(self, argument: Argument) -> Argument:
+        if isinstance(argument, Nat):
+            return argument.substitute(self.sizes)
+        return argument if isinstance(argument, str) else self.concrete(argument)
+
+
+def _own_variables(arguments: Sequence[Term], around: _Around) -> tuple[int, ...] | None:
+    """The indices of distinct variables that the law itself binds, if the arguments are such."""
+    indices = tuple(each.index for each in arguments if isinstance(each, Bound))
+    all_own = len(indices) == len(arguments) and all(index < len(around) for index in indices)
+    return indices if all_own and len(set(indices)) == len(indices) else None
+
+
+def _function_of(term: Term, around: _Around, parameters: Sequence[int]) -> Term:
+    """A term under lambdas of the law, as a function of some of their variables alone."""
+    count, bound = len(parameters), len(around)
+    if not bound:
+        return term
+    places = {index: count - 1 - position for position, index in enumerate(parameters)}
+
+    def visit(term: Term, level: int) -> Term:
+        if term.open <= level:
+            return term
+        if isinstance(term, Bound):
+            index = term.index - level
+            if index >= bound:
+                return Bound(index - bound + count + level, term.type, term.location)
+            if index not in places:
+                raise NoMatch(f"{around[-1 - index].name} is used here, which is bound further in")
+            return Bound(places[index] + level, term.type, term.location)
+        return with_children(term, lambda t: visit(t, level), lambda t: visit(t, level + 1))
+
+    body = visit(term, 0)
+    for index in reversed(parameters):
+        source = around[-1 - index]
+        body = Lambda(source.name, source.parameter, body, source.location)
+    return body
+
+
+def _eta_redex(law: Term) -> str | None:
+    """The unknown `f` of `fun((x, y), f(x, y))`, which is the function itself."""
+    count = 0
+    while isinstance(law, Lambda):
+        law = law.body
+        count += 1
+    head, arguments = spine(law)
+    if not count or not isinstance(head, Free) or len(arguments) != count:
+        return None
+    indices = [each.index for each in arguments if isinstance(each, Bound)]
+    return head.name if indices == list(range(count - 1, -1, -1)) else None
+
+
+def _plain_variable(size: Nat) -> str | None:
+    """The name of the unknown that a size is, if it is nothing else."""
+    names = size.variables
+    if len(names) != 1:
+        return None
+    (name,) = names
+    return name if name.startswith(UNKNOWN) and size == Nat.var(name) else None
+
+
+def _shown(size: Nat) -> str:
+    return str(size).replace(UNKNOWN, "")

@@ -1,0 +1,230 @@
+"""Rules: laws that are applied from left to right, each with its name, condition and permission."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from functools import cached_property
+from typing import Any
+
+from xdsl.utils.exceptions import VerifyException
+
+from riselang.dialects.rise.schemes import PatternSpec
+from riselang.errors import UserError
+from riselang.nat import Nat, as_nat
+from riselang.rewrite.core import (
+    CONDITION,
+    HEAD,
+    NOTHING,
+    Failure,
+    Result,
+    Setting,
+    Step,
+    Strategy,
+    Success,
+)
+from riselang.rewrite.laws import UNKNOWN, Law
+from riselang.rewrite.matching import Match, NoMatch
+from riselang.term.nodes import Pattern, Term, spine
+
+
+class Permission(Enum):
+    """What a rule does to float arithmetic."""
+
+    STRICT = "strict"
+    """It computes the same bits."""
+    RELAXED = "relaxed"
+    """It adds or multiplies floats in another order, which only a relaxed program permits."""
+
+
+class Unmet(Exception):
+    """A condition of a rule that does not hold, and why."""
+
+
+Value = Nat | int | str
+"""What a parameter of a rule is given: a size, a number or a keyword."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What has to hold of the unknowns of a law."""
+
+    text: str
+    """In words, for people."""
+    check: Callable[[Match, Setting], None]
+    """Raises Unmet where it does not hold."""
+    about: tuple[str, ...] = ()
+    """The unknowns it speaks of, by which tests choose what they are."""
+
+
+Rewrite = Callable[..., Term]
+"""From a term, and the parameters of a rule by name, to the other side; raises NoMatch, Unmet."""
+RULES: dict[str, Rule] = {}
+"""Every rule by name, in the order of their definition."""
+
+
+@dataclass(frozen=True, repr=False)
+class Rule(Strategy):
+    """A law, to be applied from left to right where it stands."""
+
+    name: str
+    law: Law
+    family: str
+    """The module of rules it belongs to."""
+    parameters: tuple[str, ...] = ()
+    """What a person chooses, as the size in `split_join(m=32)`."""
+    conditions: tuple[Condition, ...] = ()
+    permission: Permission = Permission.STRICT
+    rewrite: Rewrite | None = field(default=None, compare=False)
+    """Computes the other side, where it is more than the law says."""
+    arguments: tuple[tuple[str, Value], ...] = ()
+    summary: str = field(default="", compare=False)
+
+    def __call__(self, *values: Value, **named: Value) -> Rule:
+        """The rule with its parameters chosen."""
+        if len(values) > len(self.parameters):
+            raise UserError(f"{self.name} takes {_counted(self.parameters)}, found {len(values)}")
+        given = dict(self.arguments)
+        given.update(zip(self.parameters, values, strict=False))
+        for name, value in named.items():
+            if name not in self.parameters:
+                known = ", ".join(self.parameters) or "none"
+                raise UserError(f"{self.name} has no parameter {name}; it has: {known}")
+            given[name] = value
+        ordered = tuple((name, given[name]) for name in self.parameters if name in given)
+        return replace(self, arguments=ordered)
+
+    def __str__(self) -> str:
+        given = ", ".join(f"{name}={_written(value)}" for name, value in self.arguments)
+        return f"{self.name}({given})" if given else self.name
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        if not self._may_match(term):
+            return Failure(self, f"this is not {self.law.left}", term, closeness=NOTHING)
+        try:
+            after = self._rewritten(term, setting)
+        except NoMatch as error:
+            return Failure(self, str(error), term, closeness=HEAD)
+        except (Unmet, VerifyException) as error:
+            return Failure(self, str(error), term, closeness=CONDITION)
+        if after.type != term.type:
+            return Failure(self, "the sizes cannot be shown to be the same", term,
+                           closeness=CONDITION)  # fmt: skip
+        return Success(after, (Step(self, (), term, after),))
+
+    def _rewritten(self, term: Term, setting: Setting) -> Term:
+        given = dict(self.arguments)
+        for name in self.parameters:
+            if name not in given:
+                raise Unmet(f"it needs a value for {name}")
+        if self.rewrite is not None:
+            takes = inspect.signature(self.rewrite).parameters
+            extra: dict[str, Any] = {"setting": setting} if "setting" in takes else {}
+            return self.rewrite(term, **given, **extra)
+        match = self.matched(term)
+        for condition in self.conditions:
+            condition.check(match, setting)
+        return match.build(self.law.sides[1])
+
+    def matched(self, term: Term) -> Match:
+        """What the unknowns of the law are in a term that is its left side; raises NoMatch."""
+        sizes = {UNKNOWN + name: as_nat(value) for name, value in self.arguments
+                 if not isinstance(value, str)}  # fmt: skip
+        match = Match(sizes)
+        match.match(self.law.sides[0], term)
+        try:
+            match.finish()
+        except NoMatch as error:
+            raise Unmet(str(error)) from None
+        return match
+
+    def reversed(self, name: str) -> Rule:
+        """The law from right to left, as a rule of its own."""
+        law = Law(self.law.parameters, self.law.right, self.law.left)
+        return _added(replace(self, name=name, law=law, summary=""))
+
+    @cached_property
+    def _head(self) -> tuple[PatternSpec, int] | None:
+        """The pattern that the left side applies, and to how many arguments."""
+        if self.rewrite is not None:
+            return None
+        head, arguments = spine(self.law.sides[0])
+        return (head.spec, len(arguments)) if isinstance(head, Pattern) else None
+
+    def _may_match(self, term: Term) -> bool:
+        if self._head is None:
+            return True
+        head, arguments = spine(term)
+        return isinstance(head, Pattern) and (head.spec, len(arguments)) == self._head
+
+
+def law(
+    parameters: str,
+    *conditions: Condition,
+    choose: str = "",
+    permission: Permission = Permission.STRICT,
+) -> Callable[[Callable[[], None]], Rule]:
+    """A rule that its docstring defines: the law stands in the first paragraph.
+
+    `parameters` are the unknowns with their types; `choose` names the sizes a person gives.
+    """
+
+    def define(function: Callable[[], None]) -> Rule:
+        return _register(function, parameters, conditions, choose, permission, None)
+
+    return define
+
+
+def rule(
+    parameters: str,
+    *,
+    choose: str = "",
+    condition: str = "",
+    permission: Permission = Permission.STRICT,
+) -> Callable[[Rewrite], Rule]:
+    """A rule that a function computes; its docstring has the law that it is an instance of."""
+
+    def define(function: Rewrite) -> Rule:
+        stated = (Condition(condition, lambda match, setting: None),) if condition else ()
+        return _register(function, parameters, stated, choose, permission, function)
+
+    return define
+
+
+def _register(
+    function: Callable[..., Any],
+    parameters: str,
+    conditions: Sequence[Condition],
+    choose: str,
+    permission: Permission,
+    rewrite: Rewrite | None,
+) -> Rule:
+    text, _, rest = inspect.cleandoc(function.__doc__ or "").partition("\n\n")
+    name = function.__name__.rstrip("_")
+    made = Rule(
+        name,
+        Law.of(parameters, " ".join(text.split())),
+        function.__module__.rpartition(".")[2],
+        tuple(choose.split()),
+        tuple(conditions),
+        permission,
+        rewrite,
+        summary=" ".join(rest.split()),
+    )
+    return _added(made)
+
+
+def _added(made: Rule) -> Rule:
+    assert made.name not in RULES, made.name
+    RULES[made.name] = made
+    return made
+
+
+def _written(value: Value) -> str:
+    return repr(value) if isinstance(value, str) else str(value)
+
+
+def _counted(names: Sequence[str]) -> str:
+    return f"{len(names)} parameters ({', '.join(names)})" if names else "no parameters"

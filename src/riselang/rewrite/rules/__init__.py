@@ -1,0 +1,1 @@
+"""The laws, by what they are about. See README.md."""

@@ -1,0 +1,276 @@
+"""Laws of maps, folds and their kind: they change how something is computed."""
+
+from __future__ import annotations
+
+from riselang.rewrite.conditions import distributes, neutral, regroups
+from riselang.rewrite.rule import Permission, law
+
+# Maps
+
+
+@law("f : s -> t, g : t -> u, x : n.s")
+def map_fusion() -> None:
+    """x |> map(f) |> map(g) ~> x |> map(fun(e, g(f(e))))"""
+
+
+@law("f : s -> t, x : (n * m).s", choose="m")
+def split_join() -> None:
+    """x |> map(f) ~> x |> split(m) |> map(fun(block, block |> map(f))) |> join"""
+
+
+join_split_maps = split_join.reversed("join_split_maps")
+
+
+@law("f : s -> t -> u, x : n.s, y : m.t")
+def map_interchange() -> None:
+    """x |> map(fun(a, y |> map(fun(b, f(a, b)))))
+    ~> y |> map(fun(b, x |> map(fun(a, f(a, b))))) |> transpose"""
+
+
+@law("f : s -> t, x : (k + n).s", choose="k")
+def peel_map() -> None:
+    """x |> map(f) ~> concat(x |> take(k) |> map(f), x |> drop(k) |> map(f))
+
+    What is left over when no tile divides a length is peeled off first."""
+
+
+@law("f : s -> t, g : s -> u, x : n.s")
+def map_pairing() -> None:
+    """zip(x |> map(f), x |> map(g)) ~> x |> map(fun(e, (f(e), g(e))))"""
+
+
+@law("f : s -> t, g : s -> u, x : n.s")
+def map_unpairing() -> None:
+    """x |> map(fun(e, (f(e), g(e)))) ~> zip(x |> map(f), x |> map(g))"""
+
+
+@law("f : s -> t, x : n.s, y : n.u")
+def zip_of_map_first() -> None:
+    """zip(x |> map(f), y) ~> zip(x, y) |> map(fun(p, (f(fst(p)), snd(p))))"""
+
+
+@law("f : s -> t, x : n.u, y : n.s")
+def zip_of_map_second() -> None:
+    """zip(x, y |> map(f)) ~> zip(x, y) |> map(fun(p, (fst(p), f(snd(p)))))"""
+
+
+@law("f : idx[n] -> s, g : s -> t")
+def generate_fusion() -> None:
+    """generate(f) |> map(g) ~> generate(fun(i, g(f(i))))"""
+
+
+@law("f : s -> t, x : n.s")
+def map_as_generate() -> None:
+    """x |> map(f) ~> generate(fun(i, f(x |> at(i))))"""
+
+
+@law("f : s -> t, x : n.s, i : idx[n]")
+def at_of_map() -> None:
+    """x |> map(f) |> at(i) ~> f(x |> at(i))"""
+
+
+@law("f : idx[n] -> t, i : idx[n]")
+def at_of_generate() -> None:
+    """generate(f) |> at(i) ~> f(i)"""
+
+
+@law("f : s -> t, c : idx[n] -> idx[n], x : n.s")
+def reorder_as_generate() -> None:
+    """x |> reorder(c) ~> generate(fun(i, x |> at(c(i))))"""
+
+
+@law("x : n.s, places : m.idx[n]")
+def gather_as_map() -> None:
+    """x |> gather(places) ~> places |> map(fun(i, x |> at(i)))"""
+
+
+# Folds
+
+
+@law("g : s -> t, f : t -> u -> u, a : u, x : n.s")
+def reduce_map_fusion() -> None:
+    """x |> map(g) |> reduce(f, a) ~> x |> reduce(fun((e, acc), f(g(e), acc)), a)"""
+
+
+@law("g : s -> t, f : t -> u -> u, a : u, x : n.s")
+def scan_map_fusion() -> None:
+    """x |> map(g) |> scan(f, a) ~> x |> scan(fun((e, acc), f(g(e), acc)), a)"""
+
+
+@law("f : s -> t -> t, a : t, x : (n * m).s", choose="m")
+def blocked_reduce() -> None:
+    """x |> reduce(f, a) ~> x |> split(m) |> reduce(fun((block, acc), block |> reduce(f, acc)), a)
+
+    Each block starts from what the ones before it gave, so the order is kept."""
+
+
+unblocked_reduce = blocked_reduce.reversed("unblocked_reduce")
+
+
+@law("f : s -> t -> t, a : t, x : n.m.s")
+def reduce_of_join() -> None:
+    """x |> join |> reduce(f, a) ~> x |> reduce(fun((row, acc), row |> reduce(f, acc)), a)"""
+
+
+@law("f : s -> t -> t, a : t, x : n.s, y : m.s")
+def reduce_of_concat() -> None:
+    """concat(x, y) |> reduce(f, a) ~> y |> reduce(f, x |> reduce(f, a))"""
+
+
+@law("f : s -> t -> t, a : t, x : (k + n).s", choose="k")
+def peel_reduce() -> None:
+    """x |> reduce(f, a) ~> x |> drop(k) |> reduce(f, x |> take(k) |> reduce(f, a))"""
+
+
+@law("f : s -> t -> t, a : t, x : 0.s")
+def reduce_of_nothing() -> None:
+    """x |> reduce(f, a) ~> a"""
+
+
+@law("f : s -> t -> t, a : t, x : 1.s")
+def reduce_of_one() -> None:
+    """x |> reduce(f, a) ~> f(x |> at(clampIdx(1, 0)), a)"""
+
+
+@law("f : s -> t -> t, a : t, x : (n + 1).s")
+def reduce_as_scan() -> None:
+    """x |> reduce(f, a) ~> x |> scan(f, a) |> reverse |> at(clampIdx(n + 1, 0))"""
+
+
+@law("f : s -> t -> t, g : s -> u -> u, a : t, b : u, x : n.s")
+def reduce_pairing() -> None:
+    """(x |> reduce(f, a), x |> reduce(g, b))
+    ~> x |> reduce(fun((e, acc), (f(e, fst(acc)), g(e, snd(acc)))), (a, b))
+
+    Two folds of one array in one loop."""
+
+
+@law("e : u -> m.s, f : s -> t -> t, a : t, x : n.u")
+def lift_reduce() -> None:
+    """x |> map(fun(y, e(y) |> reduce(f, a)))
+    ~> x |> map(e) |> transpose |> reduce(fun((column, accs),
+      zip(column, accs) |> map(fun(p, f(fst(p), snd(p))))), generate(fun(i : idx[n], a)))
+
+    The loop of the fold goes outside, with as many accumulators as the map has results."""
+
+
+@law("f : s -> t -> t, x : n.(m.s x t)")
+def lift_reduce_from() -> None:
+    """x |> map(fun(p, fst(p) |> reduce(f, snd(p))))
+    ~> fst(unzip(x)) |> transpose |> reduce(fun((column, accs),
+      zip(column, accs) |> map(fun(p, f(fst(p), snd(p))))), snd(unzip(x)))
+
+    The same where each fold starts from a value of its own."""
+
+
+@law("f : (s x t) -> t, a : t, x : m.n.s")
+def sink_reduce() -> None:
+    """x |> reduce(fun((column, accs), zip(column, accs) |> map(f)), generate(fun(i : idx[n], a)))
+    ~> x |> transpose |> map(fun(row, row |> reduce(fun((e, acc), f((e, acc))), a)))"""
+
+
+@law("h : s -> (n * m).t -> (n * m).t, a : (n * m).t, x : l.s", choose="m")
+def reduce_in_blocks() -> None:
+    """x |> reduce(h, a)
+    ~> x |> reduce(fun((e, acc), h(e, acc |> join) |> split(m)), a |> split(m)) |> join
+
+    The accumulators of a fold in another shape."""
+
+
+@law("h : s -> n.m.t -> n.m.t, a : n.m.t, x : l.s")
+def reduce_transposed() -> None:
+    """x |> reduce(h, a)
+    ~> x |> reduce(fun((e, acc), h(e, acc |> transpose) |> transpose), a |> transpose) |> transpose
+
+    The accumulators of a fold in another order."""
+
+
+@law(
+    "f : t -> t -> t, a : t, x : (n * m).t", regroups("f"), neutral("a", "f"),
+    choose="m", permission=Permission.RELAXED,
+)  # fmt: skip
+def partial_reduce() -> None:
+    """x |> reduce(f, a) ~> x |> split(m) |> map(fun(block, block |> reduce(f, a))) |> reduce(f, a)
+
+    Blocks are folded on their own, so they may be folded at the same time."""
+
+
+@law(
+    "f : t -> t -> t, a : t, x : (n * m).t", regroups("f"), neutral("a", "f"),
+    choose="m", permission=Permission.RELAXED,
+)  # fmt: skip
+def interleaved_reduce() -> None:
+    """x |> reduce(f, a)
+    ~> x |> split(m) |> transpose |> map(fun(lane, lane |> reduce(f, a))) |> reduce(f, a)
+
+    Every m-th element is in the same fold: m sums that vectors hold."""
+
+
+@law("f : t -> t -> t, a : t, x : n.t", regroups("f"), permission=Permission.RELAXED)
+def reduce_of_reverse() -> None:
+    """x |> reverse |> reduce(f, a) ~> x |> reduce(f, a)"""
+
+
+@law("f : t -> t -> t, a : t, x : n.m.t", regroups("f"), permission=Permission.RELAXED)
+def reduce_of_transpose() -> None:
+    """x |> transpose |> join |> reduce(f, a) ~> x |> join |> reduce(f, a)"""
+
+
+@law(
+    "times : t -> t -> t, plus : t -> t -> t, o : t, u : n.t, v : m.t, x : n.m.t",
+    distributes("times", "plus"), neutral("o", "plus"), permission=Permission.RELAXED,
+)  # fmt: skip
+def separate_convolution() -> None:
+    """zip(u |> map(fun(a, v |> map(fun(b, times(a, b))))) |> join, x |> join)
+      |> map(fun(p, times(fst(p), snd(p)))) |> reduce(plus, o)
+    ~> zip(u, x |> map(fun(row, zip(v, row) |> map(fun(p, times(fst(p), snd(p)))) |> reduce(plus, o))))
+      |> map(fun(p, times(fst(p), snd(p)))) |> reduce(plus, o)
+
+    A weighted sum over a window whose weights are products of one weight for the row and one for
+    the column is a weighted sum of weighted sums."""
+
+
+@law("f : t -> t, a : t", choose="k")
+def split_iterate() -> None:
+    """a |> iterate(k + n, f) ~> a |> iterate(k, f) |> iterate(n, f)"""
+
+
+@law("f : t -> t, a : t")
+def unroll_iterate() -> None:
+    """a |> iterate(n + 1, f) ~> f(a |> iterate(n, f))"""
+
+
+@law("f : t -> t, a : t")
+def iterate_zero() -> None:
+    """a |> iterate(0, f) ~> a"""
+
+
+# Windows
+
+
+@law("x : (sp * p * m + sz - sp).t", choose="m")
+def slide_tiling() -> None:
+    """x |> slide(sz, sp)
+    ~> x |> slide(sp * m + sz - sp, sp * m) |> map(fun(tile, tile |> slide(sz, sp))) |> join
+
+    Tiles overlap by what windows at their borders share."""
+
+
+@law("x : (n * m).t")
+def split_as_slide() -> None:
+    """x |> split(m) ~> x |> slide(m, m)"""
+
+
+slide_as_split = split_as_slide.reversed("slide_as_split")
+
+
+@law("x : (n + sz - 1).t")
+def slide_as_generate() -> None:
+    """x |> slide(sz, 1) ~> generate(fun(i : idx[n], generate(fun(j : idx[sz],
+      x |> at(clampIdx(n + sz - 1, fromIdx(i) + fromIdx(j)))))))"""
+
+
+@law("x : n.m.t")
+def transpose_as_generate() -> None:
+    """x |> transpose
+    ~> generate(fun(j : idx[m], generate(fun(i : idx[n], x |> at(i) |> at(j)))))"""

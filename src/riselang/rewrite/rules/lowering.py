@@ -1,0 +1,106 @@
+"""Laws that say how: which loop a pattern becomes, and what gets memory."""
+
+from __future__ import annotations
+
+from riselang.rewrite.conditions import neutral, regroups
+from riselang.rewrite.rule import Permission, law
+
+
+@law("f : s -> t, x : n.s")
+def map_as_loop() -> None:
+    """x |> map(f) ~> x |> mapSeq(f)"""
+
+
+@law("f : s -> t, x : n.s")
+def map_in_parallel() -> None:
+    """x |> map(f) ~> x |> mapPar(f)"""
+
+
+@law("f : s -> t, x : n.s")
+def map_unrolled() -> None:
+    """x |> map(f) ~> x |> mapSeqUnroll(f)"""
+
+
+@law("f : s -> t, x : n.s")
+def map_over_blocks() -> None:
+    """x |> map(f) ~> x |> mapBlock(0, f)"""
+
+
+@law("f : s -> t, x : n.s")
+def map_over_threads() -> None:
+    """x |> map(f) ~> x |> mapThread(0, f)"""
+
+
+@law("f : s -> t, x : n.s")
+def map_over_warps() -> None:
+    """x |> map(f) ~> x |> mapWarp(f)"""
+
+
+@law("f : s -> t, x : n.s")
+def map_over_lanes() -> None:
+    """x |> map(f) ~> x |> mapLane(f)"""
+
+
+@law("f : s -> t -> t, a : t, x : n.s")
+def reduce_as_loop() -> None:
+    """x |> reduce(f, a) ~> x |> reduceSeq(f, a)"""
+
+
+@law("f : s -> t -> t, a : t, x : n.s")
+def reduce_unrolled() -> None:
+    """x |> reduce(f, a) ~> x |> reduceSeqUnroll(f, a)"""
+
+
+@law(
+    "f : t -> t -> t, a : t, x : n.t", regroups("f"), neutral("a", "f"),
+    permission=Permission.RELAXED,
+)  # fmt: skip
+def reduce_in_parallel() -> None:
+    """x |> reduce(f, a) ~> x |> reducePar(f, a)"""
+
+
+@law("f : s -> t -> t, a : t, x : n.s")
+def scan_as_loop() -> None:
+    """x |> scan(f, a) ~> x |> scanSeq(f, a)"""
+
+
+@law("f : t -> t, a : t")
+def iterate_as_loop() -> None:
+    """a |> iterate(k, f) ~> a |> iterateSeq(k, f)"""
+
+
+@law("x : t")
+def store_on_heap() -> None:
+    """x ~> x |> toMem(heap)"""
+
+
+@law("x : t")
+def store_on_stack() -> None:
+    """x ~> x |> toMem(stack)"""
+
+
+@law("x : t")
+def store_in_registers() -> None:
+    """x ~> x |> toMem(register)"""
+
+
+@law("f : s -> t, x : (n + sz - 1).s", choose="alloc")
+def circular_buffer() -> None:
+    """x |> map(f) |> slide(sz, 1) ~> x |> circularBuffer(alloc, sz, f)
+
+    Each element is computed once, and kept as long as a window has it."""
+
+
+@law("x : (n + sz - 1).t", choose="alloc")
+def circular_buffer_of_slide() -> None:
+    """x |> slide(sz, 1) ~> x |> circularBuffer(alloc, sz, fun(e, e))"""
+
+
+@law("f : t -> t, x : (n + sz - 1).t")
+def rotate_mapped_values() -> None:
+    """x |> map(f) |> slide(sz, 1) ~> x |> rotateValues(sz, f)"""
+
+
+@law("x : (n + sz - 1).t")
+def rotate_values() -> None:
+    """x |> slide(sz, 1) ~> x |> rotateValues(sz, fun(e, e))"""
