@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from xdsl.utils.exceptions import VerifyException
 
+from riselang.dialects.rise.attributes import literal
 from riselang.dialects.rise.patterns import wrong_argument
 from riselang.dialects.rise.types import (
     SCALARS,
@@ -21,10 +22,9 @@ from riselang.nat import Nat
 from riselang.rewrite.conditions import EXACT, SUM_OF, neutral_number
 from riselang.rewrite.core import Result, Setting
 from riselang.rewrite.eta import expanded
-from riselang.rewrite.laws import UNKNOWN
-from riselang.rewrite.matching import Match, NoMatch
+from riselang.rewrite.laws import UNKNOWN, Form
+from riselang.rewrite.matching import Applying, Match, NoMatch
 from riselang.rewrite.rule import Rule
-from riselang.dialects.rise.attributes import literal
 from riselang.term.nodes import (
     Bound,
     Free,
@@ -81,6 +81,8 @@ class _Maker:
         self.generator.budget = choices.of((0, 2, 4, 7))
         self.match = Match()
         self.operators: dict[str, str] = {}
+        self.is_written = rule.law.form is Form.WRITTEN
+        self.applying = Applying.KEPT if self.is_written else Applying.NAMED
 
     def instance(self) -> Instance | None:
         left, right = self.rule.law.sides
@@ -92,9 +94,12 @@ class _Maker:
         unknowns |= {each.name: each for each in subterms(right) if isinstance(each, Free)}
         found = {name: self._unknown(each) for name, each in sorted(unknowns.items())}
         inputs = tuple(self.generator.inputs)
-        self.match.terms = {name: _under(inputs, term) for name, term in found.items()}
+        self.match.terms = {
+            name: term if self.is_written else expanded(term)
+            for name, term in ((name, _under(inputs, term)) for name, term in found.items())
+        }
         try:
-            body = self.match.build(left)
+            body = self.match.build(left, applying=self.applying)
         except NoMatch:
             return None
         if any(isinstance(each, Pattern) and _is_wrong(each) for each in subterms(body)):
@@ -102,7 +107,7 @@ class _Maker:
         if any(bound == Nat.const(0) for each in inputs for bound in index_bounds(each.type)):
             return None
         given = {name: self._given(name) for name in self.rule.parameters}
-        return Instance(self.rule(**given), inputs, expanded(body))
+        return Instance(self.rule(**given), inputs, body)
 
     def _given(self, name: str) -> int:
         return self.match.sizes[UNKNOWN + name].constant
@@ -169,7 +174,7 @@ def _under(inputs: tuple[Free, ...], term: Term) -> Term:
     for _ in inputs:
         assert isinstance(term, Lambda)
         term = term.body
-    return expanded(term)
+    return term
 
 
 def _is_wrong(pattern: Pattern) -> bool:

@@ -17,9 +17,10 @@ from riselang.term.conversion import width
 from riselang.term.nodes import Bound, Lambda, Literal, Scalar, Term, scalar_type
 
 EXACT = frozenset(
-    "arith.addi arith.muli arith.andi arith.ori arith.xori arith.maxsi arith.minsi "
-    "arith.maxui arith.minui arith.maximumf arith.minimumf".split()
-)
+    f"arith.{name}"
+    for name in ("addi", "muli", "andi", "ori", "xori", "maxsi", "minsi", "maxui", "minui",
+                 "maximumf", "minimumf")
+)  # fmt: skip
 """Operators that give the same bits however they are grouped and ordered."""
 RELAXED = frozenset({"arith.addf", "arith.mulf"})
 """Those of floats that a relaxed program permits to group and order otherwise."""

@@ -26,7 +26,7 @@ def eta_expanded(function: Term, arity: int | None = None) -> Term:
     missing = parameters[given:count]
     if not missing:
         return function
-    arguments = [Bound(i, type) for i, type in zip(range(len(missing) - 1, -1, -1), missing)]
+    arguments = [Bound(len(missing) - 1 - i, type) for i, type in enumerate(missing)]
     body = apply_all(shift(body, len(missing)), arguments)
     for position, type in reversed(list(enumerate(missing))):
         body = Lambda(NAMES[min(position, 2)], type, body)
@@ -64,12 +64,14 @@ def _visit(term: Term) -> Term:
     return whole
 
 
-def is_eta_redex(term: Term) -> bool:
-    """Whether a term is `fun(x, f(x))` with an `f` that does not know `x`."""
-    if not isinstance(term, Lambda) or not isinstance(term.body, Apply):
-        return False
-    function, argument = term.body.function, term.body.argument
-    return isinstance(argument, Bound) and argument.index == 0 and not mentions(function, 0)
+def eta_reduced(term: Term) -> Term:
+    """`f` for `fun(x, f(x))`, where `f` does not know `x`."""
+    while isinstance(term, Lambda) and isinstance(term.body, Apply):
+        function, argument = term.body.function, term.body.argument
+        if not isinstance(argument, Bound) or argument.index != 0 or mentions(function, 0):
+            break
+        term = without(function, 0)
+    return term
 
 
 def mentions(term: Term, index: int) -> bool:
@@ -86,3 +88,17 @@ def mentions(term: Term, index: int) -> bool:
         inner = level + 1 if isinstance(current, Lambda) else level
         stack.extend((child, inner) for child in current.children)
     return False
+
+
+def without(term: Term, index: int) -> Term:
+    """The term without the `index`-th lambda around it, whose variable it does not mention."""
+
+    def visit(term: Term, level: int) -> Term:
+        if term.open <= level:
+            return term
+        if isinstance(term, Bound):
+            assert term.index != level
+            return Bound(term.index - (term.index > level), term.type, term.location)
+        return with_children(term, lambda t: visit(t, level), lambda t: visit(t, level + 1))
+
+    return visit(term, index)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property
 
 from riselang.dialects.rise.types import RiseType, variable
@@ -24,6 +25,13 @@ _TYPE_NAMES = ("s", "t", "u", "v", "w")
 """What laws call data types; all other names in types are sizes."""
 
 
+class Form(Enum):
+    """How a law writes the functions that it passes to patterns."""
+
+    NORMAL = "as lambdas, as terms in data-flow normal form do"
+    WRITTEN = "as the law says it: it is about how functions are written"
+
+
 @dataclass(frozen=True)
 class Law:
     """Two expressions with the same value, whatever the parameters in them are."""
@@ -32,12 +40,13 @@ class Law:
     """What the sides are about, as the parameters of a function in notation."""
     left: str
     right: str
+    form: Form = Form.NORMAL
 
     @staticmethod
-    def of(parameters: str, text: str) -> Law:
+    def of(parameters: str, text: str, form: Form = Form.NORMAL) -> Law:
         left, arrow, right = (part.strip() for part in text.partition(ARROW))
         assert arrow, f"a law is written left {ARROW} right, but found {text}"
-        return Law(parameters, left, right)
+        return Law(parameters, left, right, form)
 
     def __str__(self) -> str:
         return f"{self.left} {ARROW} {self.right}"
@@ -57,6 +66,8 @@ class Law:
     def sides(self) -> tuple[Term, Term]:
         """Both sides, with unknowns in the place of the parameters."""
         left, right = (_unknown(side) for side in self.closed)
+        if self.form is Form.NORMAL:
+            return expanded(left), expanded(right)
         return left, right
 
     def _parsed(self) -> Term:
@@ -83,4 +94,4 @@ def _unknown(side: Term) -> Term:
     side = at(side, sizes, types)
     while isinstance(side, Lambda):
         side = instantiate(side.body, Free(UNKNOWN + side.name, side.parameter))
-    return expanded(side)
+    return side

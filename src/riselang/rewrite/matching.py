@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 
 from riselang.dialects.rise.patterns import wrong_argument
 from riselang.dialects.rise.schemes import Argument
@@ -38,12 +39,21 @@ from riselang.term.nodes import (
     Scalar,
     Term,
     apply_all,
+    scalar_type,
     spine,
 )
-from riselang.term.substitution import shift, with_children
+from riselang.term.substitution import instantiate, shift, with_children
 
 _Around = tuple[Lambda, ...]
 """The lambdas that the law has around a place, as they are in the term; the innermost last."""
+
+
+class Applying(Enum):
+    """What becomes of a function applied to an argument."""
+
+    NAMED = "the body; an argument that is computed and used often is named, not repeated"
+    REPEATED = "the body with the argument wherever it is used"
+    KEPT = "the application"
 
 
 class NoMatch(Exception):
@@ -130,7 +140,7 @@ class Match:
             assert isinstance(head, Free)
             if head.name not in self.terms:
                 self._match_parts(law, term, around)
-            elif self.build(law, len(around)) != term:
+            elif self.build(law, len(around), Applying.REPEATED) != term:
                 raise NoMatch(f"{head.name[1:]} is applied to something else here")
         self._solve_sizes()
 
@@ -227,33 +237,41 @@ class Match:
 
     # The right side
 
-    def build(self, law: Term, inside: int = 0) -> Term:
-        """A side of the law with everything known put in; `inside` lambdas of it are around."""
-        if (name := _eta_redex(law)) is not None:
+    def build(self, law: Term, inside: int = 0, applying: Applying = Applying.NAMED) -> Term:
+        """A side of the law with everything known put in; `inside` lambdas of it are around.
+
+        `applying` says what becomes of a function that is put in where the law applies it.
+        """
+        if applying is not Applying.KEPT and (name := _eta_redex(law)) is not None:
             return shift(self.terms[name], inside)
         head, arguments = spine(law)
         if isinstance(head, Free):
             function = shift(self.terms[head.name], inside)
             for argument in arguments:
-                value = self.build(argument, inside)
-                is_lambda = isinstance(function, Lambda)
-                function = beta(function, value) if is_lambda else Apply(function, value)
+                value = self.build(argument, inside, applying)
+                if not isinstance(function, Lambda) or applying is Applying.KEPT:
+                    function = Apply(function, value)
+                elif applying is Applying.REPEATED:
+                    function = instantiate(function.body, value)
+                else:
+                    function = beta(function, value)
             return function
         match law:
             case Bound():
                 return Bound(law.index, self.concrete(law.type))
             case Lambda():
-                body = self.build(law.body, inside + 1)
+                body = self.build(law.body, inside + 1, applying)
                 return Lambda(self._name(law), self.concrete(law.parameter), body)
             case Pattern():
                 return self._pattern(law)
             case Apply():
-                return apply_all(
-                    self.build(head, inside), [self.build(each, inside) for each in arguments]
-                )
+                built = [self.build(each, inside, applying) for each in arguments]
+                return apply_all(self.build(head, inside, applying), built)
+            case Scalar():
+                built = [self.build(each, inside, applying) for each in law.operands]
+                return Scalar(law.op, built, scalar_type(law), law.predicate)
             case _:
-                visit = lambda child: self.build(child, inside)  # noqa: E731
-                return with_children(law, visit, visit)
+                return law
 
     def _pattern(self, law: Pattern) -> Term:
         arguments = [self._argument(each) for each in law.arguments]
@@ -264,7 +282,7 @@ class Match:
         return Pattern(law.spec, arguments, law.to)
 
     def _name(self, law: Lambda) -> str:
-        """What the function that takes the variable of a lambda calls it, else what the law does."""
+        """What the function that takes the variable calls it, else what the law does."""
         stack: list[tuple[Term, int]] = [(law.body, 0)]
         while stack:
             current, level = stack.pop()

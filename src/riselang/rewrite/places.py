@@ -39,9 +39,7 @@ def with_child(term: Term, position: int, child: Term) -> Term:
     """The term with another child."""
     if term.children[position] is child:
         return term
-    return rebuilt(
-        term, [child if i == position else each for i, each in enumerate(term.children)]
-    )
+    return rebuilt(term, [child if i == position else each for i, each in enumerate(term.children)])
 
 
 def rebuilt(term: Term, children: Sequence[Term]) -> Term:

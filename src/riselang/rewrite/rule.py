@@ -25,9 +25,9 @@ from riselang.rewrite.core import (
     Strategy,
     Success,
 )
-from riselang.rewrite.laws import UNKNOWN, Law
-from riselang.rewrite.matching import Match, NoMatch
-from riselang.term.nodes import Pattern, Term, spine
+from riselang.rewrite.laws import UNKNOWN, Form, Law
+from riselang.rewrite.matching import Applying, Match, NoMatch
+from riselang.term.nodes import Free, Pattern, Term, spine, subterms
 
 
 class Permission(Enum):
@@ -59,8 +59,13 @@ class Condition:
     """The unknowns it speaks of, by which tests choose what they are."""
 
 
-Rewrite = Callable[..., Term]
-"""From a term, and the parameters of a rule by name, to the other side; raises NoMatch, Unmet."""
+Found = Mapping[str, Term]
+"""What the functions and values are that a law is about, by name."""
+Rewrite = Callable[..., Term | Found]
+"""From a term, and the parameters of a rule by name, to what the law is about or to the other side.
+
+It may also take the setting. Raises NoMatch or Unmet where there is none.
+"""
 RULES: dict[str, Rule] = {}
 """Every rule by name, in the order of their definition."""
 
@@ -78,7 +83,8 @@ class Rule(Strategy):
     conditions: tuple[Condition, ...] = ()
     permission: Permission = Permission.STRICT
     rewrite: Rewrite | None = field(default=None, compare=False)
-    """Computes the other side, where it is more than the law says."""
+    """Finds what the law is about, or computes the other side, where that takes more than the law.
+    """
     arguments: tuple[tuple[str, Value], ...] = ()
     summary: str = field(default="", compare=False)
 
@@ -119,30 +125,49 @@ class Rule(Strategy):
         for name in self.parameters:
             if name not in given:
                 raise Unmet(f"it needs a value for {name}")
-        if self.rewrite is not None:
+        if self.rewrite is None:
+            match = self._matched(term)
+        else:
             takes = inspect.signature(self.rewrite).parameters
             extra: dict[str, Any] = {"setting": setting} if "setting" in takes else {}
-            return self.rewrite(term, **given, **extra)
-        match = self.matched(term)
+            found = self.rewrite(term, **given, **extra)
+            if isinstance(found, Term):
+                return found
+            match = self._completed(found)
+            if match.build(self.law.sides[0], applying=Applying.REPEATED) != term:
+                raise NoMatch(f"this is not {self.law.left}")
         for condition in self.conditions:
             condition.check(match, setting)
         return match.build(self.law.sides[1])
 
-    def matched(self, term: Term) -> Match:
+    def _started(self) -> Match:
+        return Match({UNKNOWN + name: as_nat(value) for name, value in self.arguments
+                      if not isinstance(value, str)})  # fmt: skip
+
+    def _matched(self, term: Term) -> Match:
         """What the unknowns of the law are in a term that is its left side; raises NoMatch."""
-        sizes = {UNKNOWN + name: as_nat(value) for name, value in self.arguments
-                 if not isinstance(value, str)}  # fmt: skip
-        match = Match(sizes)
+        match = self._started()
         match.match(self.law.sides[0], term)
-        try:
-            match.finish()
-        except NoMatch as error:
-            raise Unmet(str(error)) from None
+        _finish(match)
         return match
+
+    def _completed(self, found: Found) -> Match:
+        """What the sizes and types of the law are, given the functions and values."""
+        match = self._started()
+        for unknown in self._unknowns:
+            match.match(unknown, found[unknown.name.removeprefix(UNKNOWN)])
+        _finish(match)
+        return match
+
+    @cached_property
+    def _unknowns(self) -> tuple[Free, ...]:
+        """The functions and values that the law is about."""
+        both = [each for side in self.law.sides for each in subterms(side)]
+        return tuple({each.name: each for each in both if isinstance(each, Free)}.values())
 
     def reversed(self, name: str) -> Rule:
         """The law from right to left, as a rule of its own."""
-        law = Law(self.law.parameters, self.law.right, self.law.left)
+        law = Law(self.law.parameters, self.law.right, self.law.left, self.law.form)
         return _added(replace(self, name=name, law=law, summary=""))
 
     @cached_property
@@ -158,6 +183,13 @@ class Rule(Strategy):
             return True
         head, arguments = spine(term)
         return isinstance(head, Pattern) and (head.spec, len(arguments)) == self._head
+
+
+def _finish(match: Match) -> None:
+    try:
+        match.finish()
+    except NoMatch as error:
+        raise Unmet(str(error)) from None
 
 
 def law(
@@ -183,12 +215,17 @@ def rule(
     choose: str = "",
     condition: str = "",
     permission: Permission = Permission.STRICT,
+    form: Form = Form.NORMAL,
 ) -> Callable[[Rewrite], Rule]:
-    """A rule that a function computes; its docstring has the law that it is an instance of."""
+    """A rule for which a function finds what the law in its docstring is about.
+
+    That the left side is then what stands there is checked, but not where the function computes
+    the other side itself.
+    """
 
     def define(function: Rewrite) -> Rule:
         stated = (Condition(condition, lambda match, setting: None),) if condition else ()
-        return _register(function, parameters, stated, choose, permission, function)
+        return _register(function, parameters, stated, choose, permission, function, form)
 
     return define
 
@@ -200,12 +237,13 @@ def _register(
     choose: str,
     permission: Permission,
     rewrite: Rewrite | None,
+    form: Form = Form.NORMAL,
 ) -> Rule:
     text, _, rest = inspect.cleandoc(function.__doc__ or "").partition("\n\n")
     name = function.__name__.rstrip("_")
     made = Rule(
         name,
-        Law.of(parameters, " ".join(text.split())),
+        Law.of(parameters, " ".join(text.split()), form),
         function.__module__.rpartition(".")[2],
         tuple(choose.split()),
         tuple(conditions),

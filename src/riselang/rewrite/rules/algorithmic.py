@@ -223,7 +223,8 @@ def reduce_of_transpose() -> None:
 def separate_convolution() -> None:
     """zip(u |> map(fun(a, v |> map(fun(b, times(a, b))))) |> join, x |> join)
       |> map(fun(p, times(fst(p), snd(p)))) |> reduce(plus, o)
-    ~> zip(u, x |> map(fun(row, zip(v, row) |> map(fun(p, times(fst(p), snd(p)))) |> reduce(plus, o))))
+    ~> zip(u, x |> map(fun(row,
+        zip(v, row) |> map(fun(p, times(fst(p), snd(p)))) |> reduce(plus, o))))
       |> map(fun(p, times(fst(p), snd(p)))) |> reduce(plus, o)
 
     A weighted sum over a window whose weights are products of one weight for the row and one for
@@ -267,7 +268,7 @@ slide_as_split = split_as_slide.reversed("slide_as_split")
 @law("x : (n + sz - 1).t")
 def slide_as_generate() -> None:
     """x |> slide(sz, 1) ~> generate(fun(i : idx[n], generate(fun(j : idx[sz],
-      x |> at(clampIdx(n + sz - 1, fromIdx(i) + fromIdx(j)))))))"""
+    x |> at(clampIdx(n + sz - 1, fromIdx(i) + fromIdx(j)))))))"""
 
 
 @law("x : n.m.t")

@@ -1,0 +1,71 @@
+"""Taking terms apart: applications of patterns, and parts that become parameters."""
+
+from __future__ import annotations
+
+from riselang.rewrite.eta import mentions, without
+from riselang.term.nodes import Bound, Lambda, Pattern, Term, spine
+from riselang.term.substitution import shift, with_children
+
+
+def applied(term: Term, *names: str) -> list[Term] | None:
+    """The arguments of one of these patterns, where the term applies it to all of them."""
+    head, arguments = spine(term)
+    if not isinstance(head, Pattern) or len(arguments) != head.spec.arity:
+        return None
+    return arguments if head.spec.name in names else None
+
+
+def outside(term: Term, count: int) -> Term | None:
+    """The term as it is without the `count` innermost lambdas, if it mentions none of them."""
+    for index in range(count - 1, -1, -1):
+        if mentions(term, index):
+            return None
+        term = without(term, index)
+    return term
+
+
+def generalised(term: Term, part: Term) -> Term:
+    """The body of a function of a part: wherever that stands, the variable takes its place."""
+
+    def visit(term: Term, level: int) -> Term:
+        if term.type == part.type and term == shift(part, level):
+            return Bound(level, part.type)
+        if isinstance(term, Bound):
+            return Bound(term.index + (term.index >= level), term.type, term.location)
+        if part.open and term.open <= level:
+            return term
+        return with_children(term, lambda t: visit(t, level), lambda t: visit(t, level + 1))
+
+    return visit(term, 0)
+
+
+def swapped(term: Term) -> Term:
+    """The term with the two innermost lambdas around it in the other order."""
+
+    def visit(term: Term, level: int) -> Term:
+        if term.open <= level:
+            return term
+        if isinstance(term, Bound):
+            index = term.index - level
+            other = {0: 1, 1: 0}.get(index, index)
+            return Bound(other + level, term.type, term.location)
+        return with_children(term, lambda t: visit(t, level), lambda t: visit(t, level + 1))
+
+    return visit(term, 0)
+
+
+def under(function: Term, count: int) -> tuple[list[Lambda], Term]:
+    """The first lambdas of a function, and what is inside of them."""
+    layers: list[Lambda] = []
+    for _ in range(count):
+        assert isinstance(function, Lambda)
+        layers.append(function)
+        function = function.body
+    return layers, function
+
+
+def rewrapped(layers: list[Lambda], body: Term) -> Term:
+    """The lambdas around another body."""
+    for layer in reversed(layers):
+        body = Lambda(layer.name, layer.parameter, body, layer.location)
+    return body
