@@ -21,6 +21,7 @@ from riselang.notation.syntax import (
     Fun,
     If,
     Let,
+    Marked,
     Name,
     Negation,
     Option,
@@ -36,6 +37,8 @@ from riselang.stack import more_stack
 
 WIDTH = 88
 INLINE_FUNCTION = WIDTH // 2
+MARK = "⟦⟧"
+"""What stands around a part that is marked."""
 NEVER = 1 << 40
 """The width of what is never on one line."""
 LEVELS = {
@@ -139,6 +142,10 @@ class _Layout(Writer):
                 self.put("(")
                 self.write(value, indent + 1, EXPRESSION)
                 self.put(f" : {_written(syntax)})")
+            case Marked(value=value):
+                self.put(MARK[0])
+                self.write(value, indent + 1, EXPRESSION)
+                self.put(MARK[1])
             case _:
                 raise TypeError(f"{syntax} is no expression")
 
@@ -332,6 +339,8 @@ def _own_width(syntax: Syntax) -> int:
             return len(" |> ")
         case Ascription():
             return len("( : )") + len(_written(syntax))
+        case Marked():
+            return len(MARK)
         case If():
             return len("if  then  else ")
         case Binary(operator=operator):

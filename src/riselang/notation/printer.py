@@ -17,6 +17,7 @@ from riselang.dialects.rise.types import (
     RiseType,
     ScalarType,
     f32,
+    fun,
     i1,
     i32,
     is_float,
@@ -27,7 +28,7 @@ from riselang.dialects.rise.types import (
 from riselang.nat import Nat
 from riselang.notation import syntax
 from riselang.notation.embedding import quoted, region_text
-from riselang.notation.layout import layout
+from riselang.notation.layout import MARK, layout
 from riselang.notation.operators import COMPARISONS, EMBED, FUNCTIONS, INFIX, KEYWORDS, RAW_NAMES
 from riselang.notation.syntax import Syntax
 from riselang.term.conversion import conversion_op
@@ -62,6 +63,11 @@ def show_term(term: Term) -> str:
         printer = _Printer()
         printer.names.used |= _written_sizes(term)
         return layout(printer.top(term))
+
+
+def marked(term: Term) -> Term:
+    """A part of a term that is shown between marks; it means what it is."""
+    return Apply(Free(MARK, fun(term.type, term.type)), term, term.location)
 
 
 def _written_sizes(term: Term) -> set[str]:
@@ -159,6 +165,9 @@ class _Printer:
         head, arguments = spine(term)
         if isinstance(head, Pattern):
             return self.pattern_application(head, arguments)
+        if isinstance(head, Free) and head.name == MARK:
+            part = syntax.Marked(self.syntax(arguments[0]))
+            return _call(part, [self.argument(argument) for argument in arguments[1:]])
         texts: list[Syntax] = []
         for argument in arguments:
             texts.append(self.argument(argument))

@@ -185,6 +185,16 @@ class Ascription(Syntax):
 
 
 @dataclass(eq=False, slots=True)
+class Marked(Syntax):
+    """A part that people are to look at; only printed, never read."""
+
+    value: Syntax
+
+    def __post_init__(self) -> None:
+        self._above(self.value)
+
+
+@dataclass(eq=False, slots=True)
 class Definition(Syntax):
     """`def name = value`; `span` is that of the name, `start` the place of `def`.
 
@@ -238,7 +248,7 @@ def children(syntax: Syntax) -> Sequence[Syntax]:
             return left, right
         case Negation(operand=operand):
             return (operand,)
-        case Ascription(value=value):
+        case Ascription(value=value) | Marked(value=value):
             return (value,)
         case Tuple(items=items):
             return items

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from riselang.term.nodes import Term
 
 if TYPE_CHECKING:
+    from riselang.rewrite.addresses import Address
     from riselang.rewrite.rule import Rule
 
 Path = tuple[int, ...]
@@ -95,3 +96,9 @@ class Strategy(ABC):
         from riselang.rewrite.combinators import choice
 
         return choice(self, other)
+
+    def __matmul__(self, address: Address) -> Strategy:
+        """This one at an address: `tile(32, 32) @ outermost("map")`."""
+        from riselang.rewrite.addresses import At
+
+        return At(self, address)

@@ -13,7 +13,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from riselang.dialects.rise.schemes import PatternSpec
 from riselang.errors import UserError
-from riselang.nat import Nat, as_nat
+from riselang.nat import Nat, NatError, as_nat, parse_nat
 from riselang.rewrite.core import (
     CONDITION,
     HEAD,
@@ -44,7 +44,7 @@ class Unmet(Exception):
 
 
 Value = Nat | int | str
-"""What a parameter of a rule is given: a size, a number or a keyword."""
+"""What a parameter of a rule is given: a size, or how it is written."""
 
 
 @dataclass(frozen=True)
@@ -85,25 +85,34 @@ class Rule(Strategy):
     rewrite: Rewrite | None = field(default=None, compare=False)
     """Finds what the law is about, or computes the other side, where that takes more than the law.
     """
-    arguments: tuple[tuple[str, Value], ...] = ()
+    arguments: tuple[tuple[str, Nat], ...] = ()
     summary: str = field(default="", compare=False)
 
     def __call__(self, *values: Value, **named: Value) -> Rule:
         """The rule with its parameters chosen."""
         if len(values) > len(self.parameters):
             raise UserError(f"{self.name} takes {_counted(self.parameters)}, found {len(values)}")
-        given = dict(self.arguments)
-        given.update(zip(self.parameters, values, strict=False))
-        for name, value in named.items():
+        for name in named:
             if name not in self.parameters:
                 known = ", ".join(self.parameters) or "none"
                 raise UserError(f"{self.name} has no parameter {name}; it has: {known}")
-            given[name] = value
+        given = dict(self.arguments)
+        for name, value in (*zip(self.parameters, values, strict=False), *named.items()):
+            given[name] = self._size(name, value)
         ordered = tuple((name, given[name]) for name in self.parameters if name in given)
         return replace(self, arguments=ordered)
 
+    def _size(self, name: str, value: Value) -> Nat:
+        try:
+            size = parse_nat(value) if isinstance(value, str) else as_nat(value)
+        except (NatError, TypeError):
+            raise UserError(f"{self.name}: {name} must be a size, but is {value!r}") from None
+        if size.is_constant and size.constant < 0:
+            raise UserError(f"{self.name}: {name} must be a size, but is {size}")
+        return size
+
     def __str__(self) -> str:
-        given = ", ".join(f"{name}={_written(value)}" for name, value in self.arguments)
+        given = ", ".join(f"{name}={_written(size)}" for name, size in self.arguments)
         return f"{self.name}({given})" if given else self.name
 
     def run(self, term: Term, setting: Setting) -> Result:
@@ -141,8 +150,7 @@ class Rule(Strategy):
         return match.build(self.law.sides[1])
 
     def _started(self) -> Match:
-        return Match({UNKNOWN + name: as_nat(value) for name, value in self.arguments
-                      if not isinstance(value, str)})  # fmt: skip
+        return Match({UNKNOWN + name: size for name, size in self.arguments})
 
     def _matched(self, term: Term) -> Match:
         """What the unknowns of the law are in a term that is its left side; raises NoMatch."""
@@ -260,8 +268,8 @@ def _added(made: Rule) -> Rule:
     return made
 
 
-def _written(value: Value) -> str:
-    return repr(value) if isinstance(value, str) else str(value)
+def _written(size: Nat) -> str:
+    return str(size) if size.is_constant else repr(str(size))
 
 
 def _counted(names: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from riselang.dialects.rise.schemes import MAP, Role
 from riselang.rewrite.eta import mentions, without
 from riselang.term.nodes import Bound, Lambda, Pattern, Term, spine
 from riselang.term.substitution import shift, with_children
@@ -13,6 +14,22 @@ def applied(term: Term, *names: str) -> list[Term] | None:
     if not isinstance(head, Pattern) or len(arguments) != head.spec.arity:
         return None
     return arguments if head.spec.name in names else None
+
+
+def viewed(term: Term) -> Term | None:
+    """What a term only shows in another layout: `x` of `x |> transpose` or `x |> map(join)`."""
+    head, arguments = spine(term)
+    if not isinstance(head, Pattern) or len(arguments) != head.spec.arity:
+        return None
+    if head.spec.role is Role.VIEW and len(arguments) == 1:
+        return arguments[0]
+    if head.spec is MAP and isinstance(arguments[0], Lambda):
+        inner: Term | None = arguments[0].body
+        while inner is not None and not isinstance(inner, Bound):
+            inner = viewed(inner)
+        if isinstance(inner, Bound) and inner.index == 0:
+            return arguments[1]
+    return None
 
 
 def outside(term: Term, count: int) -> Term | None:

@@ -54,6 +54,11 @@ def zip_of_map_second() -> None:
     """zip(x, y |> map(f)) ~> zip(x, y) |> map(fun(p, (fst(p), f(snd(p)))))"""
 
 
+@law("c : t, x : n.s")
+def map_of_constant() -> None:
+    """x |> map(fun(e, c)) ~> generate(fun(i : idx[n], c))"""
+
+
 @law("f : idx[n] -> s, g : s -> t")
 def generate_fusion() -> None:
     """generate(f) |> map(g) ~> generate(fun(i, g(f(i))))"""
@@ -145,22 +150,22 @@ def reduce_pairing() -> None:
     Two folds of one array in one loop."""
 
 
-@law("e : u -> m.s, f : s -> t -> t, a : t, x : n.u")
+@law("e : u -> m.s, f : s -> t -> t, a : u -> t, x : n.u")
 def lift_reduce() -> None:
-    """x |> map(fun(y, e(y) |> reduce(f, a)))
+    """x |> map(fun(y, e(y) |> reduce(f, a(y))))
     ~> x |> map(e) |> transpose |> reduce(fun((column, accs),
-      zip(column, accs) |> map(fun(p, f(fst(p), snd(p))))), generate(fun(i : idx[n], a)))
+      zip(column, accs) |> map(fun(p, f(fst(p), snd(p))))), x |> map(a))
 
     The loop of the fold goes outside, with as many accumulators as the map has results."""
 
 
-@law("f : s -> t -> t, x : n.(m.s x t)")
-def lift_reduce_from() -> None:
-    """x |> map(fun(p, fst(p) |> reduce(f, snd(p))))
-    ~> fst(unzip(x)) |> transpose |> reduce(fun((column, accs),
-      zip(column, accs) |> map(fun(p, f(fst(p), snd(p))))), snd(unzip(x)))
+@law("e : u -> m.s, f : u -> s -> t -> t, a : u -> t, x : n.u")
+def lift_reduce_with() -> None:
+    """x |> map(fun(y, e(y) |> reduce(fun((v, acc), f(y, v, acc)), a(y))))
+    ~> x |> map(e) |> transpose |> reduce(fun((column, accs),
+      zip(x, zip(column, accs)) |> map(fun(p, f(fst(p), fst(snd(p)), snd(snd(p)))))), x |> map(a))
 
-    The same where each fold starts from a value of its own."""
+    The same where the function of the fold takes the element of the map as well."""
 
 
 @law("f : (s x t) -> t, a : t, x : m.n.s")

@@ -1,0 +1,150 @@
+"""Saying which place is meant: the outermost map, the fold over `k`, the third map."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from riselang.dialects.rise.schemes import PATTERNS
+from riselang.errors import UserError
+from riselang.nat import Nat
+from riselang.rewrite.core import CONDITION, Failure, Path, Result, Setting, Strategy
+from riselang.rewrite.places import places
+from riselang.rewrite.traversals import run_at
+from riselang.term.nodes import Lambda, Pattern, Term, spine
+
+GROUPS: dict[str, tuple[str, ...]] = {
+    "any map": ("map", "mapSeq", "mapPar", "mapSeqUnroll"),
+    "any reduce": ("reduce", "reduceSeq", "reduceSeqUnroll", "reducePar"),
+}
+"""Names for several patterns."""
+
+
+@dataclass(frozen=True)
+class Address:
+    """A place: an application of a pattern, and which one where there are several."""
+
+    which: str
+    """outermost, innermost, or the number of it, counted from 1 from the outside in."""
+    pattern: str
+    over: str | None = None
+    """What the function of the pattern calls the elements it takes."""
+    length: int | None = None
+    """The length of the array."""
+    nest: int = 1
+    """How many maps stand inside each other there."""
+
+    def find(self, term: Term) -> tuple[Path, Term] | None:
+        """The place in a term, if there is such a place."""
+        found = list(self._candidates(term))
+        if self.which == "outermost":
+            return found[0] if found else None
+        if self.which == "innermost":
+            return max(found, key=lambda each: len(each[0]), default=None)
+        position = int(self.which)
+        return found[position - 1] if 0 < position <= len(found) else None
+
+    def _candidates(self, term: Term) -> Iterator[tuple[Path, Term]]:
+        names = GROUPS.get(self.pattern, (self.pattern,))
+        for path, part in places(term):
+            if _is_application(part, names) and self._fits(part, names):
+                yield path, part
+
+    def _fits(self, part: Term, names: tuple[str, ...]) -> bool:
+        _, arguments = spine(part)
+        function = arguments[0]
+        if self.over is not None:
+            called = function.name if isinstance(function, Lambda) else None
+            if called != self.over:
+                return False
+        if self.length is not None and _length(part) != Nat.const(self.length):
+            return False
+        return nest_depth(part, names) >= self.nest
+
+    def __str__(self) -> str:
+        which = self.which if not self.which.isdecimal() else f"nth({self.which}"
+        start = f"{which}, " if self.which.isdecimal() else f"{which}("
+        options = [repr(self.pattern)]
+        options += [f"over={self.over!r}"] if self.over is not None else []
+        options += [f"length={self.length}"] if self.length is not None else []
+        options += [f"nest={self.nest}"] if self.nest != 1 else []
+        return f"{start}{', '.join(options)})"
+
+    def describe(self) -> str:
+        """In words."""
+        words = f"the {self.which} {self.pattern}" if not self.which.isdecimal() else (
+            f"{self.pattern} number {self.which}")  # fmt: skip
+        words += f" over {self.over}" if self.over is not None else ""
+        words += f" of length {self.length}" if self.length is not None else ""
+        return words + (f" with {self.nest} maps inside each other" if self.nest > 1 else "")
+
+
+@dataclass(frozen=True, repr=False)
+class At(Strategy):
+    """The strategy at an address."""
+
+    strategy: Strategy
+    address: Address
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        place = self.address.find(term)
+        if place is None:
+            reason = f"there is no place that is {self.address.describe()}"
+            return Failure(self, reason, term, closeness=CONDITION)
+        return run_at(self.strategy, term, *place, setting)
+
+    def __str__(self) -> str:
+        return f"({self.strategy}) @ {self.address}"
+
+
+def outermost(
+    pattern: str, *, over: str | None = None, length: int | None = None, nest: int = 1
+) -> Address:
+    """The first such place from the outside in."""
+    return _address("outermost", pattern, over, length, nest)
+
+
+def innermost(
+    pattern: str, *, over: str | None = None, length: int | None = None, nest: int = 1
+) -> Address:
+    """The place with most around it."""
+    return _address("innermost", pattern, over, length, nest)
+
+
+def nth(
+    number: int, pattern: str, *, over: str | None = None, length: int | None = None, nest: int = 1
+) -> Address:
+    """One of several such places, counted from 1 from the outside in."""
+    return _address(str(number), pattern, over, length, nest)
+
+
+def _address(which: str, pattern: str, over: str | None, length: int | None, nest: int) -> Address:
+    if pattern not in GROUPS and pattern not in PATTERNS:
+        raise UserError(f"{pattern!r} is no pattern; expected one, or {' or '.join(GROUPS)}")
+    return Address(which, pattern, over, length, nest)
+
+
+def nest_depth(term: Term, names: tuple[str, ...]) -> int:
+    """How many applications of these patterns are the bodies of each other's functions."""
+    depth = 0
+    while _is_application(term, names):
+        depth += 1
+        _, arguments = spine(term)
+        if not isinstance(arguments[0], Lambda):
+            break
+        term = arguments[0].body
+    return depth
+
+
+def _is_application(term: Term, names: tuple[str, ...]) -> bool:
+    head, arguments = spine(term)
+    return (
+        isinstance(head, Pattern) and head.spec.name in names and len(arguments) == head.spec.arity
+    )
+
+
+def _length(term: Term) -> Nat | None:
+    head, _ = spine(term)
+    assert isinstance(head, Pattern)
+    size = head.argument("n") if "n" in head.spec.parameters else None
+    return size if isinstance(size, Nat) else None

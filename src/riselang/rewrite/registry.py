@@ -1,0 +1,102 @@
+"""What strategies can be made of, by name: for the command line, for files and for tables."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, wraps
+from importlib import import_module
+from typing import Any, ParamSpec
+
+from riselang.rewrite.addresses import innermost, nth, outermost
+from riselang.rewrite.combinators import Named, choice, fail, id_, not_, repeat, seq, try_
+from riselang.rewrite.core import Strategy
+from riselang.rewrite.rule import RULES
+from riselang.rewrite.traversals import (
+    all_,
+    argument,
+    body,
+    bottom_up,
+    everywhere,
+    function,
+    inside,
+    normalize,
+    one,
+    some,
+    top_down,
+)
+
+P = ParamSpec("P")
+RULE_FAMILIES = (
+    "algorithmic", "movement", "simplification", "functions", "vectorisation", "lowering",
+)  # fmt: skip
+"""The modules of rules, in the order in which the documentation has them."""
+STRATEGY_MODULES = ("schedules",)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A strategy, or a function that makes one, with its name and what it does."""
+
+    name: str
+    make: Callable[..., Strategy]
+    summary: str
+    parameters: str
+    is_schedule: bool
+
+
+ENTRIES: dict[str, Entry] = {}
+"""Schedules and whole strategies, in the order of their definition."""
+
+
+def schedule(make: Callable[P, Strategy]) -> Callable[P, Strategy]:
+    """Something that is said of loops: `tile(32, 32)`. It is written as it was made."""
+
+    @wraps(make)
+    def named(*args: P.args, **kwargs: P.kwargs) -> Strategy:
+        given = [repr(each) for each in args]
+        given += [f"{name}={value!r}" for name, value in kwargs.items()]
+        return Named(f"{name}({', '.join(given)})", make(*args, **kwargs))
+
+    name = make.__name__.rstrip("_")
+    summary = inspect.cleandoc(make.__doc__ or "").partition("\n\n")[0]
+    parameters = ", ".join(str(each) for each in inspect.signature(make).parameters.values())
+    ENTRIES[name] = Entry(name, named, " ".join(summary.split()), parameters, True)
+    return named
+
+
+def whole(name: str, strategy: Strategy, summary: str) -> Strategy:
+    """A strategy for a program, by name: `matmul.blocking`."""
+    made = Named(name, strategy)
+    ENTRIES[name] = Entry(name, lambda: made, summary, "", False)
+    return made
+
+
+@cache
+def load_all() -> None:
+    """Define every rule and strategy."""
+    for family in RULE_FAMILIES:
+        import_module(f"riselang.rewrite.rules.{family}")
+    for module in STRATEGY_MODULES:
+        import_module(f"riselang.rewrite.strategies.{module}")
+
+
+def vocabulary() -> dict[str, Any]:
+    """All that may stand in the text of a strategy."""
+    load_all()
+    from riselang.rewrite.normal_forms import beta_eta_normal_form, data_flow_normal_form
+
+    known: dict[str, Any] = {
+        "id": id_, "fail": fail, "seq": seq, "choice": choice, "try": try_, "repeat": repeat,
+        "not": not_, "all": all_, "some": some, "one": one, "top_down": top_down,
+        "bottom_up": bottom_up, "everywhere": everywhere, "normalize": normalize, "body": body,
+        "function": function, "argument": argument, "inside": inside, "outermost": outermost,
+        "innermost": innermost, "nth": nth, "data_flow_normal_form": data_flow_normal_form,
+        "beta_eta_normal_form": beta_eta_normal_form,
+    }  # fmt: skip
+    known.update(RULES)
+    known.update(
+        {name: entry.make if entry.is_schedule else entry.make() for name, entry in ENTRIES.items()}
+    )
+    return known

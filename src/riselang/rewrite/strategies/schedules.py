@@ -1,0 +1,267 @@
+"""What people say of loops: split, tile, interchange, vectorize and their kind.
+
+Each is put together from rules, so each is a derivation that can be read and checked. They are
+applied where they are said to be: `tile(32, 32) @ outermost("map", nest=2)`; without an address, at
+the whole term. They expect terms in data-flow normal form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from riselang.dialects.rise.schemes import LET
+from riselang.errors import UserError
+from riselang.rewrite.combinators import Identity, choice, repeat, seq
+from riselang.rewrite.core import CONDITION, Failure, Path, Result, Setting, Strategy
+from riselang.rewrite.registry import schedule
+from riselang.rewrite.rules.algorithmic import (
+    blocked_reduce,
+    lift_reduce,
+    lift_reduce_with,
+    map_fusion,
+    map_interchange,
+    reduce_map_fusion,
+    scan_map_fusion,
+    split_join,
+)
+from riselang.rewrite.rules.functions import (
+    beta,
+    hoist_from_map,
+    hoist_from_reduce,
+    inline_free_let,
+    map_fission,
+)
+from riselang.rewrite.rules.lowering import (
+    map_as_loop,
+    map_in_parallel,
+    map_unrolled,
+    reduce_as_loop,
+    reduce_unrolled,
+    store_in_registers,
+    store_on_heap,
+    store_on_stack,
+)
+from riselang.rewrite.rules.simplification import (
+    concat_of_parts,
+    drop_none,
+    drop_of_concat,
+    first_of_pair,
+    first_of_unzip,
+    join_of_split,
+    map_first_of_zip,
+    map_identity,
+    map_second_of_zip,
+    pair_of_parts,
+    reverse_of_reverse,
+    scalars_of_vectors,
+    second_of_pair,
+    second_of_unzip,
+    split_of_join,
+    take_all,
+    take_of_concat,
+    transpose_of_transpose,
+    unzip_of_zip,
+    vectors_of_scalars,
+)
+from riselang.rewrite.terms import viewed
+from riselang.rewrite.traversals import argument, inside, normalize, run_at, top_down
+from riselang.term.nodes import Lambda, Pattern, Term, spine
+
+SIMPLIFICATIONS = choice(
+    beta, first_of_pair, second_of_pair, pair_of_parts, transpose_of_transpose, reverse_of_reverse,
+    join_of_split, split_of_join, scalars_of_vectors, vectors_of_scalars, map_identity,
+    map_first_of_zip, map_second_of_zip, unzip_of_zip, first_of_unzip, second_of_unzip, take_all,
+    drop_none, take_of_concat, drop_of_concat, concat_of_parts, inline_free_let,
+)  # fmt: skip
+
+
+@schedule
+def simplify() -> Strategy:
+    """Drops what undoes itself: joins of splits, transposes of transposes, parts of pairs."""
+    return normalize(SIMPLIFICATIONS)
+
+
+@schedule
+def fuse() -> Strategy:
+    """Computes the elements of a map where the next map or fold takes them."""
+    return normalize(choice(map_fusion, reduce_map_fusion, scan_map_fusion))
+
+
+@schedule
+def split(size: int) -> Strategy:
+    """A map or a fold as one over blocks of a size, and one inside of each block."""
+    return choice(split_join(size), blocked_reduce(size))
+
+
+@schedule
+def tile(*sizes: int) -> Strategy:
+    """Nested maps as maps over tiles, and maps inside of each tile."""
+    if not sizes:
+        raise UserError("tile needs the size of a tile in each dimension")
+    return _Tile(tuple(sizes))
+
+
+@schedule
+def interchange() -> Strategy:
+    """Swaps a map with the map or the fold that it computes its elements by."""
+    return _Interchange()
+
+
+@schedule
+def reorder(*order: int) -> Strategy:
+    """Nested loops in another order: the loops by number, from the outside in, counted from 1."""
+    if sorted(order) != list(range(1, len(order) + 1)):
+        raise UserError(f"reorder needs each number from 1 to {len(order)} once, found {order}")
+    return seq(*(_AtLoop(level, _Interchange()) for level in _exchanges(order)))
+
+
+@schedule
+def parallel() -> Strategy:
+    """The rounds of a map on threads."""
+    return map_in_parallel
+
+
+@schedule
+def unroll() -> Strategy:
+    """The rounds of a map or a fold written out one after the other."""
+    return choice(map_unrolled, reduce_unrolled)
+
+
+@schedule
+def sequential() -> Strategy:
+    """A map or a fold as a loop."""
+    return choice(map_as_loop, reduce_as_loop)
+
+
+@schedule
+def store_in_memory(space: str = "heap") -> Strategy:
+    """Gives a value memory of its own: heap, stack or register."""
+    spaces = {"heap": store_on_heap, "stack": store_on_stack, "register": store_in_registers}
+    if space not in spaces:
+        raise UserError(f"store_in_memory: expected {', '.join(spaces)}, found {space}")
+    return spaces[space]
+
+
+@schedule
+def hoist() -> Strategy:
+    """Computes what is the same in all rounds of loops before them, as far out as it goes."""
+    out = choice(hoist_from_map, hoist_from_reduce)
+    return repeat(top_down(out)) >> normalize(inline_free_let)
+
+
+@dataclass(frozen=True, repr=False)
+class _Tile(Strategy):
+    sizes: tuple[int, ...]
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        return _tiled(self.sizes).run(term, setting)
+
+    def __str__(self) -> str:
+        return f"tile({', '.join(map(str, self.sizes))})"
+
+
+def _tiled(sizes: tuple[int, ...]) -> Strategy:
+    """The outer map in blocks; the others tiled; and the map over a block moved into the tile.
+
+    `x |> map(a => nest)` becomes `x |> split |> map(block => block |> map(a => tiled nest))`, and
+    the map over the block is swapped with the maps over the other tiles, one after the other.
+    """
+    outer, *others = sizes
+    if not others:
+        return split_join(outer)
+    below = inside(inside(_tiled(tuple(others))))
+    moved = inside(_sunk(len(others)))
+    return split_join(outer) >> argument(below) >> argument(moved)
+
+
+def _sunk(times: int) -> Strategy:
+    """A map moved inside of so many loops."""
+    if times == 0:
+        return Identity()
+    return _Interchange() >> _AtLoop(2, _sunk(times - 1))
+
+
+@dataclass(frozen=True, repr=False)
+class _Interchange(Strategy):
+    """Views that stand between the two loops are moved out first."""
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        swap = choice(map_interchange, lift_reduce, lift_reduce_with)
+        if _result_is_view(term):
+            return seq(map_fission, argument(self)).run(term, setting)
+        return swap.run(term, setting)
+
+    def __str__(self) -> str:
+        return "interchange()"
+
+
+def _result_is_view(term: Term) -> bool:
+    """Whether a map ends in a view of what it computes."""
+    head, arguments = spine(term)
+    if not isinstance(head, Pattern) or not arguments or not isinstance(arguments[0], Lambda):
+        return False
+    return viewed(arguments[0].body) is not None
+
+
+@dataclass(frozen=True, repr=False)
+class _AtLoop(Strategy):
+    """A strategy at the loop with a number, counted from 1 from the outside in."""
+
+    level: int
+    strategy: Strategy
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        path = loop_path(term, self.level)
+        if path is None:
+            reason = f"there are fewer than {self.level} nested loops"
+            return Failure(self, reason, term, closeness=CONDITION)
+        part = term
+        for position in path:
+            part = part.children[position]
+        return run_at(self.strategy, term, path, part, setting)
+
+    def __str__(self) -> str:
+        return f"at_loop({self.level}, {self.strategy})"
+
+
+LOOPS = ("map", "mapSeq", "mapPar", "mapSeqUnroll", "reduce", "reduceSeq", "reduceSeqUnroll")
+
+
+def loop_path(term: Term, level: int) -> Path | None:
+    """The place of a loop in nested loops: what is computed by views and lets is looked into."""
+    path: list[int] = []
+    while True:
+        head, arguments = spine(term)
+        if not isinstance(head, Pattern) or len(arguments) != head.spec.arity:
+            return None
+        if head.spec is LET and isinstance(arguments[1], Lambda):
+            path += [1, 0]
+            term = arguments[1].body
+        elif viewed(term) is not None:
+            path.append(1)
+            term = arguments[-1]
+        elif head.spec.name in LOOPS:
+            level -= 1
+            if level == 0:
+                return tuple(path)
+            path += [0] * (len(arguments) - 1) + [1]
+            term = arguments[0]
+            while isinstance(term, Lambda):
+                path.append(0)
+                term = term.body
+        else:
+            return None
+
+
+def _exchanges(order: Sequence[int]) -> list[int]:
+    """Which neighbours to swap, by the number of the outer one, to bring loops into an order."""
+    current = sorted(order)
+    swaps: list[int] = []
+    for position, wanted in enumerate(order):
+        at = current.index(wanted)
+        while at > position:
+            current[at - 1], current[at] = current[at], current[at - 1]
+            swaps.append(at)
+            at -= 1
+    return swaps

@@ -1,0 +1,150 @@
+"""Strategies as text: on the command line, in a file beside a program, in a pass pipeline.
+
+The text is Python's syntax of calls, `>>`, `|` and `@`, read here and not run: names mean rules,
+combinators, traversals, addresses and schedules. A text may name strategies on lines before the
+last one, which is the strategy: `blocks = tile(32, 32)`.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from riselang.errors import SourceLocation, UserError
+from riselang.rewrite.addresses import Address
+from riselang.rewrite.core import Strategy
+from riselang.rewrite.registry import vocabulary
+
+_KEYWORDS = re.compile(r"\b(try|not)\b(?=\s*\()")
+"""Words of Python that are names here."""
+MOST_CHARACTERS = 100_000
+TYPES: Mapping[str, Any] = {
+    "Strategy": (Strategy,), "int": (int,), "str": (str,), "Address": (Address,),
+    "Sequence[int]": (list,), "Value": (int, str), "None": (type(None),),
+}  # fmt: skip
+WORDS: Mapping[str, str] = {
+    "Strategy": "a strategy", "int": "a number", "str": "a text", "Address": "an address",
+    "Sequence[int]": "a list of numbers", "Value": "a size",
+}  # fmt: skip
+"""What the annotations of parameters mean, and how they are called."""
+
+
+def parse_strategy(text: str, name: str = "<strategy>") -> Strategy:
+    """The strategy that a text means; `name` is the file that errors speak of."""
+    if len(text) > MOST_CHARACTERS:
+        raise UserError(f"{name}: a strategy has at most {MOST_CHARACTERS} characters")
+    try:
+        module = ast.parse(_KEYWORDS.sub(lambda found: f"{found[1]}_", text), name)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        line = getattr(error, "lineno", None) or 1
+        column = getattr(error, "offset", None) or 1
+        detail = getattr(error, "msg", None) or str(error)
+        raise UserError(f"this is no strategy: {detail}",
+                        SourceLocation(name, line, column)) from None  # fmt: skip
+    return _Reader(name, vocabulary()).module(module)
+
+
+class _Reader:
+    def __init__(self, file: str, known: Mapping[str, Any]):
+        self.file = file
+        self.known = dict(known)
+
+    def error(self, node: ast.AST, message: str) -> UserError:
+        line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
+        return UserError(message, SourceLocation(self.file, line, column + 1))
+
+    def module(self, module: ast.Module) -> Strategy:
+        for statement in module.body[:-1]:
+            self.definition(statement)
+        if not module.body or not isinstance(module.body[-1], ast.Expr):
+            raise self.error(module.body[-1] if module.body else module, "expected a strategy")
+        return self.strategy(module.body[-1].value)
+
+    def definition(self, statement: ast.stmt) -> None:
+        is_name = isinstance(statement, ast.Assign) and len(statement.targets) == 1
+        target = statement.targets[0] if isinstance(statement, ast.Assign) and is_name else None
+        if not isinstance(statement, ast.Assign) or not isinstance(target, ast.Name):
+            raise self.error(statement, "expected name = strategy, and a strategy at the end")
+        self.known[target.id] = self.strategy(statement.value)
+
+    def strategy(self, node: ast.expr) -> Strategy:
+        value = self.value(node)
+        if isinstance(value, Strategy):
+            return value
+        if callable(value):
+            raise self.error(node, f"{ast.unparse(node)} needs its arguments in parentheses")
+        raise self.error(node, f"expected a strategy, found {ast.unparse(node)}")
+
+    def value(self, node: ast.expr) -> Any:
+        match node:
+            case ast.Name(id=name):
+                return self.name(node, name)
+            case ast.Attribute():
+                return self.name(node, ast.unparse(node))
+            case ast.Constant(value=int() | str() as value):
+                return value
+            case ast.List(elts=items) | ast.Tuple(elts=items):
+                return [self.value(item) for item in items]
+            case ast.BinOp(left=left, op=ast.RShift(), right=right):
+                return self.strategy(left) >> self.strategy(right)
+            case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+                return self.strategy(left) | self.strategy(right)
+            case ast.BinOp(left=left, op=ast.MatMult(), right=right):
+                address = self.value(right)
+                if not isinstance(address, Address):
+                    raise self.error(right, 'expected an address such as outermost("map")')
+                return self.strategy(left) @ address
+            case ast.Call():
+                return self.call(node)
+            case _:
+                raise self.error(node, f"{ast.unparse(node)} is no strategy")
+
+    def name(self, node: ast.expr, name: str) -> Any:
+        written = name.removesuffix("_") if name in ("try_", "not_") else name
+        if written in self.known:
+            return self.known[written]
+        near = get_close_matches(written, self.known, 1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise self.error(node, f"there is no rule or strategy {written}{hint}")
+
+    def call(self, node: ast.Call) -> Any:
+        function = self.value(node.func)
+        arguments = [self.value(each) for each in node.args]
+        named: dict[str, Any] = {}
+        for keyword in node.keywords:
+            if keyword.arg is None:
+                raise self.error(node, "** has no meaning here")
+            named[keyword.arg] = self.value(keyword.value)
+        called = ast.unparse(node.func).removesuffix("_")
+        if not callable(function):
+            raise self.error(node, f"{called} takes no arguments")
+        try:
+            bound = inspect.signature(function).bind(*arguments, **named)
+        except TypeError as error:
+            raise self.error(node, f"{called}: {error}") from None
+        for name, value in bound.arguments.items():
+            self.check(node, called, bound.signature.parameters[name], value)
+        try:
+            return function(*arguments, **named)
+        except UserError as error:
+            raise self.error(node, error.message) from None
+
+    def check(self, node: ast.Call, called: str, parameter: inspect.Parameter, value: Any) -> None:
+        """Refuse what is not of the type that a parameter is annotated with."""
+        values = value if parameter.kind is parameter.VAR_POSITIONAL else [value]
+        if parameter.kind is parameter.VAR_KEYWORD:
+            values = list(value.values())
+        expected = [part.strip() for part in str(parameter.annotation).split("|")]
+        allowed = tuple(kind for part in expected if part in TYPES for kind in TYPES[part])
+        for each in values:
+            if allowed and not isinstance(each, allowed):
+                words = " or ".join(WORDS[part] for part in expected if part in WORDS)
+                raise self.error(node, f"{called}: expected {words}, found {_shown(each)}")
+
+
+def _shown(value: Any) -> str:
+    return str(value) if isinstance(value, Strategy | Address) else repr(value)
