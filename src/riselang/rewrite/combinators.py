@@ -44,7 +44,7 @@ class Sequence(Strategy):
         for part in self.parts:
             result = part.run(term, setting)
             if isinstance(result, Failure):
-                return result
+                return result.after(steps)
             term = result.term
             steps.extend(result.steps)
         return Success(term, tuple(steps))
@@ -110,7 +110,7 @@ class Repeat(Strategy):
             if isinstance(result, Failure):
                 if self.times is None:
                     return Success(term, tuple(steps))
-                return result
+                return result.after(steps)
             if self.times is None and result.term == term:
                 return Success(term, tuple(steps))
             term = result.term
@@ -167,6 +167,8 @@ def choice(*strategies: Strategy) -> Strategy:
     parts: list[Strategy] = []
     for strategy in strategies:
         parts.extend(strategy.parts if isinstance(strategy, Choice) else [strategy])
+    if not parts:
+        return fail
     return parts[0] if len(parts) == 1 else Choice(tuple(parts))
 
 

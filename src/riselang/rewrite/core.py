@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -62,9 +63,17 @@ class Failure:
     path: Path = ()
     closeness: int = 0
     """How much of what is expected was there: nothing, the head, everything but a condition."""
+    steps: tuple[Step, ...] = ()
+    """What had been done before."""
 
     def below(self, path: Path) -> Failure:
-        return replace(self, path=path + self.path)
+        """The same failure, seen from further up."""
+        steps = tuple(step.below(path) for step in self.steps)
+        return replace(self, path=path + self.path, steps=steps)
+
+    def after(self, steps: Sequence[Step]) -> Failure:
+        """The same failure, with what was done before it was tried."""
+        return replace(self, steps=(*steps, *self.steps)) if steps else self
 
 
 Result = Success | Failure

@@ -225,13 +225,13 @@ class Match:
         if isinstance(answer, Deferred):
             return False
         if isinstance(answer, Impossible):
-            raise NoMatch(f"the size {found} is not of the form {_shown(law)}")
+            raise NoMatch(_mismatch(law, found))
         for condition in answer.requires:
             if not divides(condition.divisor, condition.dividend):
                 raise NoMatch(f"{condition.dividend} is not a multiple of {condition.divisor}")
         for name, size in answer.substitution.items():
             if size.is_constant and size.constant < 0:
-                raise NoMatch(f"the size {found} is not of the form {_shown(law)}")
+                raise NoMatch(_mismatch(law, found))
             self.sizes[name] = size
         return True
 
@@ -361,6 +361,16 @@ def _plain_variable(size: Nat) -> str | None:
         return None
     (name,) = names
     return name if name.startswith(UNKNOWN) and size == Nat.var(name) else None
+
+
+def _mismatch(law: Nat, found: Nat) -> str:
+    """Why a size is not what a law says."""
+    (name,) = law.variables if len(law.variables) == 1 else ("",)
+    if name:
+        factor = law.substitute({name: Nat.const(1)})
+        if law == factor * Nat.var(name):
+            return f"{found} is not a multiple of {factor}"
+    return f"the size {found} is not of the form {_shown(law)}"
 
 
 def _shown(size: Nat) -> str:

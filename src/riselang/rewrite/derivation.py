@@ -1,0 +1,203 @@
+"""Derivations: a program, the steps that rewrote it, and what became of it.
+
+A derivation is a value. It is printed step by step, kept as JSON, replayed from that, and compared
+with others. What is kept is the program and, for each step, the rule and its place, since a rule at
+a place has one result; digests tell where a replay goes another way.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import cached_property
+from typing import Any
+
+from riselang.errors import UserError
+from riselang.notation.printer import marked
+from riselang.notation.program import parse_term
+from riselang.rewrite.core import Failure, Path, Setting, Step, Strategy
+from riselang.rewrite.normal_forms import data_flow_normal_form
+from riselang.rewrite.places import at_path, replaced
+from riselang.rewrite.rule import Rule
+from riselang.term.digest import digest
+from riselang.term.nodes import Term
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """A program and the steps that rewrote it."""
+
+    start: Term
+    steps: tuple[Step, ...]
+    end: Term
+    strategy: str
+    """How the strategy is written."""
+    float: str = "contract"
+    """What the program permits to be done to float arithmetic."""
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def terms(self) -> Iterator[Term]:
+        """The program before the first step, and after each."""
+        term = self.start
+        yield term
+        for step in self.steps:
+            term = replaced(term, step.path, step.after)
+            yield term
+
+    def show(self) -> str:
+        """Every step, with the part that was changed between marks."""
+        lines = [f"{self.start}\n"]
+        for number, (step, term) in enumerate(zip(self.steps, self._after, strict=True), 1):
+            lines.append(f"-- {number}. {step.rule}: {step.rule.law}")
+            lines.append(f"{marked_at(term, step.path)}\n")
+        return "\n".join(lines)
+
+    @cached_property
+    def _after(self) -> list[Term]:
+        return list(self.terms())[1:]
+
+    def __str__(self) -> str:
+        return self.show()
+
+    # Kept and replayed
+
+    def to_json(self) -> str:
+        """The derivation as text, from which `replay` makes it again."""
+        steps = [
+            {"rule": str(step.rule), "path": list(step.path), "result": digest(step.after)[:16]}
+            for step in self.steps
+        ]
+        kept = {
+            "version": VERSION, "program": str(self.start), "float": self.float,
+            "strategy": self.strategy, "steps": steps, "end": digest(self.end),
+        }  # fmt: skip
+        return json.dumps(kept, indent=1) + "\n"
+
+    def diff(self, other: Derivation) -> str:
+        """The steps of both, with those that only one of them has marked by - and +."""
+        ours, theirs = ([_said(step) for step in each.steps] for each in (self, other))
+        lines: list[str] = []
+        matcher = SequenceMatcher(None, ours, theirs, autojunk=False)
+        for kind, first, last, other_first, other_last in matcher.get_opcodes():
+            if kind == "equal":
+                lines += [f"  {each}" for each in ours[first:last]]
+                continue
+            lines += [f"- {each}" for each in ours[first:last]]
+            lines += [f"+ {each}" for each in theirs[other_first:other_last]]
+        same = "the same program" if self.end == other.end else "different programs"
+        return "\n".join([*lines, f"both give {same}" if self.end == other.end else same]) + "\n"
+
+
+def _said(step: Step) -> str:
+    return f"{step.rule} at {'.'.join(map(str, step.path)) or 'the top'}"
+
+
+def marked_at(term: Term, path: Path) -> Term:
+    """The term with the part at a place between marks."""
+    return replaced(term, path, marked(at_path(term, path)))
+
+
+def derive(term: Term, strategy: Strategy, float: str = "contract") -> Derivation:
+    """Rewrite a program; it is brought into data-flow normal form first.
+
+    Where the strategy does not apply, the error says which rule failed, where and why.
+    """
+    whole = data_flow_normal_form >> strategy
+    result = whole.run(term, Setting(float))
+    if isinstance(result, Failure):
+        raise explained(result, term, strategy)
+    return Derivation(term, result.steps, result.term, str(strategy), float)
+
+
+def explained(failure: Failure, start: Term, strategy: Strategy) -> UserError:
+    """A failure as an error, with the place where it happened marked in the program."""
+    whole = start
+    for step in failure.steps:
+        whole = replaced(whole, step.path, step.after)
+    failed = failure.strategy
+    notes = [f"this is where it was tried:\n{marked_at(whole, failure.path)}"]
+    if isinstance(failed, Rule):
+        notes.append(f"{failed.name} is the law {failed.law}")
+    if failure.steps:
+        notes.append(f"{len(failure.steps)} steps were made before")
+    return UserError(
+        f"the strategy {strategy} does not apply: {failed} failed, since {failure.reason}",
+        failure.term.location,
+        *notes,
+    )
+
+
+def replay(text: str, name: str = "<derivation>") -> Derivation:
+    """The derivation that was kept as JSON, done again."""
+    kept = _read(text, name)
+    start, setting = parse_term(kept["program"], name), Setting(kept["float"])
+    rules: dict[str, Rule] = {}
+    term, steps = start, list[Step]()
+    for number, each in enumerate(kept["steps"], 1):
+        step = _replayed(each, term, setting, rules, f"{name}: step {number}")
+        term = replaced(term, step.path, step.after)
+        steps.append(step)
+    if digest(term) != kept["end"]:
+        raise UserError(f"{name}: the steps give another program than they did")
+    return Derivation(start, tuple(steps), term, kept["strategy"], kept["float"])
+
+
+def _replayed(
+    kept: dict[str, Any], term: Term, setting: Setting, rules: dict[str, Rule], place: str
+) -> Step:
+    path = tuple(kept["path"])
+    try:
+        part = at_path(term, path)
+    except IndexError:
+        raise UserError(f"{place}: the program has no such place") from None
+    result = _rule(kept["rule"], rules, place).run(part, setting)
+    if isinstance(result, Failure):
+        raise UserError(f"{place}: {kept['rule']} does not apply, since {result.reason}")
+    (step,) = result.steps
+    if digest(step.after)[:16] != kept["result"]:
+        raise UserError(f"{place}: {kept['rule']} gives something else than it did")
+    return step.below(path)
+
+
+def _rule(text: str, known: dict[str, Rule], place: str) -> Rule:
+    from riselang.rewrite.text import parse_strategy
+
+    if text not in known:
+        rule = parse_strategy(text, place)
+        if not isinstance(rule, Rule):
+            raise UserError(f"{place}: {text} is no rule")
+        known[text] = rule
+    return known[text]
+
+
+def _read(text: str, name: str) -> dict[str, Any]:
+    """The JSON, if it is that of a derivation."""
+    try:
+        kept: Any = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{name} is no derivation: {error}") from None
+    texts = ("program", "float", "strategy", "end")
+    is_right = isinstance(kept, dict) and all(isinstance(kept.get(key), str) for key in texts)
+    if not is_right or not isinstance(kept.get("steps"), list):
+        raise UserError(f"{name} is no derivation: it needs {', '.join(texts)} and steps")
+    if kept.get("version") != VERSION:
+        raise UserError(f"{name} is of version {kept.get('version')}; this one reads {VERSION}")
+    for step in kept["steps"]:
+        if not _is_step(step):
+            raise UserError(f"{name} is no derivation: a step has a rule, a path and a result")
+    return kept
+
+
+def _is_step(step: Any) -> bool:
+    return (
+        isinstance(step, dict)
+        and all(isinstance(step.get(key), str) for key in ("rule", "result"))
+        and isinstance(step.get("path"), list)
+        and all(type(position) is int and position >= 0 for position in step["path"])
+    )
