@@ -137,6 +137,8 @@ class Options:
     """Whether code says which lines it comes from."""
     library: str = "none"
     """Whose routines take the place of loops."""
+    contracted: bool = False
+    """Whether what `float` permits to contract has been contracted: it is decided once."""
 
     def changed(
         self,

@@ -20,8 +20,10 @@ from riselang.dialects.module import functions, make_context, module_text, verif
 from riselang.errors import LimitationError, SourceLocation, UserError
 from riselang.lowering.checks import check_locations
 from riselang.lowering.contract_rise_floats import (
+    CONTRACTED,
     FLOAT_PERMISSION,
     ContractRiseFloatsPass,
+    contracts,
 )
 from riselang.lowering.convert_math_to_calls import ConvertMathToCallsPass
 from riselang.lowering.convert_rise_to_imperative import (
@@ -131,19 +133,29 @@ class Compilation:
         """The only program of a function, as it runs under the float permission."""
         (signature,) = (signature for signature in self._signatures if signature.name == name)
         ((_, unit),) = units(signature.function)
-        return unit.term if self.options.float == "strict" else contract(unit.term)
+        return contract(unit.term) if self._contracts else unit.term
+
+    @property
+    def _contracts(self) -> bool:
+        """Whether float contraction is still to be decided."""
+        return contracts(self._marked(ModuleOp([], dict(self.module.attributes))))
+
+    def _marked(self, module: ModuleOp) -> ModuleOp:
+        """A module that says what may be done to its float arithmetic, and what has been done."""
+        module.attributes[FLOAT_PERMISSION] = StringAttr(self.options.float)
+        if self.options.contracted:
+            module.attributes[CONTRACTED] = UnitAttr()
+        return module
 
     def _copy(self) -> ModuleOp:
         """The module with its float permission, for passes to work on."""
-        module = self.module.clone()
-        module.attributes[FLOAT_PERMISSION] = StringAttr(self.options.float)
-        return module
+        return self._marked(self.module.clone())
 
     @cached_property
     def _contracted(self) -> ModuleOp:
         """The module with what its float permission makes of it."""
         module = self._copy()
-        if self.options.float != "strict":
+        if self._contracts:
             ContractRiseFloatsPass().apply(make_context(), module)
         return module
 
@@ -170,7 +182,7 @@ class Compilation:
         """The module after all of our passes, with C entry points; native MLIR verifies it."""
         with timed("our passes"), timed("copy"):
             module, found = copy_to_lower(self.module, self._chosen or list(self.module.ops))
-        module.attributes[FLOAT_PERMISSION] = StringAttr(self.options.float)
+        self._marked(module)
         context = make_context()
         first, *others = our_passes(self.options)
         with timed("our passes"), timed(first.name):

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from riselang.api.compiled import Compiled
     from riselang.api.load import LoadedLibrary, LoadedModule, LoadedProgram
     from riselang.dialects.rise.borders import LoweringUnitOp
+    from riselang.rewrite.core import Strategy
 
 
 def load(
@@ -22,6 +23,7 @@ def load(
     backend: str = "compile",
     debug_info: bool | None = None,
     library: str | None = None,
+    strategy: Strategy | str | None = None,
 ) -> LoadedModule | LoadedProgram | LoadedLibrary | Compiled:
     """Read a file and make its programs callable with numpy arrays, as attributes.
 
@@ -32,12 +34,14 @@ def load(
     A `.kernel` file, which `Compiled.save` writes, is a program to call; a shared library that
     `rise compile --emit shared` wrote has functions like those of an MLIR file.
     With `debug_info` debuggers and profilers show the lines of the file inside its programs.
+    `strategy` says how its programs are rewritten before they become loops.
     """
     from riselang.api.load import load_file
 
     return load_file(
-        path, backend, float=float, loops=loops, debug_info=debug_info, library=library
-    )
+        path, backend, strategy,
+        float=float, loops=loops, debug_info=debug_info, library=library,
+    )  # fmt: skip
 
 
 def loads(
@@ -49,13 +53,15 @@ def loads(
     backend: str = "compile",
     debug_info: bool | None = None,
     library: str | None = None,
+    strategy: Strategy | str | None = None,
 ) -> LoadedModule | LoadedProgram:
     """Like `load`, from text: in notation where `name` ends in ".rise", else in MLIR."""
     from riselang.api.load import load_text
 
     return load_text(
-        text, name, backend, float=float, loops=loops, debug_info=debug_info, library=library
-    )
+        text, name, backend, strategy,
+        float=float, loops=loops, debug_info=debug_info, library=library,
+    )  # fmt: skip
 
 
 def build(

@@ -9,6 +9,7 @@ from typing import Any, overload
 
 from riselang.api.binding import given_sizes
 from riselang.api.kernel import LOOPS, Kernel
+from riselang.api.lowered import as_strategy
 from riselang.api.specs import as_type
 from riselang.config import Options, default_options
 from riselang.dialects.rise.types import RiseType, uncurry
@@ -17,6 +18,7 @@ from riselang.dsl.tracing import trace_function
 from riselang.dsl.values import Value
 from riselang.errors import UserError
 from riselang.nat import Nat
+from riselang.rewrite.core import Strategy
 from riselang.term.finish import finish
 from riselang.term.nodes import Term
 from riselang.term.sizes import at_sizes
@@ -35,10 +37,11 @@ class Jitted(Kernel):
         backend: str,
         sizes: str,
         options: Options,
+        strategy: Strategy | None = None,
     ):
         name = getattr(function, "__name__", "kernel")
         names, types = _signature(function)
-        super().__init__(name, names, types, backend, options)
+        super().__init__(name, names, types, backend, options, strategy)
         self.function = function
         self.sizes = sizes
         self.symbolic = sizes == "symbolic"
@@ -74,6 +77,7 @@ def jit(
     loops: str | None = ...,
     debug_info: bool | None = ...,
     library: str | None = ...,
+    strategy: Strategy | str | None = ...,
 ) -> Jitted: ...
 
 
@@ -86,6 +90,7 @@ def jit(
     loops: str | None = ...,
     debug_info: bool | None = ...,
     library: str | None = ...,
+    strategy: Strategy | str | None = ...,
 ) -> Callable[[Callable[..., Any]], Jitted]: ...
 
 
@@ -98,6 +103,7 @@ def jit(
     loops: str | None = None,
     debug_info: bool | None = None,
     library: str | None = None,
+    strategy: Strategy | str | None = None,
 ) -> Any:
     """Compile a function of arrays; `backend="interpret"` runs the interpreter instead.
 
@@ -107,6 +113,7 @@ def jit(
     With `debug_info` debuggers and profilers show the lines of the function inside the kernel.
     With `library="blas"` matrix products and their kind become calls of BLAS routines, which add
     in an order of their own: `float` is then "relaxed".
+    `strategy` says how the program is rewritten before it becomes loops: a strategy or its text.
     """
     if backend not in BACKENDS:
         raise UserError(f"backend must be one of {', '.join(BACKENDS)}, but is {backend!r}")
@@ -116,9 +123,11 @@ def jit(
         loops=loops, float=float, debug_info=debug_info, library=library
     )
 
+    chosen = as_strategy(strategy)
+
     def jitted(function: Callable[..., Any]) -> Jitted:
         inner = function.function if isinstance(function, Jitted) else function
-        return Jitted(inner, backend, sizes, options)
+        return Jitted(inner, backend, sizes, options, chosen)
 
     return jitted if function is None else jitted(function)
 

@@ -25,6 +25,7 @@ from riselang.dialects.rise.types import (
 from riselang.dsl.locations import user_location
 from riselang.errors import UserError
 from riselang.nat import Nat, Solved, solve
+from riselang.rewrite.core import Strategy
 from riselang.runtime.arrays import Array, as_array, check_layout
 from riselang.runtime.kinds import as_kind, kind_of
 from riselang.term.nodes import Apply, Bound, DepLambda, Lambda, Term, parameter_names
@@ -56,12 +57,14 @@ class Kernel(ABC):
         types: Sequence[RiseType],
         backend: str,
         options: Options,
+        strategy: Strategy | None = None,
     ):
         self.__name__ = name
         self.names = tuple(names)
         self.types = tuple(types)
         self.backend = backend
         self.options = options
+        self.strategy = strategy
         self._lowered: dict[_Key, Lowered] = {}
         self._lock = RLock()
         self._prepared: dict[_Shapes, Callable[[Sequence[Any]], Any]] = {}
@@ -202,7 +205,7 @@ class Kernel(ABC):
         types = tuple(substitute(type, sizes, {}) for type in self.types)
         source, results = self.source(types, sizes)
         name = self.__name__ if self.__name__.isidentifier() else "kernel"
-        return Traced(name, source, results, self.options)
+        return Traced(name, source, results, self.options, self.strategy)
 
     def __repr__(self) -> str:
         types = ", ".join(
@@ -224,12 +227,14 @@ class TermKernel(Kernel):
         backend: str = "compile",
         options: Options = DEFAULTS,
         refined: Mapping[str, Nat] | None = None,
+        strategy: Strategy | None = None,
     ):
         self.term = term
         self.refined = refined or {}
         self._program = _with_parameters(_for_all_sizes(term), 0)
         types, _ = uncurry(self._program.type)
-        super().__init__(name, parameter_names(self._program), types, backend, options)
+        names = parameter_names(self._program)
+        super().__init__(name, names, types, backend, options, strategy)
 
     def named_sizes(self, sizes: Mapping[str, int]) -> dict[str, Nat]:
         names = names_in(self._program)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,9 +12,11 @@ from riselang import config
 from riselang.api.caching import compiled, find, text_key
 from riselang.api.compiled import SUFFIX, Compiled
 from riselang.api.kernel import LOOPS, TermKernel
+from riselang.api.lowered import as_strategy
 from riselang.config import Options, default_options
 from riselang.errors import UserError
 from riselang.native.workers import WORTH_WORKERS, start_workers
+from riselang.rewrite.core import Strategy
 from riselang.runtime.executable import Executable
 from riselang.term.nodes import Term
 from riselang.text import decode
@@ -158,7 +161,7 @@ def _missing(file: str, kind: str, name: str, known: Mapping[str, object]) -> st
 
 
 def load_file(
-    path: str | Path, backend: str, **choices: Any
+    path: str | Path, backend: str, strategy: Strategy | str | None, **choices: Any
 ) -> LoadedModule | LoadedProgram | LoadedLibrary | Compiled:
     try:
         data = Path(path).read_bytes()
@@ -170,10 +173,12 @@ def load_file(
         return load_saved(data, str(path))
     if str(path).endswith(SHARED):
         return LoadedLibrary(str(path))
-    return load_text(decode(data, str(path)), str(path), backend, **choices)
+    return load_text(decode(data, str(path)), str(path), backend, strategy, **choices)
 
 
-def load_text(text: str, name: str, backend: str, **choices: Any) -> LoadedModule | LoadedProgram:
+def load_text(
+    text: str, name: str, backend: str, strategy: Strategy | str | None, **choices: Any
+) -> LoadedModule | LoadedProgram:
     """The programs in a text, in notation where its name ends in `.rise`, else in MLIR."""
     if backend not in BACKENDS:
         raise UserError(f"backend must be one of {', '.join(BACKENDS)}, but is {backend!r}")
@@ -182,17 +187,37 @@ def load_text(text: str, name: str, backend: str, **choices: Any) -> LoadedModul
 
         options = default_options(LOOPS).changed(**choices)
         program = parse_program(text, name)
-        return LoadedProgram(program, program_kernels(program, options, backend), name)
+        kernels = program_kernels(program, options, backend, as_strategy(strategy))
+        return LoadedProgram(program, kernels, name)
     if backend != "compile":
         raise UserError(f"{name} is MLIR, which is compiled; backend='interpret' takes .rise files")
-    return LoadedModule(text, name, default_options(MLIR_LOOPS).changed(**choices))
+    options = default_options(MLIR_LOOPS).changed(**choices)
+    chosen = as_strategy(strategy)
+    if chosen is not None:
+        text, options = rewritten_text(text, name, chosen, options)
+    return LoadedModule(text, name, options)
 
 
-def program_kernels(program: Program, options: Options, backend: str) -> dict[str, TermKernel]:
+def rewritten_text(
+    text: str, name: str, strategy: Strategy, options: Options
+) -> tuple[str, Options]:
+    """An MLIR module with its programs rewritten; and what is left to be decided."""
+    from riselang.dialects.module import module_text, parse_module, verify_module
+    from riselang.lowering.rewrite_rise import rewrite_module
+
+    module = parse_module(text, name)
+    verify_module(module)
+    rewrite_module(module, strategy, options.float)
+    return module_text(module), replace(options, contracted=True)
+
+
+def program_kernels(
+    program: Program, options: Options, backend: str, strategy: Strategy | None = None
+) -> dict[str, TermKernel]:
     """Each definition that has its types, as something to call."""
     return {
         definition.name: TermKernel(
-            definition.name, definition.term, backend, options, definition.refined
+            definition.name, definition.term, backend, options, definition.refined, strategy
         )
         for definition in program
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from threading import RLock
@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from riselang.config import Options
 from riselang.dialects.rise.types import RiseType, leaves, result_types, uncurry
+from riselang.errors import UserError
 from riselang.nat import Nat
+from riselang.rewrite.core import Strategy
 from riselang.runtime.arrays import Array
 from riselang.term.cost import Cost, cost
 from riselang.term.nodes import Term
@@ -21,6 +23,18 @@ from riselang.timing import timed
 if TYPE_CHECKING:
     from riselang.api.compile import Compilation
     from riselang.api.compiled import Compiled, Groups
+    from riselang.rewrite.derivation import Derivation
+
+
+def as_strategy(strategy: Strategy | str | None) -> Strategy | None:
+    """A strategy, which may be given as text."""
+    if not isinstance(strategy, str):
+        if strategy is not None and not isinstance(strategy, Strategy):
+            raise UserError(f"strategy must be a strategy or its text, but is {strategy!r}")
+        return strategy
+    from riselang.rewrite.text import parse_strategy
+
+    return parse_strategy(strategy)
 
 
 @dataclass(frozen=True)
@@ -32,6 +46,8 @@ class Lowered:
     """The program as it was written."""
     results: int
     options: Options
+    strategy: Strategy | None = None
+    """How it is rewritten before it becomes loops."""
     _checked: set[tuple[tuple[str, Nat], ...]] = field(
         default_factory=set[tuple[tuple[str, Nat], ...]]
     )
@@ -48,16 +64,42 @@ class Lowered:
         with timed("to the dialect"):
             module = program_module(self._arranged, self.name, self.results)
         verify_module(module)
-        return Compilation(module, self.options)
+        return Compilation(module, self._options)
+
+    @property
+    def _options(self) -> Options:
+        is_contracted = self.options.contracted or self.strategy is not None
+        return replace(self.options, contracted=is_contracted)
+
+    @cached_property
+    def derivation(self) -> Derivation | None:
+        """How the strategy rewrote the program; None where there is none.
+
+        What may be contracted is decided before, so that every strategy computes the same bits.
+        """
+        if self.strategy is None:
+            return None
+        from riselang.rewrite.derivation import derive
+        from riselang.term.contraction import contract
+
+        with timed("rewrite"):
+            is_strict = self.options.float == "strict"
+            term = self.source if is_strict else contract(self.source)
+            return derive(term, self.strategy, self.options.float)
+
+    @property
+    def rewritten(self) -> Term:
+        """The program as the strategy leaves it."""
+        return self.source if self.derivation is None else self.derivation.end
 
     @property
     def _arranged(self) -> Term:
         """The program in the form that its options are for."""
         if self.options.library == "none":
-            return self.source
+            return self.rewritten
         from riselang.term.storing import store_computed_operands
 
-        return store_computed_operands(self.source)
+        return store_computed_operands(self.rewritten)
 
     @cached_property
     def term(self) -> Term:
@@ -72,7 +114,7 @@ class Lowered:
     def as_text(self, stage: str = "rise") -> str:
         """The program at a stage: notation, rise, imperative, affine, llvm or asm."""
         if stage == "notation":
-            return repr(self.source)
+            return repr(self.rewritten)
         return self.compilation.text(stage)
 
     def _repr_html_(self) -> str:
@@ -92,7 +134,7 @@ class Lowered:
         from riselang.api.caching import compiled, term_key
         from riselang.api.compiled import Compiled
 
-        key = term_key(self.source, self.name, self.results, self.options)
+        key = term_key(self.rewritten, self.name, self.results, self._options)
         artefact = compiled(key, self.name, lambda: self.compilation.artefact)
         functions = artefact.executables(lambda _: [self.source])
         return Compiled(functions[self.name], self._groups, self)

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
+from typing import TYPE_CHECKING
 
-from riselang.api.lowered import Lowered
+from riselang.api.lowered import Lowered, as_strategy
 from riselang.config import Options
+from riselang.errors import UserError
+from riselang.rewrite.core import Strategy
 from riselang.term.cost import Cost, cost
 from riselang.term.nodes import Term
+
+if TYPE_CHECKING:
+    from riselang.rewrite.derivation import Derivation
 
 
 @dataclass(frozen=True)
@@ -20,10 +26,13 @@ class Traced:
     results: int
     """How many arrays it gives."""
     options: Options
+    strategy: Strategy | None = None
+    """How it is to be rewritten before it becomes loops."""
 
     def lower(
         self,
         *,
+        strategy: Strategy | str | None = None,
         float: str | None = None,
         loops: str | None = None,
         debug_info: bool | None = None,
@@ -33,7 +42,15 @@ class Traced:
         options = self.options.changed(
             float=float, loops=loops, debug_info=debug_info, library=library
         )
-        return Lowered(self.name, self.term, self.results, options)
+        chosen = as_strategy(strategy) or self.strategy
+        return Lowered(self.name, self.term, self.results, options, chosen)
+
+    def derive(self, strategy: Strategy | str | None = None) -> Derivation:
+        """How the program is rewritten by a strategy, its own or another one."""
+        derivation = self.lower(strategy=strategy).derivation
+        if derivation is None:
+            raise UserError(f"{self.name} has no strategy; give one")
+        return derivation
 
     def as_text(self) -> str:
         """The program in functional notation."""

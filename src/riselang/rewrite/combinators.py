@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Step, Strategy, Success
@@ -138,6 +139,22 @@ class Not(Strategy):
 
     def __str__(self) -> str:
         return f"not({self.strategy})"
+
+
+@dataclass(frozen=True, repr=False)
+class Guard(Strategy):
+    """Leaves the term as it is where a condition holds, and fails elsewhere."""
+
+    condition: str
+    holds: Callable[[Term], bool]
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        if self.holds(term):
+            return Success(term)
+        return Failure(self, f"it is not so that {self.condition}", term)
+
+    def __str__(self) -> str:
+        return f"guard({self.condition!r})"
 
 
 @dataclass(frozen=True, repr=False)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from riselang.dialects.rise.patterns import wrong_argument
-from riselang.dialects.rise.schemes import Argument
+from riselang.dialects.rise.schemes import Argument, Role
 from riselang.dialects.rise.types import (
     ArrayType,
     FunType,
@@ -287,17 +287,31 @@ class Match:
         while stack:
             current, level = stack.pop()
             head, arguments = spine(current)
-            if isinstance(head, Free):
-                function = self.terms[head.name]
-                for argument in arguments:
-                    if not isinstance(function, Lambda):
-                        break
-                    if isinstance(argument, Bound) and argument.index == level:
-                        return function.name
-                    function = function.body
+            for position, argument in enumerate(arguments):
+                if isinstance(argument, Bound) and argument.index == level:
+                    name = self._name_of_parameter(head, arguments, position)
+                    if name is not None:
+                        return name
             inner = level + 1 if isinstance(current, Lambda) else level
             stack.extend((child, inner) for child in reversed(current.children))
         return law.name
+
+    def _name_of_parameter(self, head: Term, arguments: list[Term], position: int) -> str | None:
+        """What the function calls a parameter; the elements of `rows` it may call `row`."""
+        if isinstance(head, Free):
+            function = self.terms[head.name]
+            while isinstance(function, Lambda) and position:
+                function, position = function.body, position - 1
+            return function.name if isinstance(function, Lambda) else None
+        if not isinstance(head, Pattern) or head.spec.role is not Role.LOOP:
+            return None
+        name = _eta_redex(arguments[0])
+        element = self.terms[name] if name is not None else None
+        if not isinstance(element, Lambda):
+            return None
+        if position == len(arguments) - 1:
+            return f"{element.name}s"
+        return element.body.name if isinstance(element.body, Lambda) else None
 
     def concrete(self, type: RiseType) -> RiseType:
         return substitute(type, self.sizes, self.types)

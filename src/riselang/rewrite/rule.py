@@ -219,7 +219,7 @@ def law(
 
 def rule(
     parameters: str,
-    *,
+    *conditions: Condition,
     choose: str = "",
     condition: str = "",
     permission: Permission = Permission.STRICT,
@@ -233,7 +233,9 @@ def rule(
 
     def define(function: Rewrite) -> Rule:
         stated = (Condition(condition, lambda match, setting: None),) if condition else ()
-        return _register(function, parameters, stated, choose, permission, function, form)
+        return _register(
+            function, parameters, (*conditions, *stated), choose, permission, function, form
+        )
 
     return define
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from riselang.dialects.rise.schemes import MAP, Role
+from riselang.dialects.rise.types import FunType
 from riselang.rewrite.eta import mentions, without
-from riselang.term.nodes import Bound, Lambda, Pattern, Term, spine
+from riselang.term.nodes import Bound, Lambda, Literal, Pattern, Term, spine
 from riselang.term.substitution import shift, with_children
 
 
@@ -30,6 +31,28 @@ def viewed(term: Term) -> Term | None:
         if isinstance(inner, Bound) and inner.index == 0:
             return arguments[1]
     return None
+
+
+def computes_nothing(term: Term) -> bool:
+    """Whether reading a term computes nothing: views and pairs of variables, and maps to such."""
+    stack = [term]
+    while stack:
+        head, arguments = spine(stack.pop())
+        if isinstance(head, Bound | Literal) and not arguments:
+            continue
+        if not isinstance(head, Pattern) or len(arguments) != head.spec.arity:
+            return False
+        if head.spec is MAP and isinstance(arguments[0], Lambda):
+            stack += [arguments[0].body, arguments[1]]
+        elif head.spec.role is Role.VIEW and not any(_is_function(each) for each in arguments):
+            stack += arguments
+        else:
+            return False
+    return True
+
+
+def _is_function(term: Term) -> bool:
+    return isinstance(term.type, FunType)
 
 
 def outside(term: Term, count: int) -> Term | None:

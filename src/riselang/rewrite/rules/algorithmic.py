@@ -168,10 +168,13 @@ def lift_reduce_with() -> None:
     The same where the function of the fold takes the element of the map as well."""
 
 
-@law("f : (s x t) -> t, a : t, x : m.n.s")
+@law("c : u -> n.s, f : u -> (s x t) -> t, a : n.t, x : m.u")
 def sink_reduce() -> None:
-    """x |> reduce(fun((column, accs), zip(column, accs) |> map(f)), generate(fun(i : idx[n], a)))
-    ~> x |> transpose |> map(fun(row, row |> reduce(fun((e, acc), f((e, acc))), a)))"""
+    """x |> reduce(fun((e, accs), zip(c(e), accs) |> map(fun(p, f(e, p)))), a)
+    ~> zip(x |> map(c) |> transpose, a) |> map(fun(q,
+      zip(x, fst(q)) |> reduce(fun((r, acc), f(fst(r), (snd(r), acc))), snd(q))))
+
+    The loop of the fold goes inside of the loop over its accumulators."""
 
 
 @law("h : s -> (n * m).t -> (n * m).t, a : (n * m).t, x : l.s", choose="m")

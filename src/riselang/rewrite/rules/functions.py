@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from riselang.dialects.rise.schemes import LET, MAP, REDUCE, Role
+from riselang.dialects.rise.schemes import LET, MAP, REDUCE
 from riselang.dialects.rise.types import DepFunType, FunType
 from riselang.rewrite.eta import eta_expanded, eta_reduced, mentions, without
 from riselang.rewrite.laws import Form
 from riselang.rewrite.matching import NoMatch
 from riselang.rewrite.rule import Found, Permission, Unmet, law, rule
-from riselang.rewrite.terms import applied, generalised, outside, rewrapped, swapped, under
+from riselang.rewrite.terms import (
+    applied,
+    computes_nothing,
+    generalised,
+    outside,
+    rewrapped,
+    swapped,
+    under,
+    viewed,
+)
 from riselang.term.fusion import beta as named_beta
-from riselang.term.nodes import Apply, Bound, Lambda, Literal, Pattern, Term, apply_all, spine
+from riselang.term.nodes import Apply, Bound, Lambda, Pattern, Term, apply_all, spine
 from riselang.term.substitution import instantiate, shift
-from riselang.term.views import is_view
 
 
 @rule("f : s -> t, a : s", form=Form.WRITTEN)
@@ -174,29 +182,13 @@ def _invariant(function: Term, parameters: int) -> tuple[Term, Term]:
 
 
 def _is_computed(term: Term) -> bool:
+    """Whether a term is data that is computed, and not a view of such."""
     head, arguments = spine(term)
-    if isinstance(term.type, FunType | DepFunType) or isinstance(term, Literal | Bound):
+    if isinstance(term.type, FunType | DepFunType):
         return False
     if isinstance(head, Pattern) and len(arguments) < head.spec.arity:
         return False
-    return not is_view(term) and not _generates_number(term)
-
-
-def _generates_number(term: Term) -> bool:
-    """A view whose elements are numbers costs nothing to read either."""
-    stack = [term]
-    while stack:
-        head, arguments = spine(stack.pop())
-        if isinstance(head, Literal | Bound) and not arguments:
-            continue
-        if isinstance(head, Pattern) and head.spec.name == "generate":
-            if not isinstance(arguments[0], Lambda) or not isinstance(arguments[0].body, Literal):
-                return False
-        elif isinstance(head, Pattern) and head.spec.role is Role.VIEW:
-            stack.extend(arguments)
-        else:
-            return False
-    return True
+    return viewed(term) is None and not computes_nothing(term)
 
 
 def _fission(function: Term) -> tuple[Term, Term]:

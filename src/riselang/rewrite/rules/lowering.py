@@ -84,6 +84,14 @@ def store_in_registers() -> None:
     """x ~> x |> toMem(register)"""
 
 
+@law("x : n.m.p.t")
+def pack_blocks() -> None:
+    """x ~> x |> map(fun(block, block |> transpose)) |> toMem(heap)
+      |> map(fun(block, block |> transpose))
+
+    Blocks lie in memory one behind the other, each with its columns as rows."""
+
+
 @law("f : s -> t, x : (n + sz - 1).s", choose="alloc")
 def circular_buffer() -> None:
     """x |> map(f) |> slide(sz, 1) ~> x |> circularBuffer(alloc, sz, f)

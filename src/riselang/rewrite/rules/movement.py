@@ -358,6 +358,18 @@ def gather_before_zip() -> None:
     """zip(x, y) |> gather(places) ~> zip(x |> gather(places), y |> gather(places))"""
 
 
+@law("x : m.s, y : n.m.t")
+def zip_first_before_transpose() -> None:
+    """y |> map(fun(row, zip(x, row))) |> transpose
+    ~> zip(x, y |> transpose) |> map(fun(p, snd(p) |> map(fun(e, (fst(p), e)))))"""
+
+
+@law("x : n.m.s, y : m.t")
+def zip_second_before_transpose() -> None:
+    """x |> map(fun(row, zip(row, y))) |> transpose
+    ~> zip(x |> transpose, y) |> map(fun(p, fst(p) |> map(fun(e, (e, snd(p))))))"""
+
+
 @law("a : u, x : n.s")
 def pairs_with_one() -> None:
     """zip(generate(fun(i : idx[n], a)), x) ~> x |> map(fun(e, (a, e)))"""

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from riselang.rewrite.rule import law
+from riselang.dialects.rise.schemes import MAP
+from riselang.rewrite.matching import NoMatch
+from riselang.rewrite.rule import Found, Unmet, law, rule
+from riselang.rewrite.terms import applied, viewed
+from riselang.term.nodes import Term
 
 
 @law("x : n.m.t")
@@ -168,3 +172,17 @@ def unused_let() -> None:
 @law("x : t")
 def memory_of_memory() -> None:
     """x |> toMem(heap) |> toMem(heap) ~> x |> toMem(heap)"""
+
+
+@rule("f : s -> t, g : t -> u, x : n.s", condition="g is a view")
+def map_of_views_fusion(term: Term) -> Found:
+    """x |> map(f) |> map(g) ~> x |> map(fun(e, g(f(e))))
+
+    What only changes the layout of the elements is done where they are computed."""
+    outer = applied(term, MAP.name)
+    inner = applied(outer[1], MAP.name) if outer is not None else None
+    if outer is None or inner is None:
+        raise NoMatch("expected a map of a map")
+    if viewed(term) is None:
+        raise Unmet("the second function computes something")
+    return {"f": inner[0], "g": outer[0], "x": inner[1]}

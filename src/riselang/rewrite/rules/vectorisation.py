@@ -2,8 +2,40 @@
 
 from __future__ import annotations
 
+from riselang.dialects.rise.schemes import AS_SCALAR, MAP
+from riselang.dialects.rise.types import ArrayType, ScalarType, VectorType
+from riselang.nat import Nat
 from riselang.rewrite.conditions import scalar
-from riselang.rewrite.rule import law
+from riselang.rewrite.eta import eta_expanded
+from riselang.rewrite.lanes import Lifting, vectors_of
+from riselang.rewrite.matching import NoMatch
+from riselang.rewrite.rule import law, rule
+from riselang.rewrite.terms import applied
+from riselang.term.nodes import Apply, Lambda, Pattern, Term, apply_all
+
+
+@rule(
+    "f : s -> t, g : vec[k, s] -> vec[k, t], x : (n * k).s", scalar("s"), scalar("t"),
+    choose="k", condition="f computes with scalars alone, and g does the same with each lane",
+)  # fmt: skip
+def vectorize_map(term: Term, k: Nat) -> Term:
+    """x |> map(f) ~> x |> asVector(k) |> map(g) |> asScalar
+
+    Elements may be pairs of scalars: then each component is an array of vectors."""
+    arguments = applied(term, MAP.name)
+    if arguments is None:
+        raise NoMatch("expected map")
+    function, xs = eta_expanded(arguments[0]), arguments[1]
+    assert isinstance(function, Lambda)
+    if not isinstance(function.body.type, ScalarType):
+        raise NoMatch("the function gives no scalar")
+    vectors = vectors_of(xs, k)
+    assert isinstance(vectors.type, ArrayType)
+    lifted = Lifting(k).function(function)
+    assert isinstance(lifted.body.type, VectorType)
+    sizes = vectors.type.length, vectors.type.element, lifted.body.type
+    mapped = apply_all(Pattern(MAP, sizes), [lifted, vectors])
+    return Apply(Pattern(AS_SCALAR, (k, sizes[0], function.body.type)), mapped)
 
 
 @law("x : (n * k).t", scalar("t"), choose="k")
@@ -44,6 +76,19 @@ def reduce_in_vectors() -> None:
       |> asScalar
 
     The accumulators of a fold as vectors."""
+
+
+@law(
+    "h : s -> l.(n * k).t -> l.(n * k).t, a : l.(n * k).t, x : m.s", scalar("t"), choose="k",
+)  # fmt: skip
+def reduce_in_rows_of_vectors() -> None:
+    """x |> reduce(h, a)
+    ~> x |> reduce(
+      fun((e, acc),
+        h(e, acc |> map(fun(row, row |> asScalar))) |> map(fun(row, row |> asVector(k)))),
+      a |> map(fun(row, row |> asVector(k)))) |> map(fun(row, row |> asScalar))
+
+    The same for accumulators in rows."""
 
 
 @law("x : (n * k).t, y : (m * k).t", scalar("t"))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from riselang.dialects.rise.schemes import LET
 from riselang.errors import UserError
-from riselang.rewrite.combinators import Identity, choice, repeat, seq
+from riselang.rewrite.combinators import Guard, Identity, choice, repeat, seq, try_
 from riselang.rewrite.core import CONDITION, Failure, Path, Result, Setting, Strategy
 from riselang.rewrite.registry import schedule
 from riselang.rewrite.rules.algorithmic import (
@@ -23,7 +23,10 @@ from riselang.rewrite.rules.algorithmic import (
     map_interchange,
     reduce_map_fusion,
     scan_map_fusion,
+    sink_reduce,
     split_join,
+    zip_of_map_first,
+    zip_of_map_second,
 )
 from riselang.rewrite.rules.functions import (
     beta,
@@ -36,11 +39,16 @@ from riselang.rewrite.rules.lowering import (
     map_as_loop,
     map_in_parallel,
     map_unrolled,
+    pack_blocks,
     reduce_as_loop,
     reduce_unrolled,
     store_in_registers,
     store_on_heap,
     store_on_stack,
+)
+from riselang.rewrite.rules.movement import (
+    zip_first_before_transpose,
+    zip_second_before_transpose,
 )
 from riselang.rewrite.rules.simplification import (
     concat_of_parts,
@@ -51,6 +59,7 @@ from riselang.rewrite.rules.simplification import (
     join_of_split,
     map_first_of_zip,
     map_identity,
+    map_of_views_fusion,
     map_second_of_zip,
     pair_of_parts,
     reverse_of_reverse,
@@ -64,8 +73,15 @@ from riselang.rewrite.rules.simplification import (
     unzip_of_zip,
     vectors_of_scalars,
 )
-from riselang.rewrite.terms import viewed
-from riselang.rewrite.traversals import argument, inside, normalize, run_at, top_down
+from riselang.rewrite.rules.vectorisation import (
+    reduce_in_rows_of_vectors,
+    reduce_in_vectors,
+    vectorize_map,
+    vectors_of_generated_scalar,
+    vectors_of_one_scalar,
+)
+from riselang.rewrite.terms import applied, computes_nothing, viewed
+from riselang.rewrite.traversals import argument, bottom_up, inside, normalize, run_at, top_down
 from riselang.term.nodes import Lambda, Pattern, Term, spine
 
 SIMPLIFICATIONS = choice(
@@ -73,6 +89,10 @@ SIMPLIFICATIONS = choice(
     join_of_split, split_of_join, scalars_of_vectors, vectors_of_scalars, map_identity,
     map_first_of_zip, map_second_of_zip, unzip_of_zip, first_of_unzip, second_of_unzip, take_all,
     drop_none, take_of_concat, drop_of_concat, concat_of_parts, inline_free_let,
+)  # fmt: skip
+
+VECTOR_SIMPLIFICATIONS = choice(
+    SIMPLIFICATIONS, vectors_of_one_scalar, vectors_of_generated_scalar, map_of_views_fusion,
 )  # fmt: skip
 
 
@@ -135,6 +155,21 @@ def sequential() -> Strategy:
 
 
 @schedule
+def vectorize(length: int) -> Strategy:
+    """A map with vectors of a length in the place of scalars; or a fold with such accumulators."""
+    of_map = vectorize_map(length)
+    of_fold = choice(reduce_in_vectors(length), reduce_in_rows_of_vectors(length))
+    inner = try_(bottom_up(vectorize_map(length)))
+    return choice(of_map, of_fold >> inner) >> normalize(VECTOR_SIMPLIFICATIONS)
+
+
+@schedule
+def pack() -> Strategy:
+    """Copies the blocks that a map goes over to memory, one behind the other, each transposed."""
+    return argument(pack_blocks)
+
+
+@schedule
 def store_in_memory(space: str = "heap") -> Strategy:
     """Gives a value memory of its own: heap, stack or register."""
     spaces = {"heap": store_on_heap, "stack": store_on_stack, "register": store_in_registers}
@@ -182,15 +217,39 @@ def _sunk(times: int) -> Strategy:
     return _Interchange() >> _AtLoop(2, _sunk(times - 1))
 
 
+def _reads_pairing(term: Term) -> bool:
+    """Whether a loop reads a map that only pairs, or takes apart, what is there."""
+    head, arguments = spine(term)
+    if not isinstance(head, Pattern) or head.spec.name not in ("map", "reduce", "zip"):
+        return False
+    return any(_pairs(argument) for argument in arguments)
+
+
+def _pairs(term: Term) -> bool:
+    found = applied(term, "map")
+    return found is not None and isinstance(found[0], Lambda) and computes_nothing(found[0].body)
+
+
+_TIDY = normalize(
+    choice(
+        SIMPLIFICATIONS, zip_first_before_transpose, zip_second_before_transpose,
+        Guard("the elements are only paired", _reads_pairing)
+        >> choice(map_fusion, reduce_map_fusion, zip_of_map_first, zip_of_map_second),
+    )
+)  # fmt: skip
+"""What a fold takes, brought to the shape in which all its rounds take the same parts."""
+_LIFT = choice(lift_reduce, lift_reduce_with) >> _TIDY
+_SINK = sink_reduce >> _TIDY
+
+
 @dataclass(frozen=True, repr=False)
 class _Interchange(Strategy):
     """Views that stand between the two loops are moved out first."""
 
     def run(self, term: Term, setting: Setting) -> Result:
-        swap = choice(map_interchange, lift_reduce, lift_reduce_with)
         if _result_is_view(term):
             return seq(map_fission, argument(self)).run(term, setting)
-        return swap.run(term, setting)
+        return choice(map_interchange, _LIFT, _SINK).run(term, setting)
 
     def __str__(self) -> str:
         return "interchange()"

@@ -1,0 +1,67 @@
+"""Matrix multiplication, optimised step by step: seven versions, each built on the one before.
+
+They are those of the ELEVATE work, for `A |> map(row => B |> transpose |> map(column => ...))`. All
+of them add in the order of the source, so all of them compute the same bits. Sizes have to be
+multiples of the tiles.
+"""
+
+from __future__ import annotations
+
+from riselang.rewrite.addresses import innermost, outermost
+from riselang.rewrite.registry import whole
+from riselang.rewrite.strategies.schedules import (
+    fuse,
+    hoist,
+    interchange,
+    pack,
+    parallel,
+    reorder,
+    split,
+    tile,
+    unroll,
+    vectorize,
+)
+
+TILE = 32
+STEPS = 4
+"""How many products are added to an accumulator one after the other."""
+LANES = 4
+
+baseline = whole("matmul.baseline", fuse(), "a fold for each element")
+blocking = whole(
+    "matmul.blocking",
+    baseline
+    >> tile(TILE, TILE) @ outermost("map", nest=2)
+    >> reorder(1, 2, 5, 3, 4) @ outermost("map")
+    >> split(STEPS) @ outermost("reduce"),
+    "tiles of accumulators that stay in the cache, with the columns innermost",
+)
+vectorization = whole(
+    "matmul.vectorization",
+    blocking >> vectorize(LANES) @ innermost("reduce"),
+    "the accumulators in vectors",
+)
+loop_permutation = whole(
+    "matmul.loop_permutation",
+    blocking >> interchange() @ innermost("reduce") >> vectorize(LANES) @ innermost("reduce"),
+    "a row of accumulators takes several products before the next row",
+)
+array_packing = whole(
+    "matmul.array_packing",
+    loop_permutation >> pack() @ outermost("map", over="columns") >> hoist(),
+    "the columns of a tile copied to where they lie one behind the other",
+)
+cache_blocks = whole(
+    "matmul.cache_blocks",
+    array_packing >> unroll() @ innermost("reduce"),
+    "the products of a row of accumulators written out",
+)
+parallel_blocks = whole(
+    "matmul.parallel",
+    cache_blocks >> parallel() @ outermost("map", over="rows"),
+    "the tiles on threads",
+)
+LADDER = (
+    baseline, blocking, vectorization, loop_permutation, array_packing, cache_blocks,
+    parallel_blocks,
+)  # fmt: skip
