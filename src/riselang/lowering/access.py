@@ -109,7 +109,7 @@ class _Resolver(Memory):
     def process(self, ops: Sequence[Operation]) -> None:
         """Resolve what these ops store or hand to other dialects; views wait to be read."""
         for op in ops:
-            if isinstance(op, codegen.MapReadOp | codegen.GenerateOp):
+            if isinstance(op, codegen.ElementsOp | codegen.GenerateOp):
                 continue
             if isinstance(op, codegen.AssignOp):
                 value = self.native(op.value, ())
@@ -333,11 +333,23 @@ class _Resolver(Memory):
             case codegen.DropOp():
                 dropped = array_of(op.source).length - array_of(op.result).length
                 return op.source, (index_at(path[0]) + dropped, *path[1:])
+            case codegen.MapAccOp():
+                return op.source, (path[0], *self.in_element(op, path[1:]))
             case codegen.ShiftedPadOp():
                 length = array_of(op.source).length
                 return op.source, (_padded_index(op, index_at(path[0]), length), *path[1:])
             case _:
                 raise InternalError(f"{op.name} is no step of an access path")
+
+    def in_element(self, op: codegen.MapAccOp, path: Path) -> Path:
+        """Where a map of views has what stands at a path in one of the elements before it."""
+        last = op.body.block.last_op
+        assert isinstance(last, ReturnOp)
+        value = last.values[0]
+        while value is not op.body.block.args[0]:
+            assert isinstance(value.owner, Operation)
+            value, path = self.step(value.owner, path)
+        return path
 
     def index(self, op: codegen.IdxOp) -> Nat:
         """The index as an expression; by its type it is below the length of the array."""

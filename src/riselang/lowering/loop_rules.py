@@ -19,6 +19,8 @@ from riselang.dialects.rise.types import (
     element_of,
 )
 from riselang.interpreter.patterns import CHUNK
+from riselang.lowering.in_place import updates_in_place
+from riselang.lowering.layouts import LayoutRules, layout_of
 from riselang.lowering.loops import LoopKind
 from riselang.lowering.translation import (
     Closure,
@@ -35,13 +37,45 @@ from riselang.lowering.window_rules import WindowRules
 from riselang.nat import Nat
 from riselang.term.nodes import Pattern, spine
 from riselang.term.substitution import is_used_often, parts_used_often
+from riselang.term.views import is_view
 
 
-class LoopRules(WindowRules):
+def is_computed(lazy: Lazy) -> bool:
+    return isinstance(lazy, Delayed) and not is_view(lazy.term)
+
+
+def is_updated_in_place(pattern: Pattern, function: Value) -> bool:
+    """Whether the rounds of a fold may write over the arrays that they read."""
+    has_arrays = contains_array(result_type(pattern))
+    return has_arrays and isinstance(function, Closure) and updates_in_place(function.function)
+
+
+def place_of(value: SSAValue) -> tuple[SSAValue, tuple[SSAValue | int, ...]]:
+    """What a value is a part of, and which: indices, and 0 or 1 for the components of pairs."""
+    path: tuple[SSAValue | int, ...] = ()
+    while True:
+        op = value.owner
+        if isinstance(op, codegen.IdxOp):
+            value, path = op.array, (op.index, *path)
+        elif isinstance(op, codegen.FstOp | codegen.SndOp):
+            value, path = op.source, (int(isinstance(op, codegen.SndOp)), *path)
+        elif isinstance(op, codegen.TupleOp) and path:
+            value, path = (op.second if path[0] == 1 else op.first), path[1:]
+        elif isinstance(op, codegen.ZipOp) and len(path) > 1:
+            value, path = (op.second if path[1] == 1 else op.first), (path[0], *path[2:])
+        else:
+            return value, path
+
+
+class LoopRules(WindowRules, LayoutRules):
     """Rules of the patterns that compute."""
 
     def store_map(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
         function = self.force(arguments[0])
+        layout = layout_of(function) if pattern.spec is MAP and is_computed(arguments[1]) else None
+        if layout is not None:
+            self.store(arguments[1], self.before_map(layout, target))
+            return
         kind = LoopKind.PARALLEL if pattern.spec.role is Role.PARALLEL else LoopKind.SEQUENTIAL
         windows = self.windows_in_order(arguments[1]) if kind is LoopKind.SEQUENTIAL else None
         if windows is not None:
@@ -122,12 +156,37 @@ class LoopRules(WindowRules):
 
     def read_reduce(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         function = self.force(arguments[0])
+        if is_updated_in_place(pattern, function):
+            return self.materialised(
+                result_type(pattern), lambda target: self.store_reduce(pattern, arguments, target)
+            )
         elements = self.elements(arguments[2])
 
         def step(index: SSAValue, accumulator: SSAValue) -> tuple[Value, list[Lazy]]:
             return function, [elements(index), accumulator]
 
         return self.fold(pattern, size(pattern, "n"), arguments[1], step)
+
+    def store_reduce(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
+        """Where rounds only change elements in their place, the target is the accumulator."""
+        function = self.force(arguments[0])
+        if not is_updated_in_place(pattern, function):
+            self.copy(self.read_data(self.read_reduce(pattern, arguments)), target)
+            return
+        elements = self.elements(arguments[2])
+        if not self.is_at(arguments[1], target):
+            self.store(arguments[1], target)
+
+        def body(index: SSAValue) -> None:
+            self.store_applied(function, [elements(index), target], target)
+
+        self.each(size(pattern, "n"), pattern.to or self.loops, body)
+
+    def is_at(self, lazy: Lazy, target: SSAValue) -> bool:
+        """Whether a value lies where it is to be stored."""
+        if is_computed(lazy):
+            return False
+        return place_of(self.read_data(lazy)) == place_of(target)
 
     def read_reduce_par(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         """Chunks of a fixed length on threads, each from the start value, then their results."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from riselang.dialects.rise.types import FunType, uncurry
 from riselang.term.nodes import Apply, Bound, Lambda, Pattern, Term, apply_all, spine
 from riselang.term.recursion import recursive
-from riselang.term.substitution import shift, with_children
+from riselang.term.substitution import mentions, shift, with_children, without
 
 NAMES = ("x", "y", "z")
 
@@ -72,33 +72,3 @@ def eta_reduced(term: Term) -> Term:
             break
         term = without(function, 0)
     return term
-
-
-def mentions(term: Term, index: int) -> bool:
-    """Whether the variable of the `index`-th lambda around a term is in it."""
-    stack = [(term, index)]
-    while stack:
-        current, level = stack.pop()
-        if current.open <= level:
-            continue
-        if isinstance(current, Bound):
-            if current.index == level:
-                return True
-            continue
-        inner = level + 1 if isinstance(current, Lambda) else level
-        stack.extend((child, inner) for child in current.children)
-    return False
-
-
-def without(term: Term, index: int) -> Term:
-    """The term without the `index`-th lambda around it, whose variable it does not mention."""
-
-    def visit(term: Term, level: int) -> Term:
-        if term.open <= level:
-            return term
-        if isinstance(term, Bound):
-            assert term.index != level
-            return Bound(term.index - (term.index > level), term.type, term.location)
-        return with_children(term, lambda t: visit(t, level), lambda t: visit(t, level + 1))
-
-    return visit(term, index)

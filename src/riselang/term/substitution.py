@@ -77,6 +77,36 @@ def instantiate(body: Term, replacement: Term) -> Term:
     return go(body, 0)
 
 
+def mentions(term: Term, index: int) -> bool:
+    """Whether the variable of the `index`-th lambda around a term is in it."""
+    stack = [(term, index)]
+    while stack:
+        current, level = stack.pop()
+        if current.open <= level:
+            continue
+        if isinstance(current, Bound):
+            if current.index == level:
+                return True
+            continue
+        inner = level + 1 if isinstance(current, Lambda) else level
+        stack.extend((child, inner) for child in current.children)
+    return False
+
+
+def without(term: Term, index: int) -> Term:
+    """The term without the `index`-th lambda around it, whose variable it does not mention."""
+
+    def visit(term: Term, level: int) -> Term:
+        if term.open <= level:
+            return term
+        if isinstance(term, Bound):
+            assert term.index != level
+            return Bound(term.index - (term.index > level), term.type, term.location)
+        return with_children(term, lambda t: visit(t, level), lambda t: visit(t, level + 1))
+
+    return visit(term, index)
+
+
 def count_uses(body: Term) -> int:
     """How often the body of a lambda mentions its variable."""
 

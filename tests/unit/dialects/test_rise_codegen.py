@@ -81,6 +81,14 @@ ROUND_TRIPS = {
         f"  rise.return %x : {A4}",
         "}",
     ),
+    "mapAcc": with_values(
+        {"a": A34},
+        f"%0 = rise.codegen.mapAcc %a : {A34} -> {A34} {{",
+        f"^bb0(%x: {A4}):",
+        f"  %1 = rise.codegen.reverseAcc %x : {A4} -> {A4}",
+        f"  rise.return %1 : {A4}",
+        "}",
+    ),
     "assign": with_values({"a": F32, "b": F32}, f"rise.codegen.assign %a, %b : {F32}, {F32}"),
     "reverse": view("reverse", "4", "4"),
     "reverseAcc": view("reverseAcc", "4", "4"),
@@ -259,6 +267,13 @@ REFUSED = {
         f"^bb0(%x: {F32}):",
         f"  %1 = rise.codegen.cast %x : {F32} -> f32",
         "  rise.return %1 : f32",
+        "}",
+    ),
+    "mapAcc: wrong result": with_values(
+        {"a": A34},
+        f"¦%0 = rise.codegen.mapAcc %a : {A34} -> {A43} {{",
+        f"^bb0(%x: {A4}):",
+        f"  rise.return %x : {A4}",
         "}",
     ),
     "assign: other types": with_values(

@@ -29,7 +29,7 @@ def test_loops_and_accesses_are_explained() -> None:
     assert comments(text, "affine.parallel") == {"mapPar at f.rise:3"}
     assert comments(text, "affine.for") == {"reduce at f.rise:6"}
     assert comments(text, "affine.load") == {"reduce at f.rise:6"}
-    assert comments(text, "affine.store") == {"mapPar at f.rise:3"}
+    assert comments(text, "affine.store") == {"reduce at f.rise:6"}
 
 
 def test_access_paths_are_explained() -> None:

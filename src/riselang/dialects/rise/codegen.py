@@ -518,11 +518,9 @@ class ZipSecondAccOp(ZipAccOp):
     POSITION: ClassVar = 1
 
 
-@irdl_op_definition
-class MapReadOp(RiseOperation):
-    """An array whose elements are computed where they are read; the region computes one."""
+class ElementsOp(RiseOperation):
+    """An array, and a region that says of one element what the op says of all."""
 
-    name = "rise.codegen.mapread"
     source = operand_def(ArrayType)
     body = region_def("single_block")
     result = result_def(ArrayType)
@@ -537,8 +535,22 @@ class MapReadOp(RiseOperation):
         assert isinstance(source, ArrayType)
         if [argument.type for argument in self.body.block.args] != [source.element]:
             raise VerifyException(f"its region must take one element of {source}")
-        value = returned_value(self.body, "the mapread")
+        value = returned_value(self.body, f"the {self.name.rpartition('.')[2]}")
         _check_result(self, array(source.length, _data(value)))
+
+
+@irdl_op_definition
+class MapReadOp(ElementsOp):
+    """An array whose elements are computed where they are read; the region computes one."""
+
+    name = "rise.codegen.mapread"
+
+
+@irdl_op_definition
+class MapAccOp(ElementsOp):
+    """What a map of views gives, to be written as the array before it; the region has the views."""
+
+    name = "rise.codegen.mapAcc"
 
 
 @irdl_op_definition
@@ -568,7 +580,7 @@ CODEGEN_OPS = (
     CastOp, SizeOp, IdxOp, ZipOp, TupleOp, ConcatOp, PadConstOp, GatherOp, SliceAtOp, GenerateOp,
     FstOp, SndOp, UnzipOp, UnzipAccOp, SplitOp, SplitAccOp, JoinOp, JoinAccOp, TransposeOp,
     TransposeAccOp, SlideOp, PadOp, PadWrapOp, PadReflectOp, ReverseOp, ReverseAccOp, TakeOp,
-    DropOp, ZipFirstAccOp, ZipSecondAccOp, MapReadOp, AssignOp,
+    DropOp, ZipFirstAccOp, ZipSecondAccOp, MapReadOp, MapAccOp, AssignOp,
 )  # fmt: skip
 
 

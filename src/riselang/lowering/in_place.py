@@ -1,0 +1,102 @@
+"""Folds whose accumulator is an array that each round may change in its place.
+
+That is so where a round reads, of the accumulator, nothing but what it is about to write: element
+by element (`zip(x, accumulator) |> map(f)`), or by another such fold that starts from it. All else
+takes two arrays in turns.
+"""
+
+from __future__ import annotations
+
+from riselang.dialects.rise.schemes import FST, LET, SND, ZIP
+from riselang.dialects.rise.types import components, contains_array, element_of
+from riselang.term.fusion import MAPS
+from riselang.term.nodes import Apply, Bound, Lambda, Pattern, Term, spine
+from riselang.term.substitution import shift
+
+REDUCTIONS = ("reduce", "reduceSeq", "reduceSeqUnroll")
+
+
+def updates_in_place(function: Term) -> bool:
+    """Whether the function of a fold may write over the accumulator that it reads."""
+    if not isinstance(function, Lambda) or not isinstance(function.body, Lambda):
+        return False
+    accumulator = Bound(0, function.body.parameter)
+    return _is_safe(function.body.body, accumulator)
+
+
+def _is_safe(body: Term, accumulator: Term) -> bool:
+    """Whether the body may be stored where the accumulator is, which is a part of a variable."""
+    if body == accumulator or not _mentions(body, accumulator):
+        return True
+    head, arguments = spine(body)
+    if not isinstance(head, Pattern) or len(arguments) != head.spec.arity:
+        return False
+    if head.spec.name in MAPS:
+        return _is_safe_map(arguments[0], arguments[1], accumulator)
+    if head.spec.name in REDUCTIONS:
+        function, start, xs = arguments
+        apart = not _mentions(function, accumulator) and not _mentions(xs, accumulator)
+        return apart and start == accumulator and updates_in_place(function)
+    if head.spec is LET and isinstance(arguments[1], Lambda):
+        inner = _is_safe(arguments[1].body, shift(accumulator, 1))
+        return not _mentions(arguments[0], accumulator) and inner
+    return False
+
+
+def _is_safe_map(function: Term, xs: Term, accumulator: Term) -> bool:
+    if not isinstance(function, Lambda) or _mentions(function, accumulator):
+        return False
+    element = _element(xs, accumulator, Bound(0, function.parameter))
+    if element is None:
+        return False
+    return not contains_array(element.type) or _is_safe(function.body, element)
+
+
+def _element(xs: Term, accumulator: Term, element: Term) -> Term | None:
+    """The part of an element that is of the accumulator, where `xs` has that once, zipped."""
+    if xs == accumulator:
+        return element
+    head, arguments = spine(xs)
+    if not isinstance(head, Pattern) or head.spec is not ZIP or len(arguments) != 2:
+        return None
+    having = [part for part in arguments if _mentions(part, accumulator)]
+    if len(having) != 1:
+        return None
+    spec = FST if having[0] is arguments[0] else SND
+    part = Apply(Pattern(spec, components(element_of(xs.type))), element)
+    return _element(having[0], accumulator, part)
+
+
+def _mentions(term: Term, accumulator: Term) -> bool:
+    """Whether a term has anything of the accumulator: other parts of its variable do not count."""
+    variable, path = _part(accumulator)
+    assert isinstance(variable, Bound)
+    stack = [(term, variable.index)]
+    while stack:
+        current, level = stack.pop()
+        if current.open <= level:
+            continue
+        root, found = _part(current)
+        if isinstance(root, Bound):
+            if root.index == level and not _are_apart(path, found):
+                return True
+            continue
+        inner = level + 1 if isinstance(current, Lambda) else level
+        stack.extend((child, inner) for child in current.children)
+    return False
+
+
+def _part(term: Term) -> tuple[Term, tuple[str, ...]]:
+    """Of what a term is a component, and which, from the outside in."""
+    path: list[str] = []
+    while isinstance(term, Apply) and isinstance(term.function, Pattern):
+        if term.function.spec not in (FST, SND):
+            break
+        path.append(term.function.spec.name)
+        term = term.argument
+    return term, tuple(reversed(path))
+
+
+def _are_apart(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether neither of two components is in the other."""
+    return any(first != second for first, second in zip(one, other, strict=False))

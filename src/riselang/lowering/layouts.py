@@ -1,0 +1,87 @@
+"""Functions that only change the layout of what they get, and storing through maps of them.
+
+`x |> transpose |> map(join)` in the place of a result needs no loop of its own: what computes `x`
+stores each element where it is to be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from xdsl.ir import Block, Region, SSAValue
+
+from riselang.dialects.rise import codegen
+from riselang.dialects.rise.functional import ReturnOp
+from riselang.dialects.rise.schemes import MAP
+from riselang.dialects.rise.types import ArrayType, array, element_of, uncurry
+from riselang.lowering.translation import Closure, Partial, Translation, Value, data_type
+from riselang.term.nodes import Bound, Lambda, Pattern, Term, spine
+
+STORED_THROUGH: Mapping[str, type[codegen.ViewOp]] = {
+    "split": codegen.SplitAccOp,
+    "join": codegen.JoinAccOp,
+    "transpose": codegen.TransposeAccOp,
+    "reverse": codegen.ReverseAccOp,
+}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Views one after the other, the last one first."""
+
+    views: tuple[Pattern | Layout, ...]
+    """A layout among the views is that of each element."""
+
+
+def layout_of(function: Value) -> Layout | None:
+    """The views that a function is made of, if it is nothing else."""
+    if isinstance(function, Partial):
+        is_view = function.pattern.spec.name in STORED_THROUGH and not function.arguments
+        return Layout((function.pattern,)) if is_view else None
+    return _layout(function.function) if isinstance(function, Closure) else None
+
+
+def _layout(function: Term) -> Layout | None:
+    if isinstance(function, Pattern):
+        return Layout((function,)) if function.spec.name in STORED_THROUGH else None
+    if not isinstance(function, Lambda):
+        return None
+    views: list[Pattern | Layout] = []
+    body = function.body
+    while not isinstance(body, Bound):
+        head, arguments = spine(body)
+        if not isinstance(head, Pattern) or len(arguments) != head.spec.arity:
+            return None
+        view = head if head.spec.name in STORED_THROUGH else None
+        if head.spec is MAP:
+            view = _layout(arguments[0])
+        if view is None:
+            return None
+        views.append(view)
+        body = arguments[-1]
+    return Layout(tuple(views)) if body.index == 0 and views else None
+
+
+class LayoutRules(Translation):
+    """Storing through maps of views."""
+
+    def before_map(self, layout: Layout, target: SSAValue) -> SSAValue:
+        """Where the elements before a map of views are to be stored."""
+        type = data_type(target)
+        block = Block(arg_types=[element_of(type)])
+        with self.emitter.inside(block):
+            place = self.before(layout, block.args[0])
+            self.emitter.add(ReturnOp([place]))
+        assert isinstance(type, ArrayType)
+        result = array(type.length, data_type(place))
+        return self.add(codegen.MapAccOp(target, Region(block), result))
+
+    def before(self, layout: Layout, target: SSAValue) -> SSAValue:
+        for view in layout.views:
+            if isinstance(view, Layout):
+                target = self.before_map(view, target)
+            else:
+                (source,), _ = uncurry(view.type)
+                target = self.add(STORED_THROUGH[view.spec.name](target, source))
+        return target
