@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from xdsl.ir import Attribute, Operation, ParametrizedAttribute, TypeAttribute
-from xdsl.irdl import IRDLOperation, OptionalDef, VariadicDef
+from xdsl.irdl import AnyOf, IRDLOperation, OptionalDef, VariadicDef
 from xdsl.traits import OpTrait
 
 from riselang.dialects.irdl import element_constraint
@@ -127,6 +127,10 @@ def _meaning(constraint: object) -> str:
 
 
 def _bases(constraint: Any) -> Iterator[str]:
+    if isinstance(constraint, AnyOf):
+        for part in constraint.attr_constrs:
+            yield from _bases(part)
+        return
     base = getattr(constraint, "attr", None) or getattr(constraint, "base_attr", None) or Attribute
     base = base if isinstance(base, type) else base.__class__
     if base in _NAMED:

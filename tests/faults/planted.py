@@ -68,7 +68,9 @@ FAULTS = (
     Fault("a shift by the width wraps", "total.py", 'fits = self.compare("ult", amount, self.integer(width))', 'fits = self.compare("ule", amount, self.integer(width))'),
     Fault("NaN becomes the smallest integer", "total.py", 'outside = self.op("arith.ori", self.op("arith.ori", is_nan, too_low), too_high)', 'outside = self.op("arith.ori", too_low, too_high)'),
     Fault("a size is read from the wrong dimension", "sizes.py", "arith.ConstantOp.from_int_and_width(position, IndexType())", "arith.ConstantOp.from_int_and_width(0, IndexType())"),
-    Fault("contraction is not applied", "convert_rise_to_imperative.py", "            if contracted:", "            if False:"),
+    Fault("contraction is not applied", "convert_rise_to_imperative.py", "contract(unit.term) if contracted else", "contract(unit.term) if False else"),
+    Fault("lanes take the operands of an operation from right to left", "vectors.py", "_components(first, half) + _components(second, count - half)", "_components(second, half) + _components(first, count - half)"),
+    Fault("lanes forget the predicate of a comparison", "vectors.py", "scalar_type(term), term.predicate", "scalar_type(term), term.predicate and 'ult'"),
     # Polyhedral loops, parts of functions, and what LLVM is told
     Fault("tiles of iterations that depend on each other", "nests.py", "sum(not store.selects(nest.index) for nest in band) <= 1", "sum(not store.selects(nest.index) for nest in band) <= 9"),
     Fault("accesses elsewhere are not looked at", "nests.py", "access == store for access in self.accesses() if access.buffer is store.buffer", "access == store for access in self.accesses() if access is store.buffer"),

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from riselang.dialects.rise.schemes import KEYWORD_PARAMETERS, PATTERNS
-from riselang.term.nodes import Pattern, Term
+from riselang.dialects.rise.types import VectorType
+from riselang.term.nodes import Pattern, Scalar, Term, subterms
+from riselang.term.scalars import SCALAR_OPS
 from support.compiled_patterns import COMPILED_PATTERNS
 from support.numpy_patterns import PATTERNS as NUMPY_MEANINGS
 from support.programs import seeded_program
+from support.random_scalars import COMMON
 
 SEEDS = range(400)
 
@@ -35,6 +38,17 @@ def test_programs_to_compile_have_exactly_the_patterns_that_compile() -> None:
     programs = [seeded_program(seed, compiled=True) for seed in SEEDS]
     found = {use.spec.name for program in programs for use in patterns_of(program.term)}
     assert found == COMPILED_PATTERNS & PATTERNS.keys()
+
+
+def test_operations_work_on_vectors() -> None:
+    programs = [seeded_program(seed, compiled=True) for seed in SEEDS]
+    parts = [part for program in programs for part in subterms(program.term)]
+    on_vectors = {
+        part.op for part in parts if isinstance(part, Scalar) and isinstance(part.type, VectorType)
+    }
+    binary = {op for ops in COMMON.values() for op in ops}
+    assert on_vectors >= {*binary, "arith.select", "arith.cmpf", "arith.cmpi"}
+    assert any(SCALAR_OPS[op].arity == 1 for op in on_vectors)
 
 
 def test_the_second_evaluation_knows_every_pattern() -> None:

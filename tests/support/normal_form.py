@@ -20,7 +20,7 @@ from riselang.term.nodes import (
     Scalar,
     Term,
     apply_all,
-    scalar_type,
+    operation_type,
 )
 from support.programs import close
 
@@ -46,7 +46,7 @@ def _evaluate(term: Term, environment: tuple[Value, ...]) -> Value:
             return _call(function, _evaluate(term.argument, environment))
         case Scalar(op, operands):
             values = [_read_back(_evaluate(x, environment), x.type) for x in operands]
-            return Scalar(op, values, scalar_type(term), term.predicate)
+            return Scalar(op, values, operation_type(term), term.predicate)
         case Pattern(spec) if spec.name == "let":
             return lambda value: lambda function: _call(function, value)
         case _:

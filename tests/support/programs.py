@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from riselang.dialects.rise.types import RiseType, ScalarType, result_types
-from riselang.term.nodes import Apply, Bound, Free, Lambda, Scalar, Term
+from riselang.dialects.rise.types import RiseType, result_types
+from riselang.term.nodes import Apply, Bound, Free, Lambda, Scalar, Term, operation_type
 from support.choices import Choices
 from support.generation.generator import ROOM, Generator
 
@@ -60,9 +60,8 @@ def close(term: Term) -> Term:
             case Apply(function, argument):
                 return Apply(go(function, names), go(argument, names))
             case Scalar(op, operands):
-                assert isinstance(term.type, ScalarType)
                 bound = [go(operand, names) for operand in operands]
-                return Scalar(op, bound, term.type, term.predicate)
+                return Scalar(op, bound, operation_type(term), term.predicate)
             case _:
                 return term
 

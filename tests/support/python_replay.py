@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import riselang as rl
-from riselang.dialects.rise.types import FunType, RiseType, ScalarType, i1, is_float, uncurry
+from riselang.dialects.rise.types import FunType, RiseType, i1, is_float, uncurry
 from riselang.dsl.tracing import current_trace, trace_function
 from riselang.dsl.values import Value
 from riselang.term import build
@@ -140,10 +140,10 @@ def _scalar(term: Scalar, operands: list[Any]) -> Any:
             return operator(*operands)
     if len(operands) == 1 and type != i1 and conversion_op(source, type) == [(term.op, type)]:
         return rl.cast(operands[0], type)
-    return _operation(term, type, operands)
+    return _operation(term, operands)
 
 
-def _operation(term: Scalar, type: ScalarType, operands: list[Any]) -> Value:
+def _operation(term: Scalar, operands: list[Any]) -> Value:
     nodes = [operand.node for operand in operands]
     scope = current_trace().scope
-    return Value(build.Operation(type, term.op, nodes, term.predicate, scope=scope))
+    return Value(build.Operation(term.type, term.op, nodes, term.predicate, scope=scope))

@@ -1,11 +1,12 @@
-"""Random scalar operations and literals of a given type."""
+"""Random operations on scalars or vectors, and literals, of a given type."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 from riselang.dialects.rise.attributes import literal
-from riselang.dialects.rise.types import SCALAR_NAMES, ScalarType, f16, i1, is_float
+from riselang.dialects.rise.lanes import Lanes, lane_of, with_lane
+from riselang.dialects.rise.types import SCALAR_NAMES, RiseType, ScalarType, f16, i1, is_float
 from riselang.term.conversion import conversion_op
 from riselang.term.nodes import Literal, Scalar, Term, scalar_type
 from riselang.term.scalars import CMPF_PREDICATES, CMPI_PREDICATES
@@ -32,7 +33,7 @@ UNARY = {
 }  # fmt: skip
 FLOAT_LITERALS = (0.0, 1.0, -1.0, 2.0, 0.5, -0.0, 3.25, 0.1)
 
-Make = Callable[[ScalarType], Term]
+Make = Callable[[RiseType], Term]
 
 
 class RandomScalars:
@@ -55,48 +56,52 @@ class RandomScalars:
         most = (1 << (width - 1)) - 1
         return self.choices.of((0, 1, 2, -1, 3, 7, -5, 64, most, -most - 1))
 
-    def operation(self, type: ScalarType, make: Make) -> Term:
-        options: list[tuple[int, Callable[[ScalarType, Make], Term]]] = [
+    def operation(self, type: Lanes, make: Make) -> Term:
+        options: list[tuple[int, Callable[[Lanes, Make], Term]]] = [
             (6, self.common),
             (1, self.unary),
             (1, self.select),
             (1, self.cast),
             (1, self.rare),
         ]
-        if type == i1:
+        if lane_of(type) == i1:
             options = [(1, self.common), (4, self.comparison), (1, self.select), (1, self.cast)]
         return self.choices.weighted(options)(type, make)
 
-    def common(self, type: ScalarType, make: Make) -> Term:
+    def common(self, type: Lanes, make: Make) -> Term:
         return self.binary(type, [make(type), make(type)])
 
-    def binary(self, type: ScalarType, operands: Sequence[Term]) -> Term:
-        return Scalar(self.choices.of(COMMON[is_float(type)]), operands, type)
+    def binary(self, type: Lanes, operands: Sequence[Term]) -> Term:
+        return Scalar(self.choices.of(COMMON[is_float(lane_of(type))]), operands, type)
 
-    def rare(self, type: ScalarType, make: Make) -> Term:
-        op = self.choices.of(RARE[is_float(type)])
+    def rare(self, type: Lanes, make: Make) -> Term:
+        op = self.choices.of(RARE[is_float(lane_of(type))])
         return Scalar(op, [make(type), make(type)], type)
 
-    def unary(self, type: ScalarType, make: Make) -> Term:
-        return Scalar(self.choices.of(UNARY[is_float(type)]), [make(type)], type)
+    def unary(self, type: Lanes, make: Make) -> Term:
+        return Scalar(self.choices.of(UNARY[is_float(lane_of(type))]), [make(type)], type)
 
-    def select(self, type: ScalarType, make: Make) -> Term:
-        return Scalar("arith.select", [make(i1), make(type), make(type)], type)
+    def select(self, type: Lanes, make: Make) -> Term:
+        return Scalar("arith.select", [make(with_lane(type, i1)), make(type), make(type)], type)
 
-    def comparison(self, type: ScalarType, make: Make) -> Term:
-        source = self.types.scalar()
-        op = "arith.cmpf" if is_float(source) else "arith.cmpi"
-        predicate = self.choices.of(CMPF_PREDICATES if is_float(source) else CMPI_PREDICATES)
+    def comparison(self, type: Lanes, make: Make) -> Term:
+        lane = self.types.scalar()
+        op = "arith.cmpf" if is_float(lane) else "arith.cmpi"
+        predicate = self.choices.of(CMPF_PREDICATES if is_float(lane) else CMPI_PREDICATES)
+        source = with_lane(type, lane)
         return Scalar(op, [make(source), make(source)], type, predicate)
 
-    def cast(self, type: ScalarType, make: Make) -> Term:
+    def cast(self, type: Lanes, make: Make) -> Term:
         """A conversion as `rl.cast` makes it, or one of the unsigned ones."""
-        return self.converted(make(self.types.scalar()), type)
+        return self.converted(make(with_lane(type, self.types.scalar())), type)
 
-    def converted(self, term: Term, type: ScalarType) -> Term:
-        result, source = term, scalar_type(term)
-        for op, target in conversion_op(source, type):
-            result = Scalar(self.maybe_unsigned(op), [result], target)
+    def converted(self, term: Term, type: Lanes) -> Term:
+        result, lane = term, lane_of(type)
+        assert isinstance(lane, ScalarType)
+        for op, target in conversion_op(scalar_type(term), lane):
+            step = with_lane(type, target)
+            assert isinstance(step, Lanes)
+            result = Scalar(self.maybe_unsigned(op), [result], step)
         return result
 
     def maybe_unsigned(self, op: str) -> str:

@@ -79,7 +79,7 @@ class RandomTypes:
     def _scalar(self, room: int, depth: int) -> RiseType:
         if self.choices.one_in(12):
             return idx(self.choices.of((1, 2, 3, 5, 8)))
-        if self.vectors and room > 1 and self.choices.one_in(15):
+        if self.vectors and room > 1 and self.choices.one_in(8):
             return vector(self.choices.of([k for k in (2, 4, 1, 3) if k <= room]), self.scalar())
         return self.scalar()
 

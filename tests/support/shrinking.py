@@ -15,7 +15,18 @@ from collections.abc import Callable, Iterator, Sequence
 from riselang.dialects.rise.attributes import literal
 from riselang.dialects.rise.schemes import PATTERNS
 from riselang.dialects.rise.types import FunType, ScalarType
-from riselang.term.nodes import Apply, Bound, Free, Lambda, Literal, Pattern, Scalar, Term, spine
+from riselang.term.nodes import (
+    Apply,
+    Bound,
+    Free,
+    Lambda,
+    Literal,
+    Pattern,
+    Scalar,
+    Term,
+    operation_type,
+    spine,
+)
 from support.programs import Program, close
 
 SIMPLER = {
@@ -147,8 +158,7 @@ def _rebuilt(term: Term, change: Callable[[Term], Term]) -> Term:
         case Apply(function, argument):
             return Apply(change(function), change(argument))
         case Scalar(op, operands):
-            assert isinstance(term.type, ScalarType)
-            return Scalar(op, [change(x) for x in operands], term.type, term.predicate)
+            return Scalar(op, [change(x) for x in operands], operation_type(term), term.predicate)
         case _:
             return term
 

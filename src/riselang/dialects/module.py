@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from io import StringIO
@@ -25,7 +25,7 @@ from xdsl.dialects.builtin import (
     UnknownLoc,
 )
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Dialect, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.parser import Parser, ParserState, UnresolvedOperand
 from xdsl.printer import Printer
@@ -33,6 +33,7 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.lexer import Input, Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
+from riselang.dialects.arith import Arith
 from riselang.dialects.lexer import FastLexer
 from riselang.dialects.rise.dialect import Rise
 from riselang.dialects.rise.functional import MisplacedOp
@@ -44,13 +45,15 @@ MAXIMUM_NESTING = 150
 """Regions deeper than this are refused: xDSL reads and prints them recursively."""
 TOO_DEEP = f"regions nest deeper than the limit of {MAXIMUM_NESTING} levels"
 
+OUR_DIALECTS: Mapping[str, Callable[[], Dialect]] = {"rise": lambda: Rise, "arith": lambda: Arith}
+"""The dialects that are defined here, one of them in the place of xDSL's."""
+
 
 def make_context() -> Context:
     """A context that knows RISE and every upstream dialect, loaded when first used."""
     context = Context()
-    for name, factory in get_all_dialects().items():
+    for name, factory in {**get_all_dialects(), **OUR_DIALECTS}.items():
         context.register_dialect(name, factory)
-    context.register_dialect("rise", lambda: Rise)
     return context
 
 

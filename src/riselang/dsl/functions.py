@@ -145,7 +145,7 @@ class PatternFunction:
 
 
 class ScalarFunction:
-    """An operation on scalars as a function."""
+    """An operation on scalars, or on each lane of vectors, as a function."""
 
     def __init__(self, name: str, arity: int, doc: str):
         self.name = self.__name__ = name

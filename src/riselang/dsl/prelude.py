@@ -81,12 +81,12 @@ math = SimpleNamespace(
 
 
 def where(condition: Any, chosen: Any, other: Any) -> Value:
-    """`chosen` where the condition holds, else `other`; all three are scalars."""
+    """`chosen` where the condition holds, else `other`; three scalars, or three vectors."""
     return select(condition, chosen, other)
 
 
 def cast(value: Any, type: ScalarType) -> Value:
-    """The scalar `value` as another scalar type."""
+    """The scalar `value` as another scalar type; of a vector, each of its lanes."""
     if not isinstance(type, ScalarType):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise UserError(
             f"cast: expected a scalar type such as rl.f32, but found {type!r}", user_location()

@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol, runtime_checkable
 
+from riselang.dialects.rise.lanes import lane_of
 from riselang.dialects.rise.schemes import TUPLE, Argument, PatternSpec
 from riselang.dialects.rise.types import (
     FunType,
@@ -17,6 +18,7 @@ from riselang.dialects.rise.types import (
     ScalarType,
     TupleType,
     TypeVariable,
+    VectorType,
     fun,
     i1,
     pair,
@@ -75,7 +77,14 @@ def _mismatch_hint(error: TypeMismatch) -> str:
             return "; rl.clamp_idx(n, i) makes an index of an integer"
         if isinstance(error.expected, ScalarType):
             return f"; rl.cast(a, rl.{show(error.expected)}) converts"
+        if isinstance(error.expected, VectorType):
+            return f"; write {repeated(error.expected, 'a')}"
     return f"; {_without_unknowns(error.detail)}" if error.detail else ""
+
+
+def repeated(type: VectorType, scalar: str) -> str:
+    """What to write for a scalar where a vector is expected."""
+    return f"rl.vector_from_scalar({_without_unknowns(str(type.length))}, {scalar})"
 
 
 def shown(value: Any) -> str:
@@ -220,6 +229,7 @@ def apply_pattern(
     for position, (input, argument) in enumerate(zip(inputs, arguments, strict=False)):
         if isinstance(input, FunType):
             nodes[position] = trace_argument(spec, position, input, argument)
+    _check_numbers(trace, spec, nodes)
     check_arguments(trace, spec, parameters)
     type = spec.instantiate(parameters)
     use = build.PatternUse(type, spec, parameters, to, scope=trace.scope, location=location)
@@ -234,6 +244,18 @@ def apply_pattern(
         if arguments
         else use
     )
+
+
+def _check_numbers(trace: Trace, spec: PatternSpec, nodes: Mapping[int, build.Node]) -> None:
+    """A number is a scalar, also where only a function shows that a vector is wanted."""
+    for position, node in nodes.items():
+        type = trace.inference.resolve(node.type)
+        if isinstance(node, build.Constant) and isinstance(type, VectorType):
+            raise UserError(
+                f"{spec.name}, argument {position + 1}: expected {show_type(type)}, but found the "
+                f"number {node.number}; write {repeated(type, str(node.number))}",
+                user_location(),
+            )
 
 
 def _check_data(
@@ -382,5 +404,6 @@ def spread(
     return result
 
 
-def scalar_or_unknown(type: RiseType) -> bool:
-    return isinstance(type, ScalarType | TypeVariable)
+def has_lanes(type: RiseType) -> bool:
+    """Whether operations may work on a value: on itself, or on each of its lanes."""
+    return isinstance(lane_of(type), ScalarType | TypeVariable)

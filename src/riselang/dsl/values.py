@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from riselang.dialects.rise.schemes import FST, SND
+from riselang.dialects.rise.lanes import lane_of
+from riselang.dialects.rise.schemes import FST, SND, VECTOR_FROM_SCALAR
 from riselang.dialects.rise.types import (
     ArrayType,
     IdxType,
@@ -16,6 +17,7 @@ from riselang.dialects.rise.types import (
     ScalarType,
     TupleType,
     TypeVariable,
+    VectorType,
     i1,
 )
 from riselang.dsl.locations import user_location
@@ -23,8 +25,9 @@ from riselang.dsl.mistakes import NotANumber, refuse
 from riselang.dsl.tracing import (
     apply_pattern,
     current_trace,
+    has_lanes,
     make_pair,
-    scalar_or_unknown,
+    repeated,
     show_type,
     shown,
 )
@@ -149,9 +152,15 @@ class Value(NotANumber):
         return operation("neg", self, shown="-")
 
     def __invert__(self) -> Value:
-        """Not, of a truth value."""
-        if self.type != i1:
-            refuse(f"'~' works on truth values, but this is {show_type(self.type)}")
+        """Not, of a truth value, or of those of a vector."""
+        type = self.type
+        if isinstance(type, TypeVariable):
+            current_trace().unify(i1, type, "operand of '~'")
+        elif lane_of(type) != i1:
+            refuse(f"'~' works on truth values, but this is {show_type(type)}")
+        if isinstance(type, VectorType):
+            truths = apply_pattern(VECTOR_FROM_SCALAR, {"k": type.length}, [True], None)
+            return binary("bitxor", "~", self, Value(truths))
         return binary("bitxor", "~", self, True)
 
     def __abs__(self) -> Value:
@@ -209,6 +218,8 @@ def as_node(value: Any, expected: RiseType | None = None) -> build.Node:
 def _hint(value: Any, expected: RiseType | None) -> str:
     if isinstance(expected, IdxType):
         return "; rl.clamp_idx(n, i) makes an index of a number"
+    if isinstance(expected, VectorType) and isinstance(value, numbers.Real):
+        return f"; write {repeated(expected, str(value))}"
     if isinstance(value, np.ndarray | list):
         return "; arrays come in as parameters of the traced function"
     return ""
@@ -225,10 +236,10 @@ def project(value: Value, position: int) -> Value:
 
 
 def operation(name: str, *operands: Operand, shown: str | None = None) -> Value:
-    """A scalar operation on operands of one type, which is also the type of its result."""
+    """An operation on operands of one type, which is also the type of its result."""
     trace = current_trace()
     shown = shown or name
-    nodes = _scalars(shown, operands)
+    nodes = _operands(shown, operands)
     for node in nodes[1:]:
         trace.unify(nodes[0].type, node.type, f"operands of '{shown}'")
     type = trace.inference.resolve(nodes[0].type)
@@ -237,7 +248,8 @@ def operation(name: str, *operands: Operand, shown: str | None = None) -> Value:
 
 
 def _check_defined(name: str, shown: str, type: RiseType) -> None:
-    if not isinstance(type, ScalarType) or name == "neg" or resolve(name, type) is not None:
+    lane = lane_of(type)
+    if not isinstance(lane, ScalarType) or name == "neg" or resolve(name, lane) is not None:
         return
     instead = f"; {INSTEAD[name]}" if name in INSTEAD else ""
     raise UserError(f"'{shown}' is not defined on {show_type(type)}{instead}", user_location())
@@ -259,19 +271,20 @@ def binary(name: str, shown: str, left: Operand, right: Operand) -> Value:
 
 def compare(predicate: str, shown: str, left: Operand, right: Operand) -> Value:
     trace = current_trace()
-    first, second = _scalars(shown, (left, right))
-    trace.unify(first.type, second.type, f"operands of '{shown}'")
+    nodes = _operands(shown, (left, right))
+    trace.unify(nodes[0].type, nodes[1].type, f"operands of '{shown}'")
+    type = trace.inference.with_lane(nodes[0].type, i1)
+    place = user_location()
     return Value(
-        build.Operation(
-            i1, "compare", [first, second], predicate, scope=trace.scope, location=user_location()
-        )
+        build.Operation(type, "compare", nodes, predicate, scope=trace.scope, location=place)
     )
 
 
 def select(condition: Operand, chosen: Operand, other: Operand) -> Value:
     trace = current_trace()
-    test, first, second = _scalars("where", (condition, chosen, other))
-    trace.unify(i1, test.type, "condition of 'where'")
+    test, first, second = _operands("where", (condition, chosen, other))
+    wanted = trace.inference.with_lane(first.type, i1)
+    trace.unify(wanted, test.type, "condition of 'where'")
     trace.unify(first.type, second.type, "branches of 'where'")
     type = trace.inference.resolve(first.type)
     nodes = [test, first, second]
@@ -282,22 +295,33 @@ def select(condition: Operand, chosen: Operand, other: Operand) -> Value:
 
 def convert(value: Operand, type: ScalarType) -> Value:
     trace = current_trace()
-    (node,) = _scalars("cast", (value,))
-    return Value(build.Conversion(type, node, scope=trace.scope, location=user_location()))
+    (node,) = _operands("cast", (value,))
+    target = trace.inference.with_lane(node.type, type)
+    return Value(build.Conversion(target, node, scope=trace.scope, location=user_location()))
 
 
-def _scalars(name: str, operands: tuple[Operand, ...]) -> list[build.Node]:
+def _operands(name: str, operands: tuple[Operand, ...]) -> list[build.Node]:
+    """The operands of an operation: scalars, or vectors of one length."""
     trace = current_trace()
     nodes = [as_node(operand) for operand in operands]
-    for node in nodes:
-        type = trace.inference.resolve(node.type)
-        if not scalar_or_unknown(type):
+    types = [trace.inference.resolve(node.type) for node in nodes]
+    for type in types:
+        if not has_lanes(type):
             raise UserError(
                 f"'{name}' works on scalars, but this is {show_type(type)}"
                 f"{NOT_SCALAR_HINTS.get(type.__class__, '')}",
                 user_location(),
             )
+    _check_not_mixed(name, nodes, types)
     return nodes
+
+
+def _check_not_mixed(name: str, nodes: Sequence[build.Node], types: Sequence[RiseType]) -> None:
+    """Scalars become vectors only where that is written."""
+    if mixed := build.mixed_operands(nodes, types):
+        vector, scalar = mixed
+        found, text = build.shown_scalar(scalar)
+        refuse(f"'{name}' of {show_type(vector)} and {found}; write {repeated(vector, text)}")
 
 
 NOT_SCALAR_HINTS: Mapping[type[RiseType], str] = {

@@ -81,8 +81,9 @@ def evaluate(term: Term, environment: Environment) -> Any:
             operands: list[Any] = []
             for operand in term.operands:
                 operands.append(evaluate(operand, environment))
-            source = scalar_type(term.operands[-1])
-            return scalars.evaluate(term.op, operands, source, scalar_type(term), term.predicate)
+            if isinstance(term.type, VectorType):
+                return [_operation(term, lanes) for lanes in zip(*operands, strict=True)]
+            return _operation(term, operands)
         case Embed():
             raise LimitationError(
                 "the interpreter cannot run an embed with ops other than arith and math",
@@ -92,6 +93,12 @@ def evaluate(term: Term, environment: Environment) -> Any:
             raise LimitationError(f"the free variable {name} has no value", term.location)
         case _:
             raise TypeError(f"{term!r} is no term")
+
+
+def _operation(term: Scalar, operands: Sequence[Any]) -> Any:
+    """An operation on scalars, or on one lane of vectors."""
+    source = scalar_type(term.operands[-1])
+    return scalars.evaluate(term.op, operands, source, scalar_type(term), term.predicate)
 
 
 def _curried(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -65,7 +65,7 @@ def to_numpy(value: Any, type: ScalarType) -> Any:
 
 
 def evaluate(
-    op: str, operands: list[Any], source: ScalarType, target: ScalarType, predicate: str | None
+    op: str, operands: Sequence[Any], source: ScalarType, target: ScalarType, predicate: str | None
 ) -> Any:
     """The result of the MLIR op `op`; `source` is the type of its last operand."""
     if op == "arith.cmpf":
@@ -192,7 +192,7 @@ def _library_function(name: str, arity: int, single: bool) -> Any:
     return function
 
 
-def _library_call(name: str, operands: list[Any], type: ScalarType) -> Any:
+def _library_call(name: str, operands: Sequence[Any], type: ScalarType) -> Any:
     function = _library_function(name, len(operands), SCALAR_NAMES[type] != "f64")
     with np.errstate(all="ignore"):
         return numpy_dtype(type).type(function(*(float(operand) for operand in operands)))

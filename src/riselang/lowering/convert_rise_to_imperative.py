@@ -63,9 +63,9 @@ def _lower_function(
     sizes = Sizes(function, [group for _, unit in found for group in _buffers(unit)])
     for place, unit in found:
         try:
+            term = contract(unit.term) if contracted else unit.term
+            unit = replace(unit, term=without_vectors(term))
             with stack_for(unit.term.depth, frames_per_level=12):
-                if contracted:
-                    unit = replace(unit, term=contract(unit.term))
                 _lower_unit(place, unit, loops, sizes, checks)
         except RiseError as error:
             raise error.located(location_of(place)) from None
@@ -80,8 +80,7 @@ def _buffers(unit: Unit) -> list[Buffers]:
 
 def _lower_unit(place: Operation, unit: Unit, loops: str, sizes: Sizes, checks: Checks) -> None:
     point = InsertPoint.before(place)
-    term = without_vectors(unit.term)
-    types, result = uncurry(term.type)
+    types, result = uncurry(unit.term.type)
     inputs = [
         _insert(point, CastOp(buffers, type))
         for buffers, type in zip(unit.inputs, types, strict=True)
@@ -90,7 +89,7 @@ def _lower_unit(place: Operation, unit: Unit, loops: str, sizes: Sizes, checks: 
     target = _insert(point, CastOp(outputs, result))
     read = {buffer for group in unit.inputs for buffer in group}
     overlaps = not read.isdisjoint(outputs)
-    store_program(term, inputs, target, point, loops, overlaps, sizes, checks)
+    store_program(unit.term, inputs, target, point, loops, overlaps, sizes, checks)
     place.detach()
     place.erase(safe_erase=False)
 

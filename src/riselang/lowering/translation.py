@@ -46,7 +46,7 @@ from riselang.term.nodes import (
     Pattern,
     Scalar,
     Term,
-    scalar_type,
+    operation_type,
     spine,
 )
 from riselang.term.sizes import at_argument
@@ -141,7 +141,7 @@ class Translation:
                 values = []
                 for operand in term.operands:
                     values.append(self.read_data(Delayed(operand, environment)))
-                return self.add(EmbedOp(values, term.region.region.clone(), scalar_type(term)))
+                return self.add(EmbedOp(values, term.region.region.clone(), operation_type(term)))
             case Free(name):
                 raise LimitationError(f"the term has the free variable {name}", term.location)
             case _:

@@ -1,20 +1,25 @@
 """Vectors as arrays: what a term says of vectors, said of arrays of scalars.
 
-A vector lies in memory as an array does, and terms have no arithmetic on whole vectors, so nothing
-is left of one but how it is cut and joined; the loops that move its scalars are vectorised later.
+A vector lies in memory as an array does. A tree of operations on vectors becomes a map over the
+lanes of its operands, which are read outside of it; the loops over lanes are vectorised later.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 from riselang.dialects.rise.schemes import (
     AS_SCALAR,
     AS_VECTOR,
+    FST,
     GENERATE,
     JOIN,
+    MAP,
+    SND,
     SPLIT,
     VECTOR_FROM_SCALAR,
+    ZIP,
 )
 from riselang.dialects.rise.types import (
     ArrayType,
@@ -26,12 +31,26 @@ from riselang.dialects.rise.types import (
     array,
     components,
     dep_fun,
+    element_of,
     fun,
     idx,
     pair,
 )
+from riselang.errors import LimitationError
 from riselang.nat import Nat
-from riselang.term.nodes import Apply, Bound, DepApply, Lambda, Pattern, Term
+from riselang.term.embedding import fold_tree, scalar_leaves
+from riselang.term.nodes import (
+    Apply,
+    Bound,
+    DepApply,
+    Embed,
+    Lambda,
+    Pattern,
+    Scalar,
+    Term,
+    apply_all,
+    scalar_type,
+)
 from riselang.term.recursion import recursive
 from riselang.term.substitution import with_children
 
@@ -61,13 +80,15 @@ def without_vectors(term: Term) -> Term:
 
 
 def _has_vectors(term: Term) -> bool:
-    """Vectors come from inputs and from the patterns that make them."""
+    """Vectors come from inputs, from the patterns that make them, and from foreign ops."""
     if with_arrays(term.type) != term.type:
         return True
     stack = [term]
     while stack:
         current = stack.pop()
         if isinstance(current, Pattern) and current.spec in VECTOR_PATTERNS:
+            return True
+        if isinstance(current, Embed) and isinstance(current.type, VectorType):
             return True
         stack.extend(current.children)
     return False
@@ -86,10 +107,58 @@ def _visit(term: Term) -> Term:
             return Lambda(name, with_arrays(parameter), _visit(body), term.location)
         case Pattern():
             return _pattern(term)
+        case Scalar() if isinstance(term.type, VectorType):
+            return _on_lanes(term, term.type.length)
+        case Embed() if _takes_vectors(term):
+            raise LimitationError(
+                "an embed with ops other than arith and math cannot be compiled on vectors yet",
+                term.location,
+            )
         case DepApply(function, RiseType() as argument):
             return DepApply(_visit(function), with_arrays(argument), term.location)
         case _:
             return with_children(term, _visit, _visit)
+
+
+def _takes_vectors(term: Embed) -> bool:
+    return any(isinstance(part.type, VectorType) for part in (term, *term.operands))
+
+
+def _on_lanes(term: Scalar, length: Nat) -> Term:
+    """`v * v + w ~> zip(v, w) |> map(fun((a, b), a * a + b))`"""
+    leaves = scalar_leaves(term)
+    distinct = list(dict.fromkeys(leaves))
+    lanes = _zipped([_visit(leaf) for leaf in distinct], length)
+    assert isinstance(lanes.type, ArrayType)
+    lane = Bound(0, lanes.type.element)
+
+    def combine(term: Term, operands: Sequence[Term]) -> Term:
+        assert isinstance(term, Scalar)
+        return Scalar(term.op, operands, scalar_type(term), term.predicate, term.location)
+
+    parts = dict(zip(distinct, _components(lane, len(distinct)), strict=True))
+    body = fold_tree(term, leaves, [parts[leaf] for leaf in leaves], combine)
+    function = Lambda("lane", lane.type, body, term.location)
+    map = Pattern(MAP, (length, lane.type, body.type), None, term.location)
+    return apply_all(map, [function, lanes])
+
+
+def _zipped(arrays: Sequence[Term], length: Nat) -> Term:
+    """One array of all, paired as a balanced tree, so that the term does not become deep."""
+    if len(arrays) == 1:
+        return arrays[0]
+    half = len(arrays) // 2
+    parts = [_zipped(arrays[:half], length), _zipped(arrays[half:], length)]
+    return apply_all(Pattern(ZIP, (length, *(element_of(part.type) for part in parts))), parts)
+
+
+def _components(value: Term, count: int) -> list[Term]:
+    """What `_zipped` paired."""
+    if count == 1:
+        return [value]
+    half, types = count // 2, components(value.type)
+    first, second = (Apply(Pattern(spec, types), value) for spec in (FST, SND))
+    return _components(first, half) + _components(second, count - half)
 
 
 def _pattern(term: Pattern) -> Term:

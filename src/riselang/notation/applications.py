@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from riselang.dialects.rise.lanes import Lanes
 from riselang.dialects.rise.schemes import KEYWORD_PARAMETERS, LET, PatternSpec
 from riselang.dialects.rise.schemes import Argument as PatternArgument
 from riselang.dialects.rise.types import (
     ArrayType,
     FunType,
     RiseType,
-    ScalarType,
     TypeVariable,
     fun,
     uncurry,
@@ -68,7 +68,7 @@ class Applications(Functions):
         location = self.location(span)
         return build.Foreign(choice.type, region, nodes, scope=self.scope, location=location)
 
-    def region(self, text: Text, result: ScalarType) -> tuple[ForeignRegion, Sequence[ScalarType]]:
+    def region(self, text: Text, result: Lanes) -> tuple[ForeignRegion, Sequence[Lanes]]:
         try:
             region = read_region(unquoted(text.literal))
             return region, operand_types(region, result)

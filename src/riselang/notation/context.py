@@ -7,6 +7,7 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 
 from riselang.dialects.rise.attributes import Number
+from riselang.dialects.rise.lanes import lane_of
 from riselang.dialects.rise.schemes import FST, SND, TUPLE, Argument, PatternSpec
 from riselang.dialects.rise.types import (
     ArrayType,
@@ -16,6 +17,7 @@ from riselang.dialects.rise.types import (
     ScalarType,
     TupleType,
     TypeVariable,
+    VectorType,
     array,
     f32,
     fun,
@@ -184,32 +186,48 @@ class Context:
     def operation(
         self, function: ScalarFunction, operands: Sequence[build.Node], span: Span
     ) -> build.Node:
-        """A scalar function applied to all its operands."""
+        """A function on scalars, or on each lane of vectors, applied to all its operands."""
         self._operations.append((function, operands, span))
         for operand in operands:
             self._check_scalar(function, self.resolve(operand.type), span)
+        self._check_not_mixed(function, operands, span)
         alike, what = operands, f"operands of '{function.name}'"
         if function.op == "arith.select":
-            self.unify(i1, operands[0].type, f"condition of '{function.name}'", span)
+            condition = self.inference.with_lane(operands[1].type, i1)
+            self.unify(condition, operands[0].type, f"condition of '{function.name}'", span)
             alike, what = operands[1:], f"branches of '{function.name}'"
         for operand in alike[1:]:
             self.unify(alike[0].type, operand.type, what, span)
         location, scope = self.location(span), self.scope
         if function.op == "cast":
             assert function.target is not None
-            return build.Conversion(function.target, operands[0], scope=scope, location=location)
-        type = function.target or (i1 if function.predicate else alike[0].type)
+            type = self.inference.with_lane(operands[0].type, function.target)
+            return build.Conversion(type, operands[0], scope=scope, location=location)
+        changed = function.target or (i1 if function.predicate else None)
+        type = self.inference.with_lane(alike[0].type, changed) if changed else alike[0].type
         return build.Operation(
             type, function.op, operands, function.predicate, scope=scope, location=location
         )
 
     def _check_scalar(self, function: ScalarFunction, type: RiseType, span: Span) -> None:
-        is_open = isinstance(type, TypeVariable) and "$" not in type.label.data
-        if not isinstance(type, ScalarType) and not is_open:
+        lane = lane_of(type)
+        is_open = isinstance(lane, TypeVariable) and "$" not in lane.label.data
+        if not isinstance(lane, ScalarType) and not is_open:
             hint = NOT_SCALAR_HINTS.get(type.__class__, "")
             raise self.error(
                 f"'{function.name}' works on scalars, but this is {show_type(type)}{hint}", span
             )
+
+    def _check_not_mixed(
+        self, function: ScalarFunction, operands: Sequence[build.Node], span: Span
+    ) -> None:
+        """Scalars become vectors only where that is written."""
+        types = [self.resolve(operand.type) for operand in operands]
+        if mixed := build.mixed_operands(operands, types):
+            vector, scalar = mixed
+            found, text = build.shown_scalar(scalar)
+            message = f"'{function.name}' of {show_type(vector)} and {found}"
+            raise self.error(f"{message}; write {repeated(vector, text)}", span)
 
     # At the end
 
@@ -217,6 +235,7 @@ class Context:
         """What could only be checked when all types are known."""
         for constant in self._constants:
             self._check_constant(constant)
+        self.inference.settle_lanes()
         for parameter in self._variables:
             self._check_determined(parameter, parameter.name)
         for use in self._patterns:
@@ -224,7 +243,8 @@ class Context:
         for function, operands, span in self._operations:
             type = self.resolve(operands[-1].type)
             self._check_scalar(function, type, span)
-            problem = isinstance(type, ScalarType) and operand_problem(function, type)
+            lane = lane_of(type)
+            problem = isinstance(lane, ScalarType) and operand_problem(function, lane)
             if problem:
                 message = f"'{function.name}' is not defined on {show_type(type)}: {problem}"
                 raise self.error(message, span)
@@ -234,8 +254,7 @@ class Context:
         if isinstance(type, TypeVariable):
             self.inference.unify(type, i32 if isinstance(constant.number, int) else f32)
         elif not isinstance(type, ScalarType):
-            message = f"expected {show_type(type)}, but found the number {constant.number}"
-            raise UserError(message, constant.location)
+            raise UserError(not_a_number(type, str(constant.number)), constant.location)
 
     def _check_determined(self, node: build.Node, name: str) -> None:
         type = self.resolve(node.type)
@@ -262,7 +281,24 @@ def mismatch(error: TypeMismatch) -> str:
         detail = "; compare it with something, as in a != 0"
     elif isinstance(expected, ScalarType) and isinstance(found, ScalarType):
         detail = f"; cast[{show(expected)}](...) converts"
+    elif isinstance(expected, VectorType) and isinstance(found, ScalarType):
+        detail = f"; write {repeated(expected, 'a')}"
     return f"expected {show_type(expected)}, but found {kind}{show_type(found)}{detail}"
+
+
+def repeated(type: VectorType, scalar: str) -> str:
+    """What to write for a scalar where a vector is expected."""
+    return f"vectorFromScalar({_without_unknowns(str(type.length))}, {scalar})"
+
+
+def not_a_number(expected: RiseType, number: str) -> str:
+    """Why a number cannot stand where something else is expected, and what may help."""
+    hint = ""
+    if isinstance(expected, IdxType):
+        hint = "; clampIdx(n, i) makes an index of it"
+    elif isinstance(expected, VectorType):
+        hint = f"; write {repeated(expected, number)}"
+    return f"expected {show_type(expected)}, but found the number {number}{hint}"
 
 
 def show_type(type: RiseType) -> str:

@@ -17,13 +17,12 @@ from riselang.dialects.rise.schemes import (
 from riselang.dialects.rise.types import (
     DepFunType,
     FunType,
-    IdxType,
     RiseType,
     ScalarType,
     TypeVariable,
 )
 from riselang.notation.applications import Applications
-from riselang.notation.context import show_type
+from riselang.notation.context import not_a_number
 from riselang.notation.lookup import Argument, Closure, Frame
 from riselang.notation.operators import COMPARISONS, FUNCTIONS, ScalarFunction, comparison, infix
 from riselang.notation.syntax import (
@@ -96,9 +95,7 @@ class Elaborator(Applications):
         if isinstance(syntax, Let):
             return self.let(syntax, frame, expected, what)
         if isinstance(syntax, Constant) and not isinstance(expected, ScalarType | TypeVariable):
-            hint = "; clampIdx(n, i) makes an index of it" if isinstance(expected, IdxType) else ""
-            message = f"expected {show_type(expected)}, but found the number {syntax.text}{hint}"
-            raise self.error(f"{what}: {message}", syntax.span)
+            raise self.error(f"{what}: {not_a_number(expected, syntax.text)}", syntax.span)
         if isinstance(expected, FunType):
             return self.check_function(argument, expected, what)
         node = self.infer(syntax, frame)

@@ -6,6 +6,9 @@ import re
 from collections.abc import Sequence
 from io import StringIO
 
+from xdsl.ir import Attribute
+
+from riselang.dialects.rise.lanes import Lanes, wrapped
 from riselang.dialects.rise.types import ScalarType
 from riselang.errors import RiseError, UserError
 from riselang.term.foreign import ForeignRegion
@@ -76,7 +79,7 @@ def _place(error: RiseError, text: str) -> int | None:
     return min(sum(len(line) for line in lines[:number]) + error.location.column - 1, len(text))
 
 
-def operand_types(foreign: ForeignRegion, result: ScalarType) -> Sequence[ScalarType]:
+def operand_types(foreign: ForeignRegion, result: Lanes) -> Sequence[Lanes]:
     """The types of what the region takes; `BadRegion` where it does not compute a `result`."""
     from xdsl.ir import Block
     from xdsl.utils.exceptions import DiagnosticException, VerifyException
@@ -86,9 +89,14 @@ def operand_types(foreign: ForeignRegion, result: ScalarType) -> Sequence[Scalar
     try:
         first = foreign.region.first_block
         arguments = () if first is None else first.args
-        types = [ScalarType(argument.type) for argument in arguments]  # type: ignore[arg-type]
+        types = [_operand_type(argument.type) for argument in arguments]
         values = Block(arg_types=types).args
         EmbedOp(values, foreign.region.clone(), result).verify()
     except (VerifyException, DiagnosticException, UserError) as error:
         raise BadRegion(str(error).strip().splitlines()[-1]) from None
     return types
+
+
+def _operand_type(plain: Attribute) -> Lanes:
+    """The type of what is unwrapped to `plain`."""
+    return wrapped(plain) or ScalarType(plain)  # type: ignore[arg-type]  # which says what is wrong

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from riselang.dialects.rise.lanes import Lanes
 from riselang.dialects.rise.schemes import LOOP_DIALECTS, PATTERNS, PatternSpec
-from riselang.dialects.rise.types import ScalarType, show, uncurry
+from riselang.dialects.rise.types import show, uncurry
 from riselang.errors import LimitationError
 from riselang.notation.context import Context
 from riselang.notation.names import Binder, Bindings
@@ -67,9 +68,9 @@ class PatternChoice:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class EmbedChoice:
-    """Foreign ops that give a scalar of this type."""
+    """Foreign ops that give a scalar or a vector of this type."""
 
-    type: ScalarType
+    type: Lanes
 
 
 Argument = Closure | build.Node
@@ -131,7 +132,7 @@ class Lookup(Context):
         name, choice = option.name, option.choice
         shown = choice if isinstance(choice, str) else show(choice)
         if name == EMBED:
-            if not isinstance(choice, ScalarType):
+            if not isinstance(choice, Lanes):
                 raise self.error(f"'embed[{shown}]': expected a scalar type", option.span)
             return EmbedChoice(choice)
         if name in FUNCTIONS:

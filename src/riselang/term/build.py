@@ -13,7 +13,13 @@ from dataclasses import dataclass, field
 
 from riselang.dialects.rise.attributes import LiteralAttr, Number
 from riselang.dialects.rise.schemes import Argument, PatternSpec, Role
-from riselang.dialects.rise.types import DepFunType, FunType, RiseType
+from riselang.dialects.rise.types import (
+    DepFunType,
+    FunType,
+    RiseType,
+    ScalarType,
+    VectorType,
+)
 from riselang.errors import SourceLocation
 from riselang.nat import Nat
 from riselang.term.foreign import ForeignRegion
@@ -112,7 +118,7 @@ class PatternUse(Node):
 
 @dataclass(eq=False)
 class Operation(Node):
-    """A scalar operation: an MLIR op name, or an overloaded name (`add`) that `finish` resolves."""
+    """An operation on scalars or lanes: an MLIR op, or a name (`add`) that `finish` resolves."""
 
     op: str
     operands: Sequence[Node]
@@ -125,7 +131,7 @@ class Operation(Node):
 
 @dataclass(eq=False)
 class Conversion(Node):
-    """A cast between scalar types; the op follows from the two types."""
+    """A cast of a scalar, or of each lane; the op follows from the two types."""
 
     operand: Node
 
@@ -142,6 +148,28 @@ class Foreign(Node):
     @property
     def children(self) -> tuple[Node, ...]:
         return tuple(self.operands)
+
+
+def mixed_operands(
+    operands: Sequence[Node], types: Sequence[RiseType]
+) -> tuple[VectorType, Node] | None:
+    """A vector among the operands and a scalar among them, where an operation has both."""
+    vectors = [type for type in types if isinstance(type, VectorType)]
+    scalars = [
+        operand
+        for operand, type in zip(operands, types, strict=True)
+        if isinstance(type, ScalarType) or (type not in vectors and isinstance(operand, Constant))
+    ]
+    return (vectors[0], scalars[0]) if vectors and scalars else None
+
+
+def shown_scalar(node: Node) -> tuple[str, str]:
+    """What an error calls a scalar, and how that may be written."""
+    if isinstance(node, Constant):
+        return f"the number {node.number}", str(node.number)
+    if isinstance(node, Variable):
+        return f"the scalar {node.name}", node.name
+    return "a scalar", "a"
 
 
 def is_view(node: Node, named: Collection[Node] = ()) -> bool:

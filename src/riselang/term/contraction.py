@@ -2,14 +2,15 @@
 
 It is decided here, on the source term, and written into it; nothing below contracts anything. So
 every way of running a program gives the same bits, and the interpreter, which computes `fma`
-exactly, gives them too. f16 and bf16 are left alone: not every processor has their fma.
+exactly, gives them too. f16 and bf16 are left alone: not every processor has their fma. Vectors are
+contracted as their lanes would be.
 """
 
 from __future__ import annotations
 
 from riselang.dialects.rise.types import f32, f64
 from riselang.term.fusion import inline_element_functions
-from riselang.term.nodes import Scalar, Term, scalar_type
+from riselang.term.nodes import Scalar, Term, operation_type, scalar_type
 from riselang.term.recursion import recursive
 from riselang.term.substitution import with_children
 
@@ -23,7 +24,7 @@ def contract(term: Term) -> Term:
 def _contracted(term: Term) -> Term:
     def visit(term: Term) -> Term:
         term = with_children(term, visit, visit)
-        if isinstance(term, Scalar) and term.type in (f32, f64):
+        if isinstance(term, Scalar) and scalar_type(term) in (f32, f64):
             return _contract_sum(term)
         return term
 
@@ -46,8 +47,8 @@ def _contract_sum(term: Scalar) -> Scalar:
 
 
 def _fma(a: Term, b: Term, c: Term, term: Scalar) -> Scalar:
-    return Scalar("math.fma", [a, b, c], scalar_type(term), None, term.location)
+    return Scalar("math.fma", [a, b, c], operation_type(term), None, term.location)
 
 
 def _negated(term: Term) -> Term:
-    return Scalar("arith.negf", [term], scalar_type(term), None, term.location)
+    return Scalar("arith.negf", [term], operation_type(term), None, term.location)

@@ -1,9 +1,10 @@
-"""A tree of scalar operations as one `rise.embed`, shared by printing and by lowering."""
+"""A tree of operations as one `rise.embed`, shared by printing and by lowering."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
+from typing import TypeVar
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, math
@@ -12,19 +13,25 @@ from xdsl.dialects.builtin import i64 as builtin_i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.rewriter import InsertPoint
+from xdsl.utils.exceptions import VerifyException
 
+from riselang.dialects.arith import Arith
 from riselang.dialects.locations import location_attribute
 from riselang.dialects.rise.borders import EmbedOp
 from riselang.dialects.rise.functional import ReturnOp
+from riselang.dialects.rise.lanes import unwrapped
 from riselang.errors import LimitationError
-from riselang.term.nodes import Bound, Literal, Scalar, Term, scalar_type
+from riselang.term.nodes import Bound, Literal, Scalar, Term, operation_type
 from riselang.term.scalars import CMPF_PREDICATES, CMPI_PREDICATES
 
+Value = TypeVar("Value")
 NO_FASTMATH = arith.FastMathFlagsAttr("none")
 
 
 def scalar_leaves(term: Term) -> list[Term]:
-    """The operands of the largest tree of scalar operations at `term`, from left to right.
+    """The operands of the largest tree of operations at `term`, from left to right.
+
+    All of them are scalars, or vectors of one length.
 
     A variable stands once however often it is used. What is applied twice in the term stays so:
     sharing it here would read back as another term, with a let.
@@ -42,33 +49,54 @@ def scalar_leaves(term: Term) -> list[Term]:
     return found
 
 
+def fold_tree(
+    term: Term,
+    leaves: Sequence[Term],
+    values: Sequence[Value],
+    combine: Callable[[Term, Sequence[Value]], Value],
+) -> Value:
+    """The value of a tree from those of its leaves; `combine` gives that of every other node."""
+    pairs = list(zip(leaves, values, strict=True))
+    variables: dict[Term, Value] = {leaf: value for leaf, value in pairs if isinstance(leaf, Bound)}
+    others = iter([value for leaf, value in pairs if not isinstance(leaf, Bound)])
+
+    def fold(term: Term) -> Value:
+        if isinstance(term, Scalar | Literal):
+            operands: list[Value] = []
+            for operand in term.children:
+                operands.append(fold(operand))
+            return combine(term, operands)
+        return variables[term] if term in variables else next(others)
+
+    return fold(term)
+
+
 def embed_tree(term: Term, leaves: Sequence[Term], values: Sequence[SSAValue]) -> EmbedOp:
     """The embed that computes `term`, given the values of its leaves."""
-    block = Block(arg_types=[scalar_type(leaf).element for leaf in leaves])
+    block = Block(arg_types=[_plain_type(leaf) for leaf in leaves])
     builder = Builder(InsertPoint.at_end(block))
-    pairs = list(zip(leaves, block.args, strict=True))
-    variables: dict[Term, SSAValue] = {
-        leaf: argument for leaf, argument in pairs if isinstance(leaf, Bound)
-    }
-    others = iter([argument for leaf, argument in pairs if not isinstance(leaf, Bound)])
 
-    def add(op: Operation, term: Term) -> SSAValue:
+    def combine(term: Term, operands: Sequence[SSAValue]) -> SSAValue:
+        op = _operation(term, operands)
         op.location = location_attribute(term.location)
         return builder.insert(op).results[0]
 
-    def value(term: Term) -> SSAValue:
-        if isinstance(term, Scalar):
-            operands: list[SSAValue] = []
-            for operand in term.operands:
-                operands.append(value(operand))
-            element = scalar_type(term).element
-            return add(scalar_operation(term.op, operands, element, term.predicate), term)
-        if isinstance(term, Literal):
-            return add(arith.ConstantOp(term.attribute.plain), term)
-        return variables[term] if term in variables else next(others)
+    block.add_op(ReturnOp([fold_tree(term, leaves, block.args, combine)]))
+    return EmbedOp(values, Region(block), operation_type(term))
 
-    block.add_op(ReturnOp([value(term)]))
-    return EmbedOp(values, Region(block), scalar_type(term))
+
+def _operation(term: Term, operands: Sequence[SSAValue]) -> Operation:
+    if isinstance(term, Literal):
+        return arith.ConstantOp(term.attribute.plain)
+    assert isinstance(term, Scalar)
+    return scalar_operation(term.op, operands, _plain_type(term), term.predicate)
+
+
+def _plain_type(term: Term) -> Attribute:
+    try:
+        return unwrapped(operation_type(term))
+    except VerifyException as error:
+        raise LimitationError(str(error), term.location) from None
 
 
 def scalar_operation(
@@ -85,7 +113,7 @@ def scalar_operation(
 
 @cache
 def _op_class(name: str) -> tuple[type[Operation], bool]:
-    dialect = arith.Arith if name.startswith("arith.") else math.Math
+    dialect = Arith if name.startswith("arith.") else math.Math
     for op in dialect.operations:
         if op.name == name:
             assert issubclass(op, IRDLOperation)

@@ -7,11 +7,13 @@ import re
 from xdsl.utils.exceptions import VerifyException
 
 from riselang.dialects.rise.attributes import LiteralAttr, literal
-from riselang.dialects.rise.schemes import LET
+from riselang.dialects.rise.lanes import Lanes, lane_of, with_lane
+from riselang.dialects.rise.schemes import LET, VECTOR_FROM_SCALAR
 from riselang.dialects.rise.types import (
     RiseType,
     ScalarType,
     TypeVariable,
+    VectorType,
     f32,
     i1,
     i32,
@@ -25,6 +27,7 @@ from riselang.term import build, scalars
 from riselang.term.conversion import conversion_op
 from riselang.term.inference import Inference
 from riselang.term.nodes import (
+    Apply,
     Bound,
     DepApply,
     DepLambda,
@@ -35,6 +38,7 @@ from riselang.term.nodes import (
     Scalar,
     Term,
     apply_all,
+    scalar_type,
 )
 from riselang.term.recursion import stack_for
 
@@ -138,7 +142,7 @@ class _Finisher:
                 return self.conversion(node, level)
             case build.Foreign():
                 operands = [self.term(operand, level) for operand in node.operands]
-                return Embed(node.region, operands, self.scalar(node), node.location)
+                return Embed(node.region, operands, self.operation_type(node), node.location)
             case _:
                 raise TypeError(f"{node} is no node")
 
@@ -184,7 +188,11 @@ class _Finisher:
     def constant(self, node: build.Constant) -> Term:
         if isinstance(node.number, LiteralAttr):
             return Literal(node.number, node.location)
-        type = self.scalar(node)
+        type = self.type(node)
+        if not isinstance(type, ScalarType):
+            raise UserError(
+                f"expected {show(type)}, but found the number {node.number}", node.location
+            )
         try:
             return Literal(literal(node.number, type), node.location)
         except (VerifyException, OverflowError) as error:
@@ -205,43 +213,47 @@ class _Finisher:
 
     def operation(self, node: build.Operation, level: int) -> Term:
         operands = [self.term(operand, level) for operand in node.operands]
-        type = self.scalar(node)
+        type = self.operation_type(node)
         if node.op in scalars.SCALAR_OPS:
             return Scalar(node.op, operands, type, node.predicate, node.location)
-        operand_type = operands[-1].type
+        operand_type = scalar_type(operands[-1])
         assert isinstance(operand_type, ScalarType)
         if node.op == "compare":
             assert node.predicate is not None
             op, predicate = scalars.comparison(node.predicate, operand_type)
             return Scalar(op, operands, type, predicate, node.location)
         if node.op == "neg" and not is_float(operand_type):
-            zero = Literal(literal(0, operand_type))
-            return Scalar("arith.subi", [zero, *operands], type, None, node.location)
+            return Scalar("arith.subi", [_zero(type), *operands], type, None, node.location)
         op = scalars.resolve(node.op, operand_type)
         if op is None:
-            raise UserError(f"'{node.op}' is not defined on {show(operand_type)}", node.location)
+            shown = show(operands[-1].type)
+            raise UserError(f"'{node.op}' is not defined on {shown}", node.location)
         return Scalar(op, operands, type, None, node.location)
 
     def conversion(self, node: build.Conversion, level: int) -> Term:
         operand = self.term(node.operand, level)
-        target = self.scalar(node)
-        assert isinstance(operand.type, ScalarType)
-        if target == i1 and operand.type != i1:
-            return self.truth(operand, operand.type, node)
+        whole = self.operation_type(node)
+        source, target = scalar_type(operand), lane_of(whole)
+        assert isinstance(source, ScalarType)
+        assert isinstance(target, ScalarType)
+        if target == i1 and source != i1:
+            return self.truth(operand, whole, node)
         result = operand
-        for op, type in conversion_op(operand.type, target):
+        for op, lane in conversion_op(source, target):
+            type = with_lane(whole, lane)
+            assert isinstance(type, Lanes)
             result = Scalar(op, [result], type, None, node.location)
         return result
 
-    def truth(self, operand: Term, type: ScalarType, node: build.Node) -> Term:
+    def truth(self, operand: Term, type: Lanes, node: build.Node) -> Term:
         """A number as a truth value: whether it is not zero."""
-        op, predicate = scalars.comparison("ne", type)
-        zero = Literal(literal(0, type))
-        return Scalar(op, [operand, zero], i1, predicate, node.location)
+        op, predicate = scalars.comparison("ne", scalar_type(operand))
+        zero = _zero(operand.type)
+        return Scalar(op, [operand, zero], type, predicate, node.location)
 
-    def scalar(self, node: build.Node) -> ScalarType:
+    def operation_type(self, node: build.Node) -> Lanes:
         type = self.type(node)
-        if not isinstance(type, ScalarType):
+        if not isinstance(type, Lanes):
             raise UserError(f"expected a scalar here, but found {show(type)}", node.location)
         return type
 
@@ -261,3 +273,13 @@ class _Finisher:
                 f"the type {known} is not determined; use it together with something of known type",
                 node.location,
             )
+
+
+def _zero(type: RiseType) -> Term:
+    """Zero, in each lane of a vector."""
+    lane = lane_of(type)
+    assert isinstance(lane, ScalarType)
+    zero = Literal(literal(0, lane))
+    if not isinstance(type, VectorType):
+        return zero
+    return Apply(Pattern(VECTOR_FROM_SCALAR, (type.length, lane)), zero)

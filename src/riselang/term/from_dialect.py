@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.arith import CmpfOp, CmpiOp, ConstantOp
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from riselang.dialects.module import location_of, op_error, walk
@@ -15,9 +15,10 @@ from riselang.dialects.rise.attributes import LiteralAttr
 from riselang.dialects.rise.borders import EmbedOp, InOp, LoweringUnitOp, OutOp
 from riselang.dialects.rise.dependent import DepApplyOp, DepLambdaOp
 from riselang.dialects.rise.functional import ApplyOp, LambdaOp, LiteralOp, ReturnOp
+from riselang.dialects.rise.lanes import wrapped
 from riselang.dialects.rise.patterns import PatternOp
-from riselang.dialects.rise.schemes import TUPLE
-from riselang.dialects.rise.types import RiseType, ScalarType, fun, pair
+from riselang.dialects.rise.schemes import TUPLE, VECTOR_FROM_SCALAR, Argument
+from riselang.dialects.rise.types import RiseType, ScalarType, VectorType, fun, pair
 from riselang.errors import InternalError
 from riselang.term import build
 from riselang.term.finish import finish
@@ -169,21 +170,22 @@ class _Reader:
 def _is_scalar_operation(op: Operation) -> bool:
     if isinstance(op, ConstantOp):
         return _literal(op) is not None
-    return isinstance(op, ReturnOp) or (op.name in SCALAR_OPS and _is_scalar(op))
+    return isinstance(op, ReturnOp) or (op.name in SCALAR_OPS and _works_on_lanes(op))
 
 
-def _is_scalar(op: Operation) -> bool:
-    try:
-        for value in (*op.operands, *op.results):
-            ScalarType(value.type)  # type: ignore[arg-type]
-    except (VerifyException, TypeError):
-        return False
-    return True
+def _works_on_lanes(op: Operation) -> bool:
+    """Whether the op takes and gives scalars, or vectors of one length."""
+    types = [wrapped(value.type) for value in (*op.operands, *op.results)]
+    lengths = {type.length if isinstance(type, VectorType) else None for type in types}
+    return None not in types and len(lengths) == 1
 
 
 def _literal(op: ConstantOp) -> LiteralAttr | None:
+    """The constant, or that of each lane where they are all the same."""
     value = op.value
-    if not isinstance(value, FloatAttr | IntegerAttr):
+    if isinstance(value, DenseIntOrFPElementsAttr) and value.is_splat():
+        value = next(iter(value.iter_attrs()))
+    if not isinstance(value, FloatAttr | IntegerAttr) or wrapped(op.result.type) is None:
         return None
     try:
         return LiteralAttr(value, ScalarType(value.type))
@@ -198,12 +200,26 @@ def _scalar_node(
     if isinstance(op, ConstantOp):
         attribute = _literal(op)
         assert attribute is not None
-        return build.Constant(attribute.type, attribute, scope=scope, location=location)
+        constant = build.Constant(attribute.type, attribute, scope=scope, location=location)
+        return _repeated(constant, op.result.type)
     predicate = None
     if isinstance(op, CmpfOp):
         predicate = CMPF_PREDICATES[op.predicate.value.data]
     elif isinstance(op, CmpiOp):
         predicate = CMPI_PREDICATES[op.predicate.value.data]
     operands = [values[operand] for operand in op.operands]
-    type = ScalarType(op.results[0].type)  # type: ignore[arg-type]
+    type = wrapped(op.results[0].type)
+    assert type is not None
     return build.Operation(type, op.name, operands, predicate, scope=scope, location=location)
+
+
+def _repeated(constant: build.Constant, plain: Attribute) -> build.Node:
+    """A constant, as often as a vector has lanes."""
+    type = wrapped(plain)
+    if not isinstance(type, VectorType):
+        return constant
+    arguments: dict[str, Argument] = {"k": type.length, "t": type.element}
+    function = VECTOR_FROM_SCALAR.instantiate(arguments)
+    scope, location = constant.scope, constant.location
+    use = build.PatternUse(function, VECTOR_FROM_SCALAR, arguments, scope=scope, location=location)
+    return build.Application(type, use, [constant], scope=scope, location=location)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from riselang.dialects.rise.lanes import with_lane
 from riselang.dialects.rise.schemes import TYPE_PARAMETERS, Argument, PatternSpec
 from riselang.dialects.rise.types import (
     ArrayType,
@@ -27,6 +28,7 @@ from riselang.dialects.rise.types import (
     rebuilt,
     type_variables,
     variable,
+    vector,
 )
 from riselang.nat import Divides, Impossible, Nat, Solved, divides, refinement, solve
 
@@ -50,6 +52,8 @@ class Inference:
         self._types: dict[str, RiseType] = {}
         self._sizes: dict[str, Nat] = {}
         self._waiting: list[tuple[Nat, Nat]] = []
+        self._lanes: list[tuple[RiseType, RiseType, ScalarType]] = []
+        """Operands, and results that are a scalar, or vectors of it as the operands are."""
         self._count = 0
         self._refined: list[str] = []
         self._fixed: set[str] = set()
@@ -102,6 +106,20 @@ class Inference:
         except _Clash as clash:
             raise TypeMismatch(self.resolve(expected), self.resolve(found), clash.detail) from None
 
+    def with_lane(self, operand: RiseType, lane: ScalarType) -> RiseType:
+        """What an operation gives for an operand: `lane`, or as many of it as a vector has."""
+        if not self._is_open(operand):
+            return with_lane(self._head(operand), lane)
+        result = self.fresh_type()
+        self._lanes.append((operand, result, lane))
+        return result
+
+    def settle_lanes(self) -> None:
+        """What nothing shows to be a vector is a scalar."""
+        for _, result, lane in self._lanes:
+            if self._is_open(result):
+                self._unify(result, lane)
+
     def know_function(self, unknown: TypeVariable, function: FunType) -> bool:
         """Make an unknown a function, as unification never does; False if it would hold itself."""
         resolved = self.resolve(function)
@@ -153,6 +171,20 @@ class Inference:
             case _:
                 raise _Clash("")
 
+    def _relates_lanes(self, operand: RiseType, result: RiseType, lane: ScalarType) -> bool:
+        """Whether it is decided by now that the result is as `with_lane` says."""
+        shape = self._head(result)
+        if not self._is_open(operand):
+            self._unify(with_lane(self._head(operand), lane), shape)
+            return True
+        if isinstance(shape, VectorType):
+            self._unify(operand, vector(shape.length, self.fresh_type()))
+            self._unify(lane, shape.element)
+            return True
+        if not self._is_open(shape):
+            self._unify(lane, shape)
+        return False
+
     def _opened(self, type: DepFunType, name: str) -> RiseType:
         is_nat = type.kind.data == "nat"
         return opened(type, Nat.var(name) if is_nat else variable(name))
@@ -165,6 +197,10 @@ class Inference:
         while isinstance(type, TypeVariable) and type.label.data in self._types:
             type = self._types[type.label.data]
         return type
+
+    def _is_open(self, type: RiseType) -> bool:
+        head = self._head(type)
+        return isinstance(head, TypeVariable) and _is_unknown(head)
 
     def _bind(self, unknown: TypeVariable, type: RiseType) -> None:
         resolved = self.resolve(type)
@@ -215,11 +251,13 @@ class Inference:
 
     def _retry(self) -> None:
         """Solving one unknown may decide the equations that wait."""
-        while self._waiting:
+        while self._waiting or self._lanes:
             waiting, self._waiting = self._waiting, []
             for left, right in waiting:
                 self._unify_sizes(left, right)
-            if len(self._waiting) == len(waiting):
+            lanes, self._lanes = self._lanes, []
+            self._lanes += [relation for relation in lanes if not self._relates_lanes(*relation)]
+            if len(self._waiting) >= len(waiting) and len(self._lanes) == len(lanes):
                 return
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import ClassVar, cast
 
 from riselang.dialects.rise.attributes import LiteralAttr, Number
+from riselang.dialects.rise.lanes import Lanes, lane_of
 from riselang.dialects.rise.schemes import Argument, PatternSpec
 from riselang.dialects.rise.types import (
     DepFunType,
@@ -256,7 +257,10 @@ class Pattern(Term):
 
 
 class Scalar(Term):
-    """An operation of the arith or math dialect on scalars, by its MLIR name."""
+    """An operation of the arith or math dialect, by its MLIR name, on scalars or on each lane.
+
+    Its operands are scalars, or vectors of one length, which is that of the result, too.
+    """
 
     __slots__ = ("op", "operands", "predicate")
     __match_args__ = ("op", "operands")
@@ -265,7 +269,7 @@ class Scalar(Term):
         self,
         op: str,
         operands: Sequence[Term],
-        type: ScalarType,
+        type: Lanes,
         predicate: str | None = None,
         location: SourceLocation | None = None,
     ):
@@ -280,7 +284,7 @@ class Scalar(Term):
 
 
 class Embed(Term):
-    """A region of foreign ops on scalars, an opaque leaf for everything but lowering."""
+    """A region of foreign ops on scalars and vectors, an opaque leaf for all but lowering."""
 
     __slots__ = ("operands", "region")
     __match_args__ = ("region", "operands")
@@ -289,7 +293,7 @@ class Embed(Term):
         self,
         region: ForeignRegion,
         operands: Sequence[Term],
-        type: ScalarType,
+        type: Lanes,
         location: SourceLocation | None = None,
     ):
         self.region = region
@@ -344,4 +348,10 @@ def apply_all(function: Term, arguments: Sequence[Term]) -> Term:
 
 
 def scalar_type(term: Term) -> ScalarType:
-    return cast(ScalarType, term.type)
+    """The type of a scalar, or of the lanes of a vector."""
+    return cast(ScalarType, lane_of(term.type))
+
+
+def operation_type(term: Term) -> Lanes:
+    """The type of an operation, an embed, or one of their operands."""
+    return cast(Lanes, term.type)

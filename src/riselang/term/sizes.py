@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Mapping
 
+from riselang.dialects.rise.lanes import Lanes
 from riselang.dialects.rise.patterns import wrong_argument
 from riselang.dialects.rise.schemes import Argument
 from riselang.dialects.rise.types import (
     RiseType,
-    ScalarType,
     nat_variables,
     substitute,
     type_variables,
@@ -28,7 +28,7 @@ from riselang.term.nodes import (
     Pattern,
     Scalar,
     Term,
-    scalar_type,
+    operation_type,
 )
 from riselang.term.recursion import recursive
 
@@ -148,11 +148,11 @@ def _substituted(term: Term, sizes: Mapping[str, Nat], types: Mapping[str, RiseT
             case Scalar():
                 operands = [visit(operand) for operand in term.operands]
                 type = type_at(term.type)
-                assert isinstance(type, ScalarType)
+                assert isinstance(type, Lanes)
                 return Scalar(term.op, operands, type, term.predicate, term.location)
             case Embed():
                 operands = [visit(operand) for operand in term.operands]
-                return Embed(term.region, operands, scalar_type(term), term.location)
+                return Embed(term.region, operands, operation_type(term), term.location)
             case _:
                 return term
 

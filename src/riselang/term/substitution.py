@@ -14,7 +14,7 @@ from riselang.term.nodes import (
     Pattern,
     Scalar,
     Term,
-    scalar_type,
+    operation_type,
 )
 from riselang.term.recursion import recursive
 
@@ -34,10 +34,10 @@ def with_children(term: Term, visit: Visit, visit_body: Visit) -> Term:
             return DepApply(visit(term.function), term.argument, term.location)
         case Scalar():
             operands = [visit(operand) for operand in term.operands]
-            return Scalar(term.op, operands, scalar_type(term), term.predicate, term.location)
+            return Scalar(term.op, operands, operation_type(term), term.predicate, term.location)
         case Embed():
             operands = [visit(operand) for operand in term.operands]
-            return Embed(term.region, operands, scalar_type(term), term.location)
+            return Embed(term.region, operands, operation_type(term), term.location)
         case _:
             return term
 

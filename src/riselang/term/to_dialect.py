@@ -52,7 +52,7 @@ from riselang.term.nodes import (
     Pattern,
     Scalar,
     Term,
-    scalar_type,
+    operation_type,
     spine,
 )
 from riselang.term.recursion import stack_for
@@ -186,7 +186,7 @@ class _Emitter:
                 return self.scalar(term, environment)
             case Embed():
                 operands = [self.value(operand, environment) for operand in term.operands]
-                op = EmbedOp(operands, term.region.region.clone(), scalar_type(term))
+                op = EmbedOp(operands, term.region.region.clone(), operation_type(term))
                 return self.add(op, term.location).results[0]
             case _:
                 raise TypeError(f"{term} is no term")

@@ -18,12 +18,13 @@ from typing import IO
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass, PassPipeline
+from xdsl.universe import Universe
 from xdsl.utils.exceptions import ArgSpecParseError
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from riselang import __version__
 from riselang.dialects.irdl import irdl_text
-from riselang.dialects.module import module_text, parse_module, verify_module
+from riselang.dialects.module import OUR_DIALECTS, module_text, parse_module, verify_module
 from riselang.dialects.rise.dialect import Rise
 from riselang.dialects.rise.schemes import PATTERNS
 from riselang.errors import InternalError, LimitationError, RiseError, UserError
@@ -50,6 +51,10 @@ class RiseOptMain(xDSLOptMain):
             ("--timing", "print where the time went to standard error"),
         ):
             arg_parser.add_argument(flag, action="store_true", help=summary)
+
+    def register_all_dialects(self) -> None:
+        for name, factory in {**Universe.get_multiverse().all_dialects, **OUR_DIALECTS}.items():
+            self.ctx.register_dialect(name, factory)
 
     def register_all_frontends(self) -> None:
         def parse_mlir(stream: IO[bytes]) -> ModuleOp:

@@ -50,3 +50,36 @@ func.func @repeated(%out: memref<12xf32>, %x: memref<4xf32>) {
   }
   func.return
 }
+
+// An operation on vectors is a loop over their lanes.
+// CHECK-LABEL: func.func @squared
+// CHECK-NEXT:   affine.for [[Vi:%\w+]] = 0 to 4 {
+// CHECK-NEXT:     affine.for [[Vix1:%\w+]] = 0 to 4 {
+// CHECK-NEXT:       [[V0:%\w+]] = affine.load %x[[[Vi]] * 4 + [[Vix1]]] : memref<16xf32>
+// CHECK-NEXT:       [[V1:%\w+]] = arith.mulf [[V0]], [[V0]] : f32
+// CHECK-NEXT:       affine.store [[V1]], %out[[[Vi]] * 4 + [[Vix1]]] : memref<16xf32>
+// CHECK-NEXT:     }
+// CHECK-NEXT:   }
+// CHECK-NEXT:   func.return
+
+func.func @squared(%out: memref<16xf32>, %x: memref<16xf32>) {
+  rise.lowering_unit {
+    %0 = rise.in %x : !rise.array<16, scalar<f32>>
+    %asScalar = rise.asScalar #rise.nat<4> #rise.nat<4> #rise.scalar<f32>
+    %map = rise.map #rise.nat<4> #rise.vector<4, scalar<f32>> #rise.vector<4, scalar<f32>>
+    %fun = rise.lambda (%v : !rise.vector<4, scalar<f32>>) -> !rise.vector<4, scalar<f32>> {
+      %1 = rise.embed(%v) {
+        %2 = arith.mulf %v, %v : vector<4xf32>
+        rise.return %2 : vector<4xf32>
+      } : !rise.vector<4, scalar<f32>>
+      rise.return %1 : !rise.vector<4, scalar<f32>>
+    }
+    %asVector = rise.asVector #rise.nat<4> #rise.nat<4> #rise.scalar<f32>
+    %3 = rise.apply %asVector, %0
+    %4 = rise.apply %map, %fun, %3
+    %5 = rise.apply %asScalar, %4
+    rise.out %out <- %5
+    rise.return
+  }
+  func.return
+}

@@ -96,7 +96,7 @@ class Generator(Arrays, Views, Vectors, Indices, Loops, Functions, Mixing, Value
         if isinstance(type, IdxType):
             return [(8, self.clamped)]
         if isinstance(type, VectorType):
-            return [(4, self.vector_from_scalar)]
+            return [(4, self.vector_from_scalar), (8, self.operation)]
         if isinstance(type, TupleType):
             return self.special_pair(type)
         return self.special_array(type)
@@ -119,7 +119,7 @@ class Generator(Arrays, Views, Vectors, Indices, Loops, Functions, Mixing, Value
         if isinstance(element, VectorType):
             options.append((8, self.as_vector))
         if isinstance(element, ScalarType) and self.allows("asScalar"):
-            options.append((2, self.as_scalar))
+            options += [(2, self.as_scalar), (8, self.lane_by_lane)]
         if is_matrix(type):
             options += [(3, self.transpose), (3, self.slide), (2, self.split)]
             if self.allows("rotateValues") or self.allows("circularBuffer"):

@@ -15,7 +15,7 @@ from riselang.dialects.rise.types import (
 from riselang.term.nodes import Apply, Free, Lambda, Term, apply_all
 from support.generation.maker import Maker
 from support.generation.place import Place, is_data, occurs, use
-from support.generation.vectors import scalars_of_vector, vector_of_scalars
+from support.generation.vectors import repeated, scalars_of_vector, vector_of_scalars
 from support.random_types import length_of, volume
 
 
@@ -40,7 +40,7 @@ class Mixing(Maker):
             number = Apply(use("fromIdx", body.type.bound.constant), body)
             return self.clamp(self.mixed(number, x), body.type)
         if isinstance(body.type, VectorType):
-            return vector_of_scalars(self.mixed(scalars_of_vector(body), x))
+            return self.mixed_vector(body, body.type, x)
         y = self.variable(body.type, "y")
         if isinstance(body.type, ArrayType):
             n, e = length_of(body.type), self.variable(element_of(body.type), "e")
@@ -52,6 +52,15 @@ class Mixing(Maker):
         values[side] = self.mixed(values[side], x)
         result = apply_all(use("tuple", *parts), values)
         return apply_all(use("let", y.type, y.type), [body, Lambda(y.name, y.type, result)])
+
+    def mixed_vector(self, body: Term, type: VectorType, x: Term) -> Term:
+        """Lane by lane, or through the scalars of the vector."""
+        if self.choices.one_in(3):
+            return vector_of_scalars(self.mixed(scalars_of_vector(body), x))
+        if isinstance(x.type, VectorType) and x.type.length == type.length:
+            return self.scalars.binary(type, [body, self.scalars.converted(x, type)])
+        assert isinstance(type.element, ScalarType)
+        return self.scalars.binary(type, [body, repeated(self.digest(x, type.element), type)])
 
     def digest(self, x: Term, type: ScalarType) -> Term:
         """A scalar that depends on `x`."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from riselang.dialects.rise.lanes import Lanes
 from riselang.dialects.rise.types import (
     ArrayType,
     RiseType,
-    ScalarType,
     array,
     components,
     element_of,
@@ -87,7 +87,7 @@ class Values(Maker):
         return Apply(use("toMem", space, type), self.term(type, place.deeper))
 
     def operation(self, type: RiseType, place: Place) -> Term:
-        assert isinstance(type, ScalarType)
+        assert isinstance(type, Lanes)
         return self.scalars.operation(type, lambda wanted: self.term(wanted, place.deeper))
 
     def tuple(self, type: RiseType, place: Place) -> Term:

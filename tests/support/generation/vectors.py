@@ -1,6 +1,8 @@
-"""Vectors, which are made and read through arrays only."""
+"""Vectors: how they are made, and how their scalars are read; operations on them are in values."""
 
 from __future__ import annotations
+
+from functools import partial
 
 from riselang.dialects.rise.attributes import literal
 from riselang.dialects.rise.types import (
@@ -23,8 +25,7 @@ class Vectors(Maker):
 
     def vector_from_scalar(self, type: RiseType, place: Place) -> Term:
         assert isinstance(type, VectorType)
-        pattern = use("vectorFromScalar", type.length.constant, type.element)
-        return Apply(pattern, self.term(type.element, place.deeper))
+        return repeated(self.term(type.element, place.deeper), type)
 
     def as_vector(self, type: RiseType, place: Place) -> Term:
         n, part = length_of(type), element_of(type)
@@ -39,6 +40,25 @@ class Vectors(Maker):
         n = length // k
         source = array(n, vector(k, t))
         return Apply(use("asScalar", k, n, t), self.term(source, place.deeper))
+
+    def lane_by_lane(self, type: RiseType, place: Place) -> Term:
+        """An array of scalars by operations on vectors, as a map over scalars is vectorised."""
+        length, t = length_of(type), element_of(type)
+        k = self.choices.of([k for k in (4, 2, 3, 1) if length % k == 0])
+        n, inner = length // k, place.repeated(length // k)
+        x, wanted = self.variable(vector(k, self.types.scalar()), "v"), vector(k, t)
+        make = partial(self.term, place=inner.inside(x))
+        body = self.using(x, self.scalars.operation(wanted, make), inner)
+        vectors = self.as_vector(array(n, x.type), place)
+        mapped = apply_all(
+            self.map_pattern(n, x.type, wanted), [Lambda(x.name, x.type, body), vectors]
+        )
+        return Apply(use("asScalar", k, n, t), mapped)
+
+
+def repeated(term: Term, type: VectorType) -> Term:
+    """A scalar in each lane of a vector."""
+    return Apply(use("vectorFromScalar", type.length.constant, type.element), term)
 
 
 def scalars_of_vector(term: Term) -> Term:

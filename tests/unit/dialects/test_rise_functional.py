@@ -325,7 +325,7 @@ REFUSED_CUSTOM = {
           rise.return %x : f32
         } : !rise.scalar<f32>
         """,
-        "an embed takes scalars, but this is !rise.array<4, scalar<f32>>",
+        "an embed takes scalars and vectors, but this is !rise.array<4, scalar<f32>>",
     ),
     "embed: result that is no scalar": (
         """
@@ -333,7 +333,7 @@ REFUSED_CUSTOM = {
           rise.return %x : f32
         } : ¦!rise.array<4, scalar<f32>>
         """,
-        "an embed gives a scalar, but !rise.array<4, scalar<f32>> is none",
+        "an embed gives a scalar or a vector, not !rise.array<4, scalar<f32>>",
     ),
     "embed: no result type": (
         """

@@ -2,12 +2,13 @@
 
 The operands are the cases where implementations differ: zeros of both signs, infinities, NaN,
 subnormals, the ends of integer ranges, shifts by the width, floats outside an integer's range.
+Each operation on vectors gives, lane by lane, what it gives on scalars.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -17,6 +18,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 from riselang.api.compile import Compilation
 from riselang.config import Options
+from riselang.dialects.module import verify_module
+from riselang.dialects.rise.lanes import Lanes
 from riselang.dialects.rise.schemes import FST, MAP, SND
 from riselang.dialects.rise.types import (
     SCALAR_NAMES,
@@ -29,6 +32,7 @@ from riselang.dialects.rise.types import (
     is_float,
     pair,
     uncurry,
+    vector,
 )
 from riselang.interpreter.evaluate import from_buffers, run, to_buffers
 from riselang.interpreter.scalars import numpy_dtype
@@ -44,6 +48,8 @@ FLOAT_VALUES = [
     1e20, 1e-8, np.inf, -np.inf, np.nan, 2.0**31, -(2.0**31), 2.0**63,
 ]  # fmt: skip
 INTEGER_VALUES = [0, 1, -1, 2, -2, 3, 7, 8, 63, 64, 100, -128, 127, 2**31 - 1, -(2**31), 2**63 - 1]
+
+LANES = 4
 
 Case = tuple[str, tuple[ScalarType, ...], ScalarType, str | None]
 
@@ -110,6 +116,19 @@ def operands(types: tuple[ScalarType, ...]) -> list[np.ndarray[Any, Any]]:
 def program(case: Case, length: int) -> Term:
     """`map(op)` over nested pairs of the operands, which are inputs of their own."""
     op, types, result, predicate = case
+    return mapped(op, types, result, predicate, length)
+
+
+def program_on_vectors(case: Case, length: int) -> Term:
+    """The same on vectors of the operands."""
+    op, types, result, predicate = case
+    vectors = tuple(vector(LANES, type) for type in types)
+    return mapped(op, vectors, vector(LANES, result), predicate, length // LANES)
+
+
+def mapped(
+    op: str, types: Sequence[Lanes], result: Lanes, predicate: str | None, length: int
+) -> Term:
     element: RiseType = types[-1]
     for type in reversed(types[:-1]):
         element = pair(type, element)
@@ -124,25 +143,43 @@ def program(case: Case, length: int) -> Term:
     body = Scalar(op, [*parts, rest], result, predicate)
     function = Lambda("x", element, body)
     source = Bound(0, array(length, element))
-    mapped = apply_all(
-        Pattern(MAP, (array(length, element).length, element, result)), [function, source]
-    )
-    return Lambda("xs", array(length, element), mapped)
+    pattern = Pattern(MAP, (array(length, element).length, element, result))
+    return Lambda("xs", array(length, element), apply_all(pattern, [function, source]))
 
 
 @cache
 def compiled() -> tuple[dict[Case, str], Compilation]:
     """All cases in one module, since starting the compiler costs more than a function."""
+    terms = {case: program(case, len(operands(case[1])[0])) for case in cases()}
+    return compilation(terms)
+
+
+@cache
+def compiled_on_vectors() -> tuple[dict[Case, str], Compilation]:
+    """One case of each op and predicate, since all types work alike."""
+    chosen = {(case[0], case[3]): case for case in cases()}
+    terms = {case: program_on_vectors(case, len(vectors(case)[0])) for case in chosen.values()}
+    return compilation(terms)
+
+
+def compilation(terms: dict[Case, Term]) -> tuple[dict[Case, str], Compilation]:
     names: dict[Case, str] = {}
     functions: list[Any] = []
-    for number, case in enumerate(cases()):
+    for number, (case, term) in enumerate(terms.items()):
         names[case] = f"case{number}"
-        module = program_module(program(case, len(operands(case[1])[0])), names[case])
+        module = program_module(term, names[case])
+        verify_module(module)
         function = module.body.block.first_op
         assert function is not None
         function.detach()
         functions.append(function)
     return names, Compilation(ModuleOp(functions), Options("affine"))
+
+
+def vectors(case: Case) -> list[np.ndarray[Any, Any]]:
+    """The operands of a case, as many as fill vectors."""
+    arrays = operands(case[1])
+    return [array[: len(array) // LANES * LANES] for array in arrays]
 
 
 def case_name(case: Case) -> str:
@@ -151,20 +188,41 @@ def case_name(case: Case) -> str:
     return f"{op}{'.' + predicate if predicate else ''}:{shown}->{SCALAR_NAMES[result]}"
 
 
+def interpreted(term: Term, inputs: Sequence[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
+    (type,), result = uncurry(term.type)
+    return to_buffers(result, run(term, [from_buffers(type, inputs)]))[0]
+
+
+def assert_same(
+    case: Case, inputs: Sequence[np.ndarray[Any, Any]], expected: Any, found: Any
+) -> None:
+    same = (found == expected) | ((found != found) & (expected != expected))
+    zeros = np.signbit(found) == np.signbit(expected) if is_float(case[2]) else True
+    wrong = ~(same & (zeros | (found != found)))
+    shown = [(*(x[k] for x in inputs), expected[k], found[k]) for k in np.flatnonzero(wrong)]
+    assert not shown, f"{case_name(case)}: (operands, expected, found) {shown[:5]}"
+
+
 @pytest.mark.parametrize("op", SCALAR_OPS)
 def test_compiled_and_interpreted_agree(op: str) -> None:
     names, compilation = compiled()
-    for case in names:
-        if case[0] != op:
-            continue
+    for case in [case for case in names if case[0] == op]:
         inputs = operands(case[1])
-        term = program(case, len(inputs[0]))
-        (type,), result = uncurry(term.type)
-        expected = to_buffers(result, run(term, [from_buffers(type, inputs)]))[0]
+        expected = interpreted(program(case, len(inputs[0])), inputs)
         found = np.empty_like(expected)
         compilation.functions[names[case]](found, *inputs)
-        same = (found == expected) | ((found != found) & (expected != expected))
-        zeros = np.signbit(found) == np.signbit(expected) if is_float(case[2]) else True
-        wrong = ~(same & (zeros | (found != found)))
-        shown = [(*(x[k] for x in inputs), expected[k], found[k]) for k in np.flatnonzero(wrong)]
-        assert not shown, f"{case_name(case)}: (operands, expected, found) {shown[:5]}"
+        assert_same(case, inputs, expected, found)
+
+
+@pytest.mark.parametrize("op", SCALAR_OPS)
+def test_vectors_are_computed_lane_by_lane(op: str) -> None:
+    names, compilation = compiled_on_vectors()
+    for case in [case for case in names if case[0] == op]:
+        inputs = vectors(case)
+        expected = interpreted(program(case, len(inputs[0])), inputs)
+        cut = [array.reshape(-1, LANES) for array in inputs]
+        lanes = interpreted(program_on_vectors(case, len(inputs[0])), cut)
+        assert_same(case, inputs, expected, lanes.reshape(-1))
+        found = np.empty_like(lanes)
+        compilation.functions[names[case]](found, *cut)
+        assert_same(case, inputs, expected, found.reshape(-1))

@@ -1,11 +1,15 @@
-"""Vectors are cut, moved and joined; in memory they are arrays of scalars."""
+"""Vectors are cut, moved, joined and computed with; in memory they are arrays of scalars."""
 
 from typing import Any
 
 import numpy as np
+import pytest
 from agreement import agree, text
 
 import riselang as rl
+from riselang.errors import LimitationError
+from riselang.lowering.vectors import without_vectors
+from riselang.notation.program import parse_term
 
 X = np.arange(24, dtype=np.float32)
 
@@ -58,3 +62,99 @@ def test_vectors_in_the_buffers_of_a_function() -> None:
     for loops in ("affine", "scf"):
         rl.loads(text, loops=loops).f(out, x)
         assert np.array_equal(out, x[::-1])
+
+
+LANES = {
+    "one operand": (
+        "fun(v : vec[4, f32], v * v + v)",
+        "fun(v : 4.f32, v |> map(fun(a, a * a + a)))",
+    ),
+    "two operands": (
+        "fun((v : vec[4, f32], w : vec[4, f32]), select(v < w, v, w))",
+        "fun((v : 4.f32, w : 4.f32), zip(v, w) |> map(fun((a, b), select(a < b, a, b))))",
+    ),
+    "an operand that is computed twice": (
+        "fun((v : vec[4, f32], a : f32), v * vectorFromScalar(4, a) / vectorFromScalar(4, a))",
+        "fun((v : 4.f32, a : f32), zip(v, fun(x, generate(fun((i : idx[4]), x)))(a)) |> "
+        "map(fun((b, c), b * c / c)))",
+    ),
+    "three operands": (
+        "fun((u : vec[K, f32], v : vec[K, f32], w : vec[K, f32]), fma(u, v, w))",
+        "fun((u : K.f32, v : K.f32, w : K.f32), zip(u, zip(v, w)) |> map(fun((a, b, c), "
+        "fma(a, b, c))))",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LANES)
+def test_operations_on_vectors_are_maps_over_lanes(name: str) -> None:
+    on_vectors, on_arrays = LANES[name]
+    assert without_vectors(parse_term(on_vectors)) == parse_term(on_arrays)
+
+
+def test_a_vectorised_map_is_a_loop_over_lanes_without_memory() -> None:
+    def squares(x: rl.Array["N", rl.f32]) -> Any:
+        return x | rl.as_vector(4) | rl.map(lambda v: v * v + v) | rl.as_scalar
+
+    (found,) = agree(squares, X)
+    assert np.array_equal(found, X * X + X)
+    assert "memref.alloc" not in text(squares, X)
+    assert text(squares, X).count("affine.for") == 2
+
+
+def test_a_scalar_for_all_lanes_is_computed_once() -> None:
+    def scaled(x: rl.Array[24, rl.f32], a: rl.Array[rl.f32]) -> Any:
+        def scale(v: Any) -> Any:
+            return v * rl.vector_from_scalar(4, rl.math.exp(a))
+
+        return x | rl.as_vector(4) | rl.map(scale) | rl.as_scalar
+
+    a = np.array(0.5, np.float32)
+    agree(scaled, X, a)
+    lines = [line.strip() for line in text(scaled, X, a).splitlines()]
+    exponential = next(i for i, line in enumerate(lines) if "math.exp" in line)
+    assert any(line.startswith("affine.for") for line in lines[exponential:])
+
+
+def test_vectors_as_accumulators() -> None:
+    def sums(x: rl.Array[24, rl.f32]) -> Any:
+        zeros = rl.vector_from_scalar(4, 0.0)
+        vectors = x | rl.as_vector(4)
+        total = vectors | rl.reduce(lambda v, acc: v * v + acc, zeros)
+        running = vectors | rl.scan(lambda v, acc: rl.max(v, acc) - total, zeros)
+        return rl.tuple(running | rl.as_scalar, vectors | rl.reduce_par(rl.add, total))
+
+    agree(sums, X)
+
+
+def test_lanes_of_every_kind_of_operation() -> None:
+    def mixed(x: rl.Array[24, rl.f32], k: rl.Array[24, rl.i8]) -> Any:
+        def combine(v: Any, n: Any) -> Any:
+            shifted = rl.where(rl.cast(v, rl.i8) < n, n // rl.cast(v, rl.i8), -n)
+            return rl.cast(shifted, rl.f32) * v, ~(shifted == n)
+
+        pairs = rl.zip(x | rl.as_vector(3), k | rl.as_vector(3))
+        results = rl.unzip(pairs | rl.map_par(combine))
+        return rl.tuple(rl.fst(results) | rl.as_scalar, rl.snd(results) | rl.as_scalar)
+
+    agree(mixed, X - 7, (np.arange(24) * 11).astype(np.int8), threads=(1, 2, 3))
+
+
+def test_many_operands_do_not_make_the_term_deep() -> None:
+    names = [f"v{number}" for number in range(64)]
+    tree = names
+    while len(tree) > 1:
+        tree = [f"({left} + {right})" for left, right in zip(tree[::2], tree[1::2], strict=True)]
+    parameters = ", ".join(f"{name} : vec[4, i32]" for name in names)
+    lowered = without_vectors(parse_term(f"fun(({parameters}), {tree[0]})"))
+    assert lowered.depth < 64 + 40
+
+
+def test_foreign_ops_on_vectors_are_refused_by_name() -> None:
+    embed = (
+        'embed[vec[4, f32]]("^bb0(%a: vector<4xf32>):\n'
+        "%b = vector.fma %a, %a, %a : vector<4xf32>\n"
+        'rise.return %b : vector<4xf32>", v)'
+    )
+    with pytest.raises(LimitationError, match="cannot be compiled on vectors yet"):
+        without_vectors(parse_term(f"fun(v : vec[4, f32], {embed})"))

@@ -12,11 +12,13 @@ from riselang.dialects.rise.types import (
     f32,
     f64,
     fun,
+    i1,
     i32,
     pair,
     show,
     uncurry,
     variable,
+    vector,
 )
 from riselang.nat import Nat, parse_nat
 from riselang.term.inference import Inference, TypeMismatch
@@ -196,3 +198,38 @@ def test_dependent_function_types_unify_whatever_their_variables_are_called() ->
         inference.unify(left, dep_fun("nat", "m", fun(array("m", f32), array(4, f64))))
     with pytest.raises(TypeMismatch):
         inference.unify(left, dep_fun("data", "t", fun(array(4, variable("t")), f32)))
+
+
+def test_the_result_of_an_operation_follows_its_operand() -> None:
+    inference = Inference()
+    operand = inference.fresh_type()
+    result = inference.with_lane(operand, i1)
+    assert inference.with_lane(vector(4, f32), i1) == vector(4, i1)
+    assert inference.with_lane(f32, i1) == i1
+    inference.unify(operand, vector("N", f32))
+    assert inference.resolve(result) == vector("N", i1)
+
+
+def test_a_vector_that_an_operation_gives_shows_its_operand() -> None:
+    inference = Inference()
+    operand = inference.fresh_type()
+    inference.unify(inference.with_lane(operand, i1), vector(4, i1))
+    inference.unify(operand, vector(inference.fresh_size(), f32))
+    assert inference.resolve(operand) == vector(4, f32)
+
+
+def test_results_that_no_operand_has() -> None:
+    inference = Inference()
+    first, second = inference.fresh_type(), inference.fresh_type()
+    with pytest.raises(TypeMismatch):
+        inference.unify(inference.with_lane(first, i1), vector(4, f32))
+    inference.unify(inference.with_lane(second, i1), i1)
+    with pytest.raises(TypeMismatch):
+        inference.unify(second, vector(4, f32))
+
+
+def test_what_nothing_shows_to_be_a_vector_is_a_scalar() -> None:
+    inference = Inference()
+    result = inference.with_lane(inference.fresh_type(), i1)
+    inference.settle_lanes()
+    assert inference.resolve(result) == i1

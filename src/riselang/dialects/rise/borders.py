@@ -34,12 +34,14 @@ from riselang.dialects.rise.functional import (
     single_block,
     with_attributes,
 )
+from riselang.dialects.rise.lanes import Lanes, unwrapped
 from riselang.dialects.rise.operation import RiseOperation
 from riselang.dialects.rise.traits import StoresProgram
 from riselang.dialects.rise.types import (
     DataType,
     RiseType,
     ScalarType,
+    VectorType,
     leaves,
     type_variables,
 )
@@ -50,20 +52,21 @@ class EmbedOp(RiseOperation):
     """Ops of other dialects on unwrapped scalars: `rise.embed(%a, %b) { ... } : !rise.scalar<f32>`.
 
     The block arguments shadow the operands' names; one can have its own: `rise.embed(%b = %a)`.
+    A vector is unwrapped to a builtin one: `vector<4xf32>`.
     """
 
     name = "rise.embed"
-    arguments = var_operand_def(ScalarType)
+    arguments = var_operand_def(ScalarType | VectorType)
     body = region_def()
-    result = result_def(ScalarType)
+    result = result_def(ScalarType | VectorType)
     traits = traits_def(IsolatedFromAbove(), RecursiveMemoryEffect(), RecursivelySpeculatable())
 
-    def __init__(self, arguments: Sequence[SSAValue], body: Region, result_type: ScalarType):
+    def __init__(self, arguments: Sequence[SSAValue], body: Region, result_type: Lanes):
         super().__init__(operands=[arguments], regions=[body], result_types=[result_type])
 
     def verify_(self) -> None:
         block = single_block(self.body, "the embed")
-        wanted = [cast(ScalarType, argument.type).element for argument in self.arguments]
+        wanted = [unwrapped(cast(Lanes, argument.type)) for argument in self.arguments]
         found = [argument.type for argument in block.args]
         if wanted != found:
             raise VerifyException(
@@ -71,7 +74,7 @@ class EmbedOp(RiseOperation):
             )
         value = returned_value(self.body, "the embed")
         result = self.result.type
-        if value.type != result.element:
+        if value.type != unwrapped(result):
             raise VerifyException(f"its region returns {value.type}, but its result is {result}")
 
     @classmethod
@@ -83,10 +86,7 @@ class EmbedOp(RiseOperation):
         # The region is isolated: only the operands' names are visible in it, unwrapped.
         parser.ssa_values = {}
         region = parser.parse_region(
-            [
-                Parser.Argument(name, cast(ScalarType, value.type).element)
-                for name, value in operands
-            ]
+            [Parser.Argument(name, unwrapped(cast(Lanes, value.type))) for name, value in operands]
         )
         parser.ssa_values = outer
         for name in parser.forward_ssa_references.keys() - undefined:
@@ -97,8 +97,8 @@ class EmbedOp(RiseOperation):
         parser.parse_punctuation(":", " and the type of the embedded value")
         position = parser.pos
         result = parser.parse_type()
-        if not isinstance(result, ScalarType):
-            parser.raise_error(f"an embed gives a scalar, but {result} is none", position)
+        if not isinstance(result, Lanes):
+            parser.raise_error(f"an embed gives a scalar or a vector, not {result}", position)
         return with_attributes(parser, cls([value for _, value in operands], region, result))
 
     def print(self, printer: Printer) -> None:
@@ -124,8 +124,8 @@ def _parse_embedded(parser: Parser) -> tuple[Span[str], SSAValue]:
         parser.parse_argument(expect_type=False)
         parser.parse_punctuation("=")
     value = parse_defined_operand(parser)
-    if not isinstance(value.type, ScalarType):
-        parser.raise_error(f"an embed takes scalars, but this is {value.type}", span)
+    if not isinstance(value.type, Lanes):
+        parser.raise_error(f"an embed takes scalars and vectors, but this is {value.type}", span)
     return span, value
 
 

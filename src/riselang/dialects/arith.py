@@ -1,0 +1,151 @@
+"""The dialect arith as MLIR has it: comparisons, select and conversions work on vectors, too.
+
+xDSL's definitions of these ops know scalars only. Ours are subclasses of them, so that what is
+written for xDSL's still sees them: on scalars they are the same, and on vectors an op is right
+where it is right on each lane.
+"""
+
+from __future__ import annotations
+
+from typing import Self, TypeVar
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import VectorType, i1
+from xdsl.ir import Attribute, Block, Dialect, Operation
+from xdsl.irdl import traits_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+CONVERSIONS: tuple[type[Operation], ...] = (
+    arith.SIToFPOp, arith.UIToFPOp, arith.FPToSIOp, arith.FPToUIOp,
+    arith.ExtSIOp, arith.ExtUIOp, arith.TruncIOp, arith.IndexCastOp,
+)  # fmt: skip
+
+
+Comparison = TypeVar("Comparison", arith.CmpfOp, arith.CmpiOp)
+
+
+class CmpfOp(arith.CmpfOp):
+    """`arith.cmpf`, which gives a vector of truth values for vectors."""
+
+    def verify_(self) -> None:
+        _verify_lanes(self, arith.CmpfOp)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        return _with_truths(super().parse(parser))
+
+
+class CmpiOp(arith.CmpiOp):
+    """`arith.cmpi`, which gives a vector of truth values for vectors."""
+
+    # xDSL's canonicalisation would put one truth value in the place of a vector of them.
+    traits = traits_def(Pure())
+
+    def verify_(self) -> None:
+        _verify_lanes(self, arith.CmpiOp)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        return _with_truths(super().parse(parser))
+
+
+class SelectOp(arith.SelectOp):
+    """`arith.select`, which chooses lane by lane where the condition is a vector."""
+
+    def verify_(self) -> None:
+        if self.cond.type == i1:  # which may choose between whole vectors
+            arith.SelectOp.verify_(self)
+        else:
+            _verify_lanes(self, arith.SelectOp)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        operands = [parser.parse_unresolved_operand()]
+        for _ in range(2):
+            parser.parse_punctuation(",")
+            operands.append(parser.parse_unresolved_operand())
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        condition, type = i1, parser.parse_type()
+        if parser.parse_optional_punctuation(",") is not None:
+            condition, type = type, parser.parse_type()
+        values = parser.resolve_operands(operands, [condition, type, type], parser.pos)
+        return cls.create(operands=values, result_types=[type], attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_list(self.operands, printer.print_ssa_value)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        if self.cond.type != i1:
+            printer.print_attribute(self.cond.type)
+            printer.print_string(", ")
+        printer.print_attribute(self.result.type)
+
+
+def _with_truths(op: Comparison) -> Comparison:
+    """A comparison as it was read, with a truth value for each lane."""
+    if not isinstance(op.lhs.type, VectorType):
+        return op
+    operands, results = list(op.operands), [_shaped(op.lhs.type, i1)]
+    op.drop_all_references()
+    return op.__class__.create(operands=operands, result_types=results, properties=op.properties)
+
+
+def _verify_lanes(op: Operation, scalar: type[Operation]) -> None:
+    """Refuses what xDSL's definition of the op refuses on the lanes."""
+    types = [*op.operand_types, *op.result_types]
+    if not any(isinstance(type, VectorType) for type in types):
+        scalar.verify_(op)
+        return
+    shape = _shaped(types[0], i1)
+    if any(_shaped(type, i1) != shape for type in types):
+        raise VerifyException("works on vectors of one shape")
+    lanes = [type.element_type for type in types if isinstance(type, VectorType)]
+    operands = Block(arg_types=lanes[: len(op.operands)]).args
+    results = lanes[len(op.operands) :]
+    twin = scalar.create(operands=operands, result_types=results, properties=op.properties)
+    scalar.verify_(twin)
+
+
+def _shaped(type: Attribute, lane: Attribute) -> Attribute:
+    """`lane`, or a vector of it in the shape of the vector `type`."""
+    if isinstance(type, VectorType):
+        return VectorType(lane, type.shape, type.scalable_dims)
+    return lane
+
+
+def _conversion(scalar: type[Operation]) -> type[Operation]:
+    """xDSL's definition of a conversion, on vectors as well."""
+
+    def verify_(self: Operation) -> None:
+        _verify_lanes(self, scalar)
+
+    methods = {"verify_": verify_, "parse": _parse_conversion, "__module__": __name__}
+    return type(scalar.__name__, (scalar,), methods)
+
+
+@classmethod
+def _parse_conversion(cls: type[Operation], parser: Parser) -> Operation:
+    """`%a : f32 to f64`; xDSL's reader looks at the types itself."""
+    operand = parser.parse_unresolved_operand()
+    attributes = parser.parse_optional_attr_dict()
+    parser.parse_punctuation(":")
+    source = parser.parse_type()
+    parser.parse_characters("to")
+    result = parser.parse_type()
+    value = parser.resolve_operand(operand, source)
+    return cls.create(operands=[value], result_types=[result], attributes=attributes)
+
+
+def _dialect() -> Dialect:
+    ours = {op.name: op for op in (CmpfOp, CmpiOp, SelectOp, *map(_conversion, CONVERSIONS))}
+    operations = [ours.get(op.name, op) for op in arith.Arith.operations]
+    constants = arith.ArithConstantMaterializationInterface()
+    return Dialect("arith", operations, list(arith.Arith.attributes), [constants])
+
+
+Arith = _dialect()
