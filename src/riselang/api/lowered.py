@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 def as_strategy(strategy: Strategy | str | None) -> Strategy | None:
     """A strategy, which may be given as text."""
-    if not isinstance(strategy, str):
-        if strategy is not None and not isinstance(strategy, Strategy):
-            raise UserError(f"strategy must be a strategy or its text, but is {strategy!r}")
+    if strategy is None or isinstance(strategy, Strategy):
         return strategy
+    if not isinstance(strategy, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise UserError(f"strategy must be a strategy or its text, but is {strategy!r}")
     from riselang.rewrite.text import parse_strategy
 
     return parse_strategy(strategy)

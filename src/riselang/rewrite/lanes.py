@@ -64,7 +64,7 @@ class Lifting:
             return Bound(term.index, type, term.location)
         if isinstance(term, Scalar):
             operands = [self.term(operand, scope) for operand in term.operands]
-            type = self.type(term.type)
+            type = vector(self.length, term.type)
             return Scalar(term.op, operands, type, term.predicate, term.location)
         return self.pattern(term, scope)
 

@@ -39,7 +39,7 @@ from riselang.term.nodes import (
     Scalar,
     Term,
     apply_all,
-    scalar_type,
+    operation_type,
     spine,
 )
 from riselang.term.substitution import instantiate, shift, with_children
@@ -269,7 +269,7 @@ class Match:
                 return apply_all(self.build(head, inside, applying), built)
             case Scalar():
                 built = [self.build(each, inside, applying) for each in law.operands]
-                return Scalar(law.op, built, scalar_type(law), law.predicate)
+                return Scalar(law.op, built, operation_type(law), law.predicate)
             case _:
                 return law
 

@@ -13,7 +13,7 @@ from riselang.term.nodes import (
     Lambda,
     Scalar,
     Term,
-    scalar_type,
+    operation_type,
 )
 
 
@@ -54,9 +54,9 @@ def rebuilt(term: Term, children: Sequence[Term]) -> Term:
         case DepApply():
             return DepApply(children[0], term.argument, term.location)
         case Scalar():
-            return Scalar(term.op, children, scalar_type(term), term.predicate, term.location)
+            return Scalar(term.op, children, operation_type(term), term.predicate, term.location)
         case Embed():
-            return Embed(term.region, children, scalar_type(term), term.location)
+            return Embed(term.region, children, operation_type(term), term.location)
         case _:
             return term
 

@@ -5,7 +5,17 @@ from __future__ import annotations
 from riselang.dialects.rise.schemes import MAP, Role
 from riselang.dialects.rise.types import FunType
 from riselang.rewrite.eta import mentions, without
-from riselang.term.nodes import Bound, Lambda, Literal, Pattern, Term, spine
+from riselang.term.nodes import (
+    Bound,
+    Embed,
+    Lambda,
+    Literal,
+    Pattern,
+    Scalar,
+    Term,
+    spine,
+    subterms,
+)
 from riselang.term.substitution import shift, with_children
 
 
@@ -49,6 +59,21 @@ def computes_nothing(term: Term) -> bool:
         else:
             return False
     return True
+
+
+FREE = ("map", "generate", "let", "vectorFromScalar", "clampIdx", "fromIdx", "sizeOf")
+"""Patterns that are no views and yet cost nothing of their own, where they are read."""
+
+
+def costs_something(term: Term) -> bool:
+    """Whether there is arithmetic in a term, or a pattern that asks for a loop or for memory."""
+    for part in subterms(term):
+        if isinstance(part, Scalar | Embed):
+            return True
+        is_pattern = isinstance(part, Pattern) and part.spec.role is not Role.VIEW
+        if is_pattern and part.spec.name not in FREE:
+            return True
+    return False
 
 
 def _is_function(term: Term) -> bool:

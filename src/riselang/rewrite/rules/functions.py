@@ -12,7 +12,7 @@ from riselang.rewrite.matching import NoMatch
 from riselang.rewrite.rule import Found, Permission, Unmet, law, rule
 from riselang.rewrite.terms import (
     applied,
-    computes_nothing,
+    costs_something,
     generalised,
     outside,
     rewrapped,
@@ -188,7 +188,7 @@ def _is_computed(term: Term) -> bool:
         return False
     if isinstance(head, Pattern) and len(arguments) < head.spec.arity:
         return False
-    return viewed(term) is None and not computes_nothing(term)
+    return viewed(term) is None and costs_something(term)
 
 
 def _fission(function: Term) -> tuple[Term, Term]:

@@ -91,6 +91,24 @@ def reduce_in_rows_of_vectors() -> None:
     The same for accumulators in rows."""
 
 
+@law(
+    "h : s -> (n * k).t -> (n * k).t, a : n.vec[k, t], x : m.s", scalar("t"),
+)  # fmt: skip
+def vectors_into_fold() -> None:
+    """x |> reduce(h, a |> asScalar) |> asVector(k)
+    ~> x |> reduce(fun((e, acc), h(e, acc |> asScalar) |> asVector(k)), a)"""
+
+
+@law(
+    "h : s -> l.(n * k).t -> l.(n * k).t, a : l.n.vec[k, t], x : m.s", scalar("t"),
+)  # fmt: skip
+def rows_of_vectors_into_fold() -> None:
+    """x |> reduce(h, a |> map(fun(row, row |> asScalar))) |> map(fun(row, row |> asVector(k)))
+    ~> x |> reduce(
+      fun((e, acc),
+        h(e, acc |> map(fun(row, row |> asScalar))) |> map(fun(row, row |> asVector(k)))), a)"""
+
+
 @law("x : (n * k).t, y : (m * k).t", scalar("t"))
 def vectors_of_concat() -> None:
     """concat(x, y) |> asVector(k) ~> concat(x |> asVector(k), y |> asVector(k))"""

@@ -38,12 +38,12 @@ blocking = whole(
 )
 vectorization = whole(
     "matmul.vectorization",
-    blocking >> vectorize(LANES) @ innermost("reduce"),
+    blocking >> vectorize(LANES) @ outermost("reduce"),
     "the accumulators in vectors",
 )
 loop_permutation = whole(
     "matmul.loop_permutation",
-    blocking >> interchange() @ innermost("reduce") >> vectorize(LANES) @ innermost("reduce"),
+    blocking >> interchange() @ innermost("reduce") >> vectorize(LANES) @ outermost("reduce"),
     "a row of accumulators takes several products before the next row",
 )
 array_packing = whole(

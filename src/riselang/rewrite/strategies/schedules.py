@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from riselang.dialects.rise.schemes import LET
 from riselang.errors import UserError
-from riselang.rewrite.combinators import Guard, Identity, choice, repeat, seq, try_
+from riselang.rewrite.combinators import Guard, Identity, choice, repeat, seq
 from riselang.rewrite.core import CONDITION, Failure, Path, Result, Setting, Strategy
 from riselang.rewrite.registry import schedule
 from riselang.rewrite.rules.algorithmic import (
@@ -76,12 +76,14 @@ from riselang.rewrite.rules.simplification import (
 from riselang.rewrite.rules.vectorisation import (
     reduce_in_rows_of_vectors,
     reduce_in_vectors,
+    rows_of_vectors_into_fold,
     vectorize_map,
+    vectors_into_fold,
     vectors_of_generated_scalar,
     vectors_of_one_scalar,
 )
 from riselang.rewrite.terms import applied, computes_nothing, viewed
-from riselang.rewrite.traversals import argument, bottom_up, inside, normalize, run_at, top_down
+from riselang.rewrite.traversals import argument, inside, normalize, run_at, top_down
 from riselang.term.nodes import Lambda, Pattern, Term, spine
 
 SIMPLIFICATIONS = choice(
@@ -89,10 +91,6 @@ SIMPLIFICATIONS = choice(
     join_of_split, split_of_join, scalars_of_vectors, vectors_of_scalars, map_identity,
     map_first_of_zip, map_second_of_zip, unzip_of_zip, first_of_unzip, second_of_unzip, take_all,
     drop_none, take_of_concat, drop_of_concat, concat_of_parts, inline_free_let,
-)  # fmt: skip
-
-VECTOR_SIMPLIFICATIONS = choice(
-    SIMPLIFICATIONS, vectors_of_one_scalar, vectors_of_generated_scalar, map_of_views_fusion,
 )  # fmt: skip
 
 
@@ -157,10 +155,8 @@ def sequential() -> Strategy:
 @schedule
 def vectorize(length: int) -> Strategy:
     """A map with vectors of a length in the place of scalars; or a fold with such accumulators."""
-    of_map = vectorize_map(length)
     of_fold = choice(reduce_in_vectors(length), reduce_in_rows_of_vectors(length))
-    inner = try_(bottom_up(vectorize_map(length)))
-    return choice(of_map, of_fold >> inner) >> normalize(VECTOR_SIMPLIFICATIONS)
+    return choice(vectorize_map(length), of_fold) >> _lanes(length)
 
 
 @schedule
@@ -230,14 +226,32 @@ def _pairs(term: Term) -> bool:
     return found is not None and isinstance(found[0], Lambda) and computes_nothing(found[0].body)
 
 
+_PAIRING = Guard("the elements are only paired", _reads_pairing) >> choice(
+    map_fusion, reduce_map_fusion, zip_of_map_first, zip_of_map_second
+)
 _TIDY = normalize(
-    choice(
-        SIMPLIFICATIONS, zip_first_before_transpose, zip_second_before_transpose,
-        Guard("the elements are only paired", _reads_pairing)
-        >> choice(map_fusion, reduce_map_fusion, zip_of_map_first, zip_of_map_second),
-    )
-)  # fmt: skip
+    choice(SIMPLIFICATIONS, zip_first_before_transpose, zip_second_before_transpose, _PAIRING)
+)
 """What a fold takes, brought to the shape in which all its rounds take the same parts."""
+
+
+def _lanes(length: int) -> Strategy:
+    """Vectors brought to where their lanes are computed, which is then done with whole vectors."""
+    is_computed = Guard("a map computes the lanes", _is_vector_of_map)
+    return normalize(
+        choice(
+            SIMPLIFICATIONS, _PAIRING, map_of_views_fusion, vectors_of_one_scalar,
+            vectors_of_generated_scalar, vectors_into_fold, rows_of_vectors_into_fold,
+            is_computed >> argument(vectorize_map(length)),
+        )
+    )  # fmt: skip
+
+
+def _is_vector_of_map(term: Term) -> bool:
+    found = applied(term, "asVector")
+    return found is not None and applied(found[0], "map") is not None
+
+
 _LIFT = choice(lift_reduce, lift_reduce_with) >> _TIDY
 _SINK = sink_reduce >> _TIDY
 
