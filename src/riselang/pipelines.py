@@ -81,7 +81,7 @@ TO_LLVM = (
     "convert-scf-to-cf",
     "convert-math-to-llvm",
     "convert-vector-to-llvm",
-    "finalize-memref-to-llvm",
+    "finalize-memref-to-llvm{use-aligned-alloc=true}",
     "convert-arith-to-llvm",
     "convert-index-to-llvm",
     "convert-func-to-llvm",

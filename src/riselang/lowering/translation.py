@@ -17,6 +17,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from riselang.dialects.rise import codegen
 from riselang.dialects.rise.borders import EmbedOp
+from riselang.dialects.rise.schemes import TO_MEM
 from riselang.dialects.rise.types import (
     ArrayType,
     IdxType,
@@ -273,7 +274,7 @@ class Translation:
         """A computed value with two or more uses gets memory; a view or a scalar needs none."""
         if not isinstance(lazy, Delayed) or is_view(lazy.term):
             return self.force(lazy)
-        if not contains_array(lazy.term.type):
+        if not contains_array(lazy.term.type) or _is_stored(lazy.term):
             return self.force(lazy)
         return self.materialised(lazy.term.type, lambda target: self.store(lazy, target))
 
@@ -313,6 +314,12 @@ class Translation:
         first_type, second_type = components(type)
         first = self.wrap(first_type, scalars)
         return self.add(codegen.TupleOp(first, self.wrap(second_type, scalars)))
+
+
+def _is_stored(term: Term) -> bool:
+    """Whether a value has memory of its own already, since the program says so."""
+    head, arguments = spine(term)
+    return isinstance(head, Pattern) and head.spec is TO_MEM and len(arguments) == 1
 
 
 def is_in_memory(value: SSAValue) -> bool:

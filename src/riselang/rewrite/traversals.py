@@ -165,7 +165,7 @@ class Inside(Strategy):
     def run(self, term: Term, setting: Setting) -> Result:
         part = term
         for position in self.path:
-            if not part.children:
+            if position >= len(part.children):
                 return Failure(self, f"it has no {self.name}", term)
             part = part.children[position]
         if not self.fits(term):

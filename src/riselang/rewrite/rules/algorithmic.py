@@ -265,6 +265,26 @@ def slide_tiling() -> None:
     Tiles overlap by what windows at their borders share."""
 
 
+@law("f : sz.s -> t, x : (sp * p * m + sz - sp).s", choose="m")
+def overlapped_tiling() -> None:
+    """x |> slide(sz, sp) |> map(f)
+    ~> x |> slide(sp * m + sz - sp, sp * m)
+      |> map(fun(tile, tile |> slide(sz, sp) |> map(f))) |> join"""
+
+
+@law("f : sz.sz.s -> t, x : (p * m + sz - 1).(q * k + sz - 1).s", choose="m k")
+def overlapped_tiling_2d() -> None:
+    """x |> map(fun(row, row |> slide(sz, 1))) |> slide(sz, 1)
+      |> map(fun(rows, rows |> transpose |> map(f)))
+    ~> x |> slide(m + sz - 1, m) |> map(fun(rows,
+      rows |> map(fun(row, row |> slide(k + sz - 1, k))) |> transpose
+        |> map(fun(tile, tile |> map(fun(row, row |> slide(sz, 1))) |> slide(sz, 1)
+          |> map(fun(window, window |> transpose |> map(f)))))
+        |> transpose |> map(fun(line, line |> join)))) |> join
+
+    Tiles of a grid, with a border that the windows of neighbours share."""
+
+
 @law("x : (n * m).t")
 def split_as_slide() -> None:
     """x |> split(m) ~> x |> slide(m, m)"""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from riselang.dialects.rise.schemes import LET, MAP, REDUCE
+from riselang.dialects.rise.schemes import LET, MAP, REDUCE, SLIDE
 from riselang.dialects.rise.types import DepFunType, FunType
+from riselang.rewrite.conditions import EXACT, RELAXED
 from riselang.rewrite.eta import eta_expanded, eta_reduced, mentions, without
 from riselang.rewrite.laws import Form
 from riselang.rewrite.matching import NoMatch
@@ -21,7 +22,17 @@ from riselang.rewrite.terms import (
     viewed,
 )
 from riselang.term.fusion import beta as named_beta
-from riselang.term.nodes import Apply, Bound, Lambda, Pattern, Term, apply_all, spine
+from riselang.term.nodes import (
+    Apply,
+    Bound,
+    Lambda,
+    Pattern,
+    Scalar,
+    Term,
+    apply_all,
+    operation_type,
+    spine,
+)
 from riselang.term.substitution import instantiate, shift
 
 
@@ -121,7 +132,34 @@ def reduce_map_fission(term: Term) -> Found:
     return {"f": rest, "g": part, "a": start, "x": xs}
 
 
+@rule("h : sz.s -> t, g : sz.t -> u, x : (n + sz - 1).(m + sz - 1).s")
+def share_rows(term: Term) -> Found:
+    """x |> map(fun(row, row |> slide(sz, 1))) |> slide(sz, 1)
+      |> map(fun(rows, rows |> transpose |> map(fun(window, g(window |> map(h))))))
+    ~> x |> map(fun(row, row |> slide(sz, 1) |> map(h))) |> slide(sz, 1)
+      |> map(fun(rows, rows |> transpose |> map(g)))
+
+    What a window computes of each of its rows is computed once, and not by every window with that
+    row."""
+    grid = _windows_2d(term)
+    _, body = under(grid[0], 1)
+    part = _map_of_rows(body)
+    rest = Lambda("v", part.type, _rest(body, part, 0))
+    found = applied(part, MAP.name)
+    assert found is not None
+    (row,) = (without(eta_expanded(each), 0) for each in found[:1])
+    return {"h": row, "g": rest, "x": grid[1]}
+
+
 # Numbers
+
+
+@rule("a : f32, b : f32", condition="the operation is commutative")
+def swap_operands(term: Term) -> Term:
+    """a + b ~> b + a"""
+    if not isinstance(term, Scalar) or term.op not in EXACT | RELAXED:
+        raise NoMatch("expected an operation that is commutative")
+    return Scalar(term.op, term.operands[::-1], operation_type(term), None, term.location)
 
 
 @law("a : f32, b : f32, c : f32", permission=Permission.RELAXED)
@@ -132,6 +170,10 @@ def fma_as_sum() -> None:
 @law("a : f64, b : f64, c : f64", permission=Permission.RELAXED)
 def fma_as_sum_f64() -> None:
     """fma(a, b, c) ~> a * b + c"""
+
+
+sum_as_fma = fma_as_sum.reversed("sum_as_fma")
+sum_as_fma_f64 = fma_as_sum_f64.reversed("sum_as_fma_f64")
 
 
 def _with_functions(term: Term, change: Callable[[Term], Term]) -> Term:
@@ -146,6 +188,36 @@ def _with_functions(term: Term, change: Callable[[Term], Term]) -> Term:
     if changed == arguments:
         raise NoMatch("no function is written that way")
     return apply_all(head, changed)
+
+
+def _windows_2d(term: Term) -> tuple[Term, Term]:
+    """The function and the grid of a map over all windows of a grid."""
+    lines = applied(term, MAP.name)
+    slide = applied(lines[1], SLIDE.name) if lines is not None else None
+    rows = applied(slide[0], MAP.name) if slide is not None else None
+    if lines is None or rows is None:
+        raise NoMatch("expected a map over the windows of a grid")
+    windows = applied(under(eta_expanded(lines[0]), 1)[1], MAP.name)
+    if windows is None:
+        raise NoMatch("expected a map over the windows of a grid")
+    function = eta_expanded(windows[0])
+    if mentions(function, 0):
+        raise NoMatch("the function of a window takes more than the window")
+    return without(function, 0), rows[1]
+
+
+def _map_of_rows(body: Term) -> Term:
+    """The first map over a window in the body of a function of it."""
+    stack = [body]
+    while stack:
+        part = stack.pop()
+        found = applied(part, MAP.name)
+        is_window = found is not None and found[1] == Bound(0, found[1].type)
+        if found is not None and is_window and not mentions(found[0], 0):
+            return part
+        if not isinstance(part, Lambda):
+            stack.extend(reversed(part.children))
+    raise NoMatch("nothing is computed of each row of a window")
 
 
 def _let(term: Term) -> tuple[Term, Lambda]:

@@ -84,6 +84,13 @@ def store_in_registers() -> None:
     """x ~> x |> toMem(register)"""
 
 
+@law("f : s -> t, x : n.s")
+def store_elements() -> None:
+    """x |> map(f) ~> x |> map(fun(e, let y = e |> toMem(stack); f(y)))
+
+    Each element is copied to memory of its own before it is used."""
+
+
 @law("x : n.m.p.t")
 def pack_blocks() -> None:
     """x ~> x |> map(fun(block, block |> transpose)) |> toMem(heap)

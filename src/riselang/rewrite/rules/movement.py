@@ -370,6 +370,11 @@ def zip_second_before_transpose() -> None:
     ~> zip(x |> transpose, y) |> map(fun(p, fst(p) |> map(fun(e, (e, snd(p))))))"""
 
 
+@law("f : (s x t) -> u, x : n.s, y : n.t")
+def zip_swapped() -> None:
+    """zip(x, y) |> map(f) ~> zip(y, x) |> map(fun(p, f((snd(p), fst(p)))))"""
+
+
 @law("a : u, x : n.s")
 def pairs_with_one() -> None:
     """zip(generate(fun(i : idx[n], a)), x) ~> x |> map(fun(e, (a, e)))"""
