@@ -7,15 +7,12 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Region
 from xdsl.passes import ModulePass
 
 from riselang.dialects.module import functions
-from riselang.dialects.rise.borders import LoweringUnitOp
-from riselang.dialects.rise.functional import ReturnOp
+from riselang.lowering.units import replace_unit
 from riselang.term.contraction import contract
 from riselang.term.from_dialect import units
-from riselang.term.to_dialect import emit_program
 
 FLOAT_PERMISSION = "rise.float"
 """The attribute of a module that says what may be done to its float arithmetic."""
@@ -41,15 +38,5 @@ class ContractRiseFloatsPass(ModulePass):
 def _contract_function(function: FuncOp) -> None:
     for place, unit in units(function):
         contracted = contract(unit.term)
-        if contracted == unit.term:
-            continue
-        block = Block()
-        emit_program(contracted, block, unit.inputs, unit.outputs)
-        block.add_op(ReturnOp())
-        replacement = LoweringUnitOp(Region(block))
-        replacement.location = place.location
-        parent = place.parent
-        assert parent is not None
-        parent.insert_op_before(replacement, place)
-        place.detach()
-        place.erase(safe_erase=False)
+        if contracted != unit.term:
+            replace_unit(place, unit, contracted)
