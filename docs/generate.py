@@ -11,10 +11,16 @@ import sys
 import tempfile
 from pathlib import Path
 
-from making import dialect, pages, patterns, tables
+from making import dialect, pages, patterns, rules, tables
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
+WHOLE = {
+    "patterns.md": patterns.reference,
+    "dialect.md": dialect.page,
+    "rules.md": rules.page,
+}
+"""Pages without anything written by hand."""
 
 
 def page_paths() -> list[Path]:
@@ -24,10 +30,8 @@ def page_paths() -> list[Path]:
 
 def generated(path: Path, folder: Path) -> str:
     """The text that a page should have; `folder` is an empty one to run its code in."""
-    if path.name == "patterns.md":
-        return patterns.reference()
-    if path.name == "dialect.md":
-        return dialect.page()
+    if path.name in WHOLE:
+        return WHOLE[path.name]()
     text = tables.with_tables(path.read_text())
     (folder / "examples").symlink_to(ROOT / "examples")
     return pages.render(text, folder)

@@ -52,6 +52,12 @@ def _raise() -> type[ModulePass]:
     return RaiseToLibraryCallsPass
 
 
+def _rewrite() -> type[ModulePass]:
+    from riselang.lowering.rise_rewrite import RiseRewritePass
+
+    return RiseRewritePass
+
+
 def _inline() -> type[ModulePass]:
     from riselang.transforms.inline import InlinePass
 
@@ -71,6 +77,7 @@ PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "contract-rise-floats": _contract,
     "plan-polyhedral": _polyhedral,
     "raise-to-library-calls": _raise,
+    "rise-rewrite": _rewrite,
     "inline": _inline,
     "symbol-dce": _symbol_dce,
 }

@@ -203,7 +203,7 @@ def rewritten_text(
 ) -> tuple[str, Options]:
     """An MLIR module with its programs rewritten; and what is left to be decided."""
     from riselang.dialects.module import module_text, parse_module, verify_module
-    from riselang.lowering.rewrite_rise import rewrite_module
+    from riselang.lowering.rise_rewrite import rewrite_module
 
     module = parse_module(text, name)
     verify_module(module)

@@ -7,16 +7,12 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr, UnitAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation, Region
 from xdsl.passes import ModulePass
 
 from riselang.dialects.module import functions
-from riselang.dialects.rise.borders import LoweringUnitOp
-from riselang.dialects.rise.functional import ReturnOp
+from riselang.lowering.units import replace_unit
 from riselang.term.contraction import contract
-from riselang.term.from_dialect import Unit, units
-from riselang.term.nodes import Term
-from riselang.term.to_dialect import emit_program
+from riselang.term.from_dialect import units
 
 FLOAT_PERMISSION = "rise.float"
 """The attribute of a module that says what may be done to its float arithmetic."""
@@ -39,27 +35,18 @@ class ContractRiseFloatsPass(ModulePass):
     name = "contract-rise-floats"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in functions(op):
-            _contract_function(function)
-        op.attributes[CONTRACTED] = UnitAttr()
+        contract_programs(op)
+
+
+def contract_programs(module: ModuleOp) -> None:
+    """Contract every program of a module, and mark that it was done."""
+    for function in functions(module):
+        _contract_function(function)
+    module.attributes[CONTRACTED] = UnitAttr()
 
 
 def _contract_function(function: FuncOp) -> None:
     for place, unit in units(function):
         contracted = contract(unit.term)
         if contracted != unit.term:
-            replace_program(place, unit, contracted)
-
-
-def replace_program(place: Operation, unit: Unit, term: Term) -> None:
-    """Put another program between the same buffers."""
-    block = Block()
-    emit_program(term, block, unit.inputs, unit.outputs)
-    block.add_op(ReturnOp())
-    replacement = LoweringUnitOp(Region(block))
-    replacement.location = place.location
-    parent = place.parent
-    assert parent is not None
-    parent.insert_op_before(replacement, place)
-    place.detach()
-    place.erase(safe_erase=False)
+            replace_unit(place, unit, contracted)

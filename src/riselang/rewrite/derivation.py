@@ -19,7 +19,7 @@ from riselang.notation.printer import marked
 from riselang.notation.program import parse_term
 from riselang.rewrite.core import Failure, Path, Setting, Step, Strategy
 from riselang.rewrite.normal_forms import data_flow_normal_form
-from riselang.rewrite.places import at_path, replaced
+from riselang.rewrite.places import at_path, replaced, written
 from riselang.rewrite.rule import Rule
 from riselang.term.digest import digest
 from riselang.term.nodes import Term
@@ -95,7 +95,7 @@ class Derivation:
 
 
 def _said(step: Step) -> str:
-    return f"{step.rule} at {'.'.join(map(str, step.path)) or 'the top'}"
+    return f"{step.rule} at {written(step.path)}"
 
 
 def marked_at(term: Term, path: Path) -> Term:

@@ -24,6 +24,11 @@ def at_path(term: Term, path: Path) -> Term:
     return term
 
 
+def written(path: Path) -> str:
+    """A place as it is printed."""
+    return ".".join(map(str, path)) or "the top"
+
+
 def replaced(term: Term, path: Path, part: Term) -> Term:
     """The term with another part of the same type at a place."""
     around: list[Term] = []

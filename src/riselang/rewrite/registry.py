@@ -61,9 +61,14 @@ def schedule(make: Callable[P, Strategy]) -> Callable[P, Strategy]:
 
     name = make.__name__.rstrip("_")
     summary = inspect.cleandoc(make.__doc__ or "").partition("\n\n")[0]
-    parameters = ", ".join(str(each) for each in inspect.signature(make).parameters.values())
-    ENTRIES[name] = Entry(name, named, " ".join(summary.split()), parameters, True)
+    ENTRIES[name] = Entry(name, named, " ".join(summary.split()), parameters(make), True)
     return named
+
+
+def parameters(make: Callable[..., Any]) -> str:
+    """What a function takes, as people write it."""
+    taken = inspect.signature(make).parameters.values()
+    return ", ".join(str(each.replace(annotation=inspect.Parameter.empty)) for each in taken)
 
 
 def whole(name: str, strategy: Strategy, summary: str) -> Strategy:
@@ -82,19 +87,34 @@ def load_all() -> None:
         import_module(f"riselang.rewrite.strategies.{module}")
 
 
+def words() -> dict[str, dict[str, Any]]:
+    """What rules and schedules are put together with, by kind and name."""
+    from riselang.rewrite.normal_forms import beta_eta_normal_form, data_flow_normal_form
+
+    return {
+        "combinators": {
+            "id": id_, "fail": fail, "seq": seq, "choice": choice, "try": try_, "repeat": repeat,
+            "not": not_,
+        },
+        "traversals": {
+            "top_down": top_down, "bottom_up": bottom_up, "everywhere": everywhere,
+            "normalize": normalize, "all": all_, "some": some, "one": one, "body": body,
+            "function": function, "argument": argument, "inside": inside,
+        },
+        "addresses": {"outermost": outermost, "innermost": innermost, "nth": nth},
+        "normal forms": {
+            "data_flow_normal_form": data_flow_normal_form,
+            "beta_eta_normal_form": beta_eta_normal_form,
+        },
+    }  # fmt: skip
+
+
 def vocabulary() -> dict[str, Any]:
     """All that may stand in the text of a strategy."""
     load_all()
-    from riselang.rewrite.normal_forms import beta_eta_normal_form, data_flow_normal_form
-
-    known: dict[str, Any] = {
-        "id": id_, "fail": fail, "seq": seq, "choice": choice, "try": try_, "repeat": repeat,
-        "not": not_, "all": all_, "some": some, "one": one, "top_down": top_down,
-        "bottom_up": bottom_up, "everywhere": everywhere, "normalize": normalize, "body": body,
-        "function": function, "argument": argument, "inside": inside, "outermost": outermost,
-        "innermost": innermost, "nth": nth, "data_flow_normal_form": data_flow_normal_form,
-        "beta_eta_normal_form": beta_eta_normal_form,
-    }  # fmt: skip
+    known: dict[str, Any] = {}
+    for kind in words().values():
+        known.update(kind)
     known.update(RULES)
     known.update(
         {name: entry.make if entry.is_schedule else entry.make() for name, entry in ENTRIES.items()}

@@ -43,19 +43,30 @@ def parse_strategy(text: str, name: str = "<strategy>") -> Strategy:
         line = getattr(error, "lineno", None) or 1
         column = getattr(error, "offset", None) or 1
         detail = getattr(error, "msg", None) or str(error)
-        raise UserError(f"this is no strategy: {detail}",
-                        SourceLocation(name, line, column)) from None  # fmt: skip
-    return _Reader(name, vocabulary()).module(module)
+        place = _place(name, text, line, column)
+        raise UserError(f"this is no strategy: {detail}", place) from None
+    return _Reader(name, text, vocabulary()).module(module)
+
+
+def _place(name: str, text: str, line: int, column: int) -> SourceLocation:
+    """A place in the text as it was written, with the line, which may be in no file."""
+    lines = text.splitlines()
+    written = lines[line - 1] if line <= len(lines) else ""
+    for found in _KEYWORDS.finditer(written):
+        # Each such word was made one character longer.
+        column -= column > found.end() + 1
+    return SourceLocation(name, line, column, text=written)
 
 
 class _Reader:
-    def __init__(self, file: str, known: Mapping[str, Any]):
+    def __init__(self, file: str, text: str, known: Mapping[str, Any]):
         self.file = file
+        self.text = text
         self.known = dict(known)
 
     def error(self, node: ast.AST, message: str) -> UserError:
         line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
-        return UserError(message, SourceLocation(self.file, line, column + 1))
+        return UserError(message, _place(self.file, self.text, line, column + 1))
 
     def module(self, module: ast.Module) -> Strategy:
         for statement in module.body[:-1]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from riselang.errors import UserError
 from riselang.nat import Nat
@@ -19,6 +19,8 @@ from riselang.tools.inputs import (
 if TYPE_CHECKING:
     from riselang.api.kernel import Kernel
     from riselang.runtime.executable import Executable, Parameter
+
+T = TypeVar("T")
 
 
 def kernel_inputs(
@@ -46,9 +48,7 @@ def kernel_inputs(
     return arrays, sizes
 
 
-def chosen_function(
-    file: str, asked: str | None, functions: Mapping[str, Executable]
-) -> Executable:
+def chosen_function(file: str, asked: str | None, functions: Mapping[str, T]) -> T:
     """The function of a module that is meant."""
     name = asked or (next(iter(functions)) if len(functions) == 1 else None)
     if not functions:

@@ -45,6 +45,36 @@ def program_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--size", action="append", default=[], metavar="N=4", help="a size")
 
 
+def derive_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "file", nargs="?", help="a .mlir, .rise or .py file, or - for MLIR on stdin"
+    )
+    command.add_argument("--float", help=FLOAT.summary)
+    given = command.add_mutually_exclusive_group()
+    given.add_argument(
+        "--strategy", metavar="S",
+        help="a strategy, a .strategy file, or file.py:name; default: the .strategy file beside",
+    )  # fmt: skip
+    given.add_argument(
+        "--replay", metavar="FILE.json", help="make the steps of a derivation that was saved"
+    )
+    shown = command.add_mutually_exclusive_group()
+    for flag, summary in (
+        ("--summary", "one line for each step"),
+        ("--end", "only the program at the end"),
+    ):
+        shown.add_argument(flag, action="store_true", help=summary)
+    shown.add_argument("--diff", metavar="FILE.json", help="compare with a derivation")
+    command.add_argument(
+        "--check", action="store_true", help="run every step on random inputs by the interpreter"
+    )
+    command.add_argument("--save", metavar="FILE.json", help="keep the derivation")
+
+
+def name_argument(command: argparse.ArgumentParser) -> None:
+    command.add_argument("name", nargs="?", help="the one to show in full; default: list all")
+
+
 def inputs_argument(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "inputs", nargs="*", metavar="INPUT",

@@ -25,8 +25,10 @@ from riselang.tools.options import (
     STAGES,
     chosen,
     compiler_options,
+    derive_options,
     file_argument,
     inputs_argument,
+    name_argument,
     program_options,
     timing_option,
 )
@@ -76,6 +78,11 @@ def _commands() -> tuple[_Command, ...]:
                  (*compiling, inputs_argument, _run_options, program_options)),
         _Command("compile", _compile, "compile a file",
                  (*compiling, compile_options, program_options)),
+        _Command("derive", _derive, "rewrite a program by a strategy, step by step",
+                 (derive_options, program_options, timing_option)),
+        _Command("rules", _rules, "list the rules that strategies are made of", (name_argument,)),
+        _Command("strategies", _strategies, "list schedules and strategies by name",
+                 (name_argument,)),
         _Command("bench", bench, "measure how long a program takes",
                  (file_argument, inputs_argument, bench_options, program_options,
                   compiler_options)),
@@ -146,6 +153,24 @@ def _show(options: argparse.Namespace) -> None:
     with progress(f"compiling {options.file}"):
         text = source.shown(options.stage, options.function, sizes)
     print(text, end="")
+
+
+def _derive(options: argparse.Namespace) -> None:
+    from riselang.tools.derive import derive_file
+
+    derive_file(options)
+
+
+def _rules(options: argparse.Namespace) -> None:
+    from riselang.tools.vocabulary import all_rules, one_rule
+
+    print(one_rule(options.name) if options.name else all_rules(), end="")
+
+
+def _strategies(options: argparse.Namespace) -> None:
+    from riselang.tools.vocabulary import all_strategies, one_strategy
+
+    print(one_strategy(options.name) if options.name else all_strategies(), end="")
 
 
 def _compile(options: argparse.Namespace) -> None:

@@ -46,6 +46,8 @@ class RiseOptMain(xDSLOptMain):
         for flag, summary in (
             ("--list-passes", "print the passes and leave"),
             ("--list-patterns", "print the patterns with their types and leave"),
+            ("--list-rules", "print the rules of rise-rewrite with their laws and leave"),
+            ("--list-strategies", "print what else strategies are made of and leave"),
             ("--print-irdl", "print the dialect in IRDL, for native MLIR to load, and leave"),
             ("--print-ir-after-all", "print the IR after each pass to standard error"),
             ("--timing", "print where the time went to standard error"),
@@ -78,6 +80,10 @@ class RiseOptMain(xDSLOptMain):
             print("\n".join(sorted(self.available_passes)))
         elif self.args.list_patterns:
             print("\n".join(f"{spec!r}  -- {spec.summary}" for spec in PATTERNS.values()))
+        elif self.args.list_rules or self.args.list_strategies:
+            from riselang.tools.vocabulary import all_rules, all_strategies
+
+            sys.stdout.write(all_rules() if self.args.list_rules else all_strategies())
         elif self.args.print_irdl:
             sys.stdout.write(irdl_text(Rise))
         elif self.args.timing:

@@ -15,6 +15,7 @@ from riselang.timing import timed
 if TYPE_CHECKING:
     from riselang.api.compile import Compilation
     from riselang.api.kernel import Kernel
+    from riselang.term.nodes import Term
 
 
 class Source(Protocol):
@@ -34,6 +35,19 @@ class Source(Protocol):
 
     def compilation(self, function: str | None, sizes: Mapping[str, int]) -> Compilation: ...
 
+    def program(self, function: str | None, sizes: Mapping[str, int]) -> SourceProgram:
+        """A program of the file at these sizes; the others stay open."""
+        ...
+
+
+@dataclass(frozen=True)
+class SourceProgram:
+    """A program as it was written."""
+
+    term: Term
+    float: str
+    """What may be done to its float arithmetic."""
+
 
 EXPLAINED_STAGES = ("imperative", "affine")
 
@@ -42,6 +56,7 @@ EXPLAINED_STAGES = ("imperative", "affine")
 class ModuleSource:
     """An MLIR module."""
 
+    file: str
     module: Compilation
 
     def check(self) -> None:
@@ -55,6 +70,12 @@ class ModuleSource:
 
     def compilation(self, function: str | None, sizes: Mapping[str, int]) -> Compilation:
         return self.module
+
+    def program(self, function: str | None, sizes: Mapping[str, int]) -> SourceProgram:
+        from riselang.tools.programs import function_program
+
+        term = function_program(self.module.module, self.file, function, sizes)
+        return SourceProgram(term, self.module.options.float)
 
 
 @dataclass(frozen=True)
@@ -114,6 +135,12 @@ class KernelSource:
     def compilation(self, function: str | None, sizes: Mapping[str, int]) -> Compilation:
         return self.kernel(function).lower(**sizes).compilation
 
+    def program(self, function: str | None, sizes: Mapping[str, int]) -> SourceProgram:
+        from riselang.tools.programs import kernel_program
+
+        kernel = self.kernel(function)
+        return SourceProgram(kernel_program(kernel, sizes), kernel.options.float)
+
 
 def read_bytes(path: str) -> bytes:
     try:
@@ -146,7 +173,7 @@ def _read_module(path: str, choices: Mapping[str, Any]) -> Source:
     name = "<stdin>" if path == "-" else path
     module = parse_module(decode(read_bytes(path), name), name)
     verify_module(module)
-    return ModuleSource(Compilation(module, options))
+    return ModuleSource(name, Compilation(module, options))
 
 
 def _read_notation(path: str, choices: Mapping[str, Any], backend: str) -> KernelSource:
@@ -165,19 +192,23 @@ def _read_notation(path: str, choices: Mapping[str, Any], backend: str) -> Kerne
 def _read_python(path: str, choices: Mapping[str, Any], backend: str) -> KernelSource:
     from riselang.api.jit import Jitted
 
+    kernels = {
+        name: Jitted(value.function, backend, value.sizes, value.options.changed(**choices))
+        for name, value in run_python(path).items()
+        if isinstance(value, Jitted)
+    }
+    return KernelSource(path, kernels)
+
+
+def run_python(path: str) -> dict[str, Any]:
+    """What the names in a Python file mean after it has run."""
     read_bytes(path)
     try:
         with timed("read"):
-            names = runpy.run_path(path, run_name="riselang_file")
+            return runpy.run_path(path, run_name="riselang_file")
     except RiseError:
         raise
     except SyntaxError as error:
         raise UserError(f"{path}:{error.lineno or 1}:{error.offset or 1}: {error.msg}") from None
     except Exception as error:
         raise UserError(f"{path} cannot be run: {type(error).__name__}: {error}") from error
-    kernels = {
-        name: Jitted(value.function, backend, value.sizes, value.options.changed(**choices))
-        for name, value in names.items()
-        if isinstance(value, Jitted)
-    }
-    return KernelSource(path, kernels)

@@ -1,0 +1,25 @@
+"""Putting programs back into a module that passes have changed as terms."""
+
+from __future__ import annotations
+
+from xdsl.ir import Block, Operation, Region
+
+from riselang.dialects.rise.borders import LoweringUnitOp
+from riselang.dialects.rise.functional import ReturnOp
+from riselang.term.from_dialect import Unit
+from riselang.term.nodes import Term
+from riselang.term.to_dialect import emit_program
+
+
+def replace_unit(place: Operation, unit: Unit, term: Term) -> None:
+    """Another program between the buffers of `unit`, which stood at `place`."""
+    block = Block()
+    emit_program(term, block, unit.inputs, unit.outputs)
+    block.add_op(ReturnOp())
+    replacement = LoweringUnitOp(Region(block))
+    replacement.location = place.location
+    parent = place.parent
+    assert parent is not None
+    parent.insert_op_before(replacement, place)
+    place.detach()
+    place.erase(safe_erase=False)

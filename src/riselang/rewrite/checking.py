@@ -1,0 +1,190 @@
+"""Checking derivations: the reference interpreter runs every step on random inputs.
+
+What is run is the part that a step changed, before and after, as functions of the variables around
+it; where one of these is a function, the whole program is run instead. At the end the program that
+was written and the one that was derived are compared. Sizes that are open get small numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib import import_module
+from itertools import pairwise
+
+import numpy as np
+from xdsl.utils.exceptions import VerifyException
+
+from riselang.errors import UserError
+from riselang.nat import Nat, NatError
+from riselang.rewrite.core import Step
+from riselang.rewrite.derivation import Derivation
+from riselang.rewrite.laws import Law
+from riselang.rewrite.places import written
+from riselang.rewrite.reports import CheckReport, Comparison, LawStatus
+from riselang.rewrite.rule import Permission, Rule
+from riselang.rewrite.samples import Precision
+from riselang.rewrite.subjects import Refused, Subject, part_of
+from riselang.term.sizes import check_sizes, names_in
+
+ROUNDS = 3
+"""How often each step is run, with other inputs and, where they are open, at other sizes."""
+MOST_WORK = 5_000_000
+"""How many steps the interpreter makes at most: some ten seconds."""
+SMALL = (2, 3, 1, 4, 5)
+"""What sizes are that are open."""
+MOST_TRIES = 50
+_Sizes = Mapping[str, Nat]
+
+
+def check(derivation: Derivation, seed: int = 0) -> CheckReport:
+    """Run every step and the whole program; what changes a value is in the report."""
+    return _Check(derivation, np.random.default_rng(seed)).report()
+
+
+def law_status(rule: Rule) -> LawStatus:
+    """How far the law of a rule is known to hold."""
+    verdict = _verdict(rule.law)
+    is_conditional = any(condition.about for condition in rule.conditions)
+    if verdict is None or verdict.status == "out of reach":
+        return LawStatus("tested", "on random sizes, functions and values")
+    if verdict.status == "refuted" and is_conditional:
+        # The prover takes any functions and values, the law only those of its condition.
+        return LawStatus("tested", "on random functions and values for which its condition holds")
+    return verdict
+
+
+@cache
+def _verdict(law: Law) -> LawStatus | None:
+    """What the prover says of a law; None where it is not installed."""
+    try:
+        verdict = import_module("riselang.rewrite.proving").prove(*law.closed)
+    except ImportError:
+        return None
+    return LawStatus(verdict.status.value, verdict.detail)
+
+
+class _Check:
+    def __init__(self, derivation: Derivation, source: np.random.Generator):
+        self.derivation = derivation
+        self.source = source
+        self.subjects = [*_step_subjects(derivation), Subject(derivation.start, derivation.end)]
+        relaxed = any(step.rule.permission is Permission.RELAXED for step in derivation.steps)
+        self.precisions = [*map(_precision, derivation.steps), _precision_of(relaxed)]
+        self.open = sorted(_open_sizes(derivation))
+        self.spent = 0
+
+    def report(self) -> CheckReport:
+        rounds = list(self._rounds())
+        results = [
+            self._compared(position, [each[position] for _, each in rounds])
+            for position in range(len(self.subjects))
+        ]
+        rules = {step.rule.name: step.rule for step in self.derivation.steps}
+        laws = tuple((name, law_status(rule)) for name, rule in sorted(rules.items()))
+        sizes = tuple(_shown(sizes) for sizes, _ in rounds)
+        return CheckReport(tuple(results[:-1]), results[-1], laws, sizes)
+
+    def _compared(self, position: int, subjects: Sequence[Subject]) -> Comparison:
+        """A step, or the whole program behind the last one, in every round."""
+        what = self._name(position)
+        refused = self.subjects[position].obstacle
+        if refused is not None:
+            return Comparison(what, 0, None, refused)
+        runs = 0
+        for subject in subjects:
+            try:
+                difference = subject.difference(self.precisions[position], self.source)
+            except Refused as error:
+                refused = str(error)
+                continue
+            runs += 1
+            if difference is not None:
+                return Comparison(what, runs, difference)
+        return Comparison(what, runs, None, refused or "")
+
+    def _name(self, position: int) -> str:
+        if position == len(self.derivation):
+            return "the whole program"
+        step = self.derivation.steps[position]
+        return f"step {position + 1}: {step.rule} at {written(step.path)}"
+
+    # Sizes
+
+    def _rounds(self) -> Iterator[tuple[_Sizes, list[Subject]]]:
+        """What is run in each round; the first has to fit into the time there is."""
+        for number in range(ROUNDS):
+            sizes, subjects, amount = self._fitting()
+            if self.spent + amount > MOST_WORK:
+                if number == 0:
+                    raise self._too_large(amount)
+                return
+            self.spent += amount
+            yield sizes, subjects
+
+    def _fitting(self) -> tuple[_Sizes, list[Subject], int]:
+        """Sizes that the program permits, small enough if there are such; and the work."""
+        found: tuple[_Sizes, list[Subject], int] | None = None
+        for sizes in self._choices():
+            try:
+                self._check_sizes(sizes)
+                subjects = [subject.at(sizes) for subject in self.subjects]
+            except (UserError, VerifyException, NatError):
+                continue
+            amount = sum(each.work for each in subjects)
+            if found is None or amount < found[2]:
+                found = sizes, subjects, amount
+            if found[2] <= MOST_WORK // ROUNDS:
+                return found
+        if found is None:
+            names = ", ".join(self.open)
+            raise UserError(
+                f"no small numbers for {names} were found that all patterns of the program permit; "
+                f"derive it for given sizes, such as --size {self.open[0]}=8"
+            )
+        return found
+
+    def _choices(self) -> Iterator[_Sizes]:
+        if not self.open:
+            yield {}
+            return
+        for _ in range(MOST_TRIES):
+            yield {name: Nat.const(int(self.source.choice(SMALL))) for name in self.open}
+        yield {name: Nat.const(1) for name in self.open}
+
+    def _check_sizes(self, sizes: _Sizes) -> None:
+        for term in (self.derivation.start, *(step.after for step in self.derivation.steps)):
+            check_sizes(term, sizes)
+
+    def _too_large(self, amount: int) -> UserError:
+        return UserError(
+            f"the program is too large to interpret: its check would take about {amount:,} steps "
+            f"of the interpreter, and {MOST_WORK:,} are the most; give smaller sizes, such as "
+            "--size N=8, or none: sizes that are open get small numbers",
+            self.derivation.start.location,
+        )
+
+
+def _step_subjects(derivation: Derivation) -> Iterator[Subject]:
+    wholes = pairwise(derivation.terms())
+    for step, (before, after) in zip(derivation.steps, wholes, strict=True):
+        part = part_of(step, before)
+        yield Subject(before, after) if part is None or part.obstacle else part
+
+
+def _precision(step: Step) -> Precision:
+    return _precision_of(step.rule.permission is Permission.RELAXED)
+
+
+def _precision_of(relaxed: bool) -> Precision:
+    return Precision.TOLERANCE if relaxed else Precision.BITS
+
+
+def _open_sizes(derivation: Derivation) -> set[str]:
+    """The names of sizes; those that dependent functions bind are no identifiers."""
+    terms = (derivation.start, *(step.after for step in derivation.steps))
+    return {name for term in terms for name in names_in(term) if name.isidentifier()}
+
+
+def _shown(sizes: _Sizes) -> str:
+    return ", ".join(f"{name} = {size}" for name, size in sizes.items())

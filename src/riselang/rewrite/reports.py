@@ -1,0 +1,103 @@
+"""What a check of a derivation found, as values and as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+MOST_CHARACTERS = 400
+"""How much of a value is shown."""
+
+
+@dataclass(frozen=True)
+class LawStatus:
+    """How far the law of a rule is known to hold, and what that rests on."""
+
+    status: str
+    detail: str
+
+    def __str__(self) -> str:
+        return f"{self.status}: {self.detail}"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Inputs for which two terms that ought to be the same are not, and what both give."""
+
+    inputs: tuple[tuple[str, str], ...]
+    """Names and values."""
+    before: str
+    after: str
+    place: tuple[int, ...]
+    """The first element that differs; of several arrays, the first is number 0."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What became of one pair of terms."""
+
+    what: str
+    runs: int
+    difference: Difference | None = None
+    obstacle: str = ""
+    """Why it could not be run."""
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    """What became of every step, of the whole program, and what is known of the laws."""
+
+    steps: tuple[Comparison, ...]
+    whole: Comparison
+    laws: tuple[tuple[str, LawStatus], ...]
+    """The rules that were used, by name."""
+    sizes: tuple[str, ...]
+    """The sizes of each round, where the program leaves them open."""
+
+    @property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        return (*self.steps, self.whole)
+
+    @property
+    def is_right(self) -> bool:
+        """Whether no value was changed."""
+        return not any(each.difference for each in self.comparisons)
+
+    def show(self) -> str:
+        return "\n".join([*self._differences(), self._summary(), *self._laws()]) + "\n"
+
+    def _differences(self) -> Iterator[str]:
+        for each in self.comparisons:
+            if each.difference is not None:
+                yield f"{each.what} changes a value"
+                yield from _difference_lines(each.difference)
+
+    def _summary(self) -> str:
+        wrong = sum(each.difference is not None for each in self.steps)
+        ran = [each for each in self.steps if each.runs]
+        same = f"{len(ran) - wrong} of {len(self.steps)} steps give the same values"
+        where = f" (at {'; '.join(self.sizes)})" if any(self.sizes) else ""
+        whole = "the whole program does, too" if not self.whole.difference else ""
+        if not self.whole.runs:
+            whole = f"the whole program was not run, since {self.whole.obstacle}"
+        skipped = [f"{each.what} was not run, since {each.obstacle}" for each in self.steps
+                   if not each.runs]  # fmt: skip
+        return "\n".join([*skipped, f"{same}{where}", *([whole] if whole else [])])
+
+    def _laws(self) -> Iterator[str]:
+        width = max((len(name) for name, _ in self.laws), default=0)
+        for name, status in self.laws:
+            yield f"  {name.ljust(width)}  {status}"
+
+
+def _difference_lines(difference: Difference) -> Iterator[str]:
+    for name, value in difference.inputs:
+        yield f"  {name} = {_shortened(value)}"
+    yield f"  before: {_shortened(difference.before)}"
+    yield f"  after:  {_shortened(difference.after)}"
+    if len(difference.place) > 1:
+        yield f"  first at {list(difference.place[1:])}"
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= MOST_CHARACTERS else f"{text[:MOST_CHARACTERS]}..."

@@ -1,0 +1,108 @@
+"""Random values on which two terms are compared, and when two values are the same.
+
+Laws that keep bits are tried on all floats, NaN, infinities and negative zero among them, and
+compared bit by bit, where any NaN is equal to any other. Laws that add in another order are tried
+on moderate numbers, and floats are compared with a tolerance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from riselang.dialects.rise.types import RiseType, ScalarType, index_bounds, leaves
+from riselang.interpreter.scalars import numpy_dtype
+
+Array = np.ndarray[Any, Any]
+SPECIAL_FLOATS = (
+    float("nan"), float("inf"), float("-inf"), -0.0, 0.0, 1.0, -1.0, 0.1, 1e-40, 1e38, -3e4, 2.5,
+)  # fmt: skip
+MODERATE = 2.0
+"""The largest of the moderate floats: sums and products of them lose little."""
+
+
+class Precision(Enum):
+    """How two values that ought to be the same are compared."""
+
+    BITS = "bit by bit"
+    TOLERANCE = "with a tolerance"
+
+
+def random_buffers(
+    type: RiseType, precision: Precision, source: np.random.Generator
+) -> list[Array]:
+    """An array for each scalar leaf of a type; what is an index is in range."""
+    buffers: list[Array] = []
+    for (lengths, leaf), bound in zip(leaves(type), index_bounds(type), strict=True):
+        shape = tuple(length.constant for length in lengths)
+        if bound is None:
+            buffers.append(_random(leaf, shape, precision, source))
+        else:
+            buffers.append(np.asarray(source.integers(0, max(1, bound.constant), shape)))
+    return buffers
+
+
+def _random(
+    type: ScalarType, shape: tuple[int, ...], precision: Precision, source: np.random.Generator
+) -> Array:
+    dtype = numpy_dtype(type)
+    if dtype.kind == "b":
+        return np.asarray(source.integers(0, 2, shape), np.bool_)
+    if dtype.kind == "i":
+        return _integers(dtype, shape, source)
+    if precision is Precision.TOLERANCE:
+        return np.asarray(source.uniform(-MODERATE, MODERATE, shape)).astype(dtype)
+    with np.errstate(all="ignore"):
+        if source.integers(2):
+            return np.asarray(source.choice(np.asarray(SPECIAL_FLOATS), shape)).astype(dtype)
+        return np.asarray(source.standard_normal(shape)).astype(dtype)
+
+
+def _integers(dtype: Any, shape: tuple[int, ...], source: np.random.Generator) -> Array:
+    """Small ones, or any."""
+    if source.integers(2):
+        return np.asarray(source.integers(-9, 10, shape)).astype(dtype)
+    limits = np.iinfo(dtype)
+    return np.asarray(source.integers(limits.min, limits.max, shape, dtype, endpoint=True))
+
+
+def first_difference(
+    left: Sequence[Array], right: Sequence[Array], precision: Precision
+) -> tuple[int, ...] | None:
+    """The number of the first buffer that differs and the place in it; None where all agree."""
+    for number, (one, other) in enumerate(zip(left, right, strict=True)):
+        places = np.argwhere(~_agree(one, other, precision))
+        if len(places):
+            return (number, *map(int, places[0]))
+    return None
+
+
+def _agree(left: Array, right: Array, precision: Precision) -> Array:
+    """Where two arrays of one type hold the same."""
+    bits = f"u{left.dtype.itemsize}"
+    same = np.asarray(left.reshape(-1).view(bits) == right.reshape(-1).view(bits))
+    same = same.reshape(left.shape)
+    if left.dtype.kind in "bi":
+        return same
+    # bfloat16 is no type of numpy's own, so float64 compares for all.
+    one, other = left.astype(np.float64), right.astype(np.float64)
+    same |= np.isnan(one) & np.isnan(other)
+    if precision is Precision.BITS:
+        return same
+    return same | _close(one, other, left.dtype)
+
+
+def _close(left: Array, right: Array, dtype: Any) -> Array:
+    """Half of the digits agree, counted from those of the largest number."""
+    with np.errstate(all="ignore"):
+        scale = np.nan_to_num(np.abs(left), nan=0, posinf=0).max(initial=1.0)
+        return np.abs(left - right) <= scale * np.sqrt(_epsilon(dtype))
+
+
+def _epsilon(dtype: Any) -> float:
+    from ml_dtypes import finfo
+
+    return float(finfo(dtype).eps)

@@ -1,0 +1,151 @@
+"""Pairs of terms that ought to have the same value, and running them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from riselang.dialects.rise.types import DepFunType, FunType, RiseType, substitute, uncurry
+from riselang.errors import UserError
+from riselang.interpreter.evaluate import Environment, evaluate, from_buffers, to_buffers
+from riselang.nat import Nat
+from riselang.rewrite.core import Path, Step
+from riselang.rewrite.eta import mentions
+from riselang.rewrite.reports import Difference
+from riselang.rewrite.samples import Precision, first_difference, random_buffers
+from riselang.rewrite.work import work
+from riselang.term.nodes import DepLambda, Embed, Lambda, Pattern, Term, parameter_names, subterms
+from riselang.term.recursion import stack_for
+from riselang.term.sizes import at_sizes
+
+
+class Refused(Exception):
+    """Inputs for which the program that was written has no value, and why."""
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable around a term; of one that the term does not mention no value is needed."""
+
+    name: str
+    type: RiseType
+    is_used: bool
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Two terms that ought to have the same value, and the variables around them."""
+
+    before: Term
+    after: Term
+    around: tuple[Variable, ...] = ()
+    """The innermost first."""
+
+    @cached_property
+    def obstacle(self) -> str | None:
+        """Why the terms cannot be run, if they cannot."""
+        used = [each.type for each in self.around if each.is_used]
+        inputs, result = uncurry(self.before.type)
+        if any(isinstance(type, FunType | DepFunType) for type in (*used, *inputs, result)):
+            return "it is a function of functions, sizes or types"
+        for each in (*subterms(self.before), *subterms(self.after)):
+            if isinstance(each, Embed):
+                return "the interpreter does not run foreign ops"
+            if isinstance(each, Pattern) and each.spec.name == "while":
+                return "a while may not end on random values"
+        return None
+
+    def at(self, sizes: Mapping[str, Nat]) -> Subject:
+        """The same at given sizes."""
+        if not sizes:
+            return self
+        around = tuple(
+            Variable(each.name, substitute(each.type, sizes, {}), each.is_used)
+            for each in self.around
+        )
+        return Subject(at_sizes(self.before, sizes), at_sizes(self.after, sizes), around)
+
+    @property
+    def work(self) -> int:
+        """How long a run of both takes; nothing where they are not run."""
+        return 0 if self.obstacle else work(self.before) + work(self.after)
+
+    def difference(self, precision: Precision, source: np.random.Generator) -> Difference | None:
+        """What differs on random inputs; raises Refused where these are no inputs."""
+        inputs, result = uncurry(self.before.type)
+        try:
+            around = [_sample(each.type, precision, source) if each.is_used else None
+                      for each in self.around]  # fmt: skip
+            arguments = [_sample(type, precision, source) for type in inputs]
+            before = _run(self.before, around, arguments)
+        except UserError as error:
+            raise Refused(f"its random inputs are refused: {error.message}") from None
+        try:
+            after = _run(self.after, around, arguments)
+        except UserError as error:
+            return Difference(self._named(around, arguments), _text(before), error.message, ())
+        place = first_difference(to_buffers(result, before), to_buffers(result, after), precision)
+        if place is None:
+            return None
+        return Difference(self._named(around, arguments), _text(before), _text(after), place)
+
+    def _named(self, around: list[Any], arguments: list[Any]) -> tuple[tuple[str, str], ...]:
+        """Every input by name, in the order in which they are bound."""
+        pairs = zip(self.around, around, strict=True)
+        outer = [(each.name, _text(value)) for each, value in pairs if each.is_used]
+        known = parameter_names(self.before)
+        names = [*known, *(f"argument {number + 1}" for number in range(len(known), 99))]
+        inner = [(name, _text(value)) for name, value in zip(names, arguments, strict=False)]
+        return (*reversed(outer), *inner)
+
+
+def part_of(step: Step, whole: Term) -> Subject | None:
+    """What a step changed, if it is no part of a function of sizes or data types."""
+    around = _around(whole, step.path)
+    if around is None:
+        return None
+    variables = tuple(
+        Variable(each.name, each.parameter, mentions(step.before, i) or mentions(step.after, i))
+        for i, each in enumerate(around)
+    )
+    return Subject(step.before, step.after, variables)
+
+
+def _around(term: Term, path: Path) -> list[Lambda] | None:
+    """The lambdas around a place, the innermost first."""
+    found: list[Lambda] = []
+    for position in path:
+        if isinstance(term, DepLambda):
+            return None
+        if isinstance(term, Lambda):
+            found.insert(0, term)
+        term = term.children[position]
+    return found
+
+
+def _sample(type: RiseType, precision: Precision, source: np.random.Generator) -> Any:
+    return from_buffers(type, random_buffers(type, precision, source))
+
+
+def _run(term: Term, around: list[Any], arguments: list[Any]) -> Any:
+    environment: Environment = ()
+    for value in reversed(around):
+        environment = (value, environment)
+    with stack_for(term.depth, frames_per_level=12):
+        result = evaluate(term, environment)
+        for argument in arguments:
+            result = result(argument)
+    return result
+
+
+def _text(value: Any) -> str:
+    """A value of the interpreter as people write it."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_text, value))}]"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_text, value))})"
+    return str(value)

@@ -1,0 +1,71 @@
+"""How long the reference interpreter takes for a term, before it is run.
+
+Counted are the nodes it visits and the elements it makes, which take it a microsecond or two each.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from riselang.dialects.rise.types import DepFunType, FunType, RiseType, leaves, type_variables
+from riselang.nat import Nat
+from riselang.term.cost import ROUNDS, WINDOWED
+from riselang.term.nodes import Pattern, Scalar, Term, spine
+from riselang.term.recursion import recursive
+
+EXACT = {"math.fma": 50}
+"""What is computed with fractions takes as long as so many others."""
+
+
+@recursive
+def work(term: Term) -> int:
+    """The steps of one run of a term whose sizes are known, more or less."""
+    known: dict[Term, int] = {}
+
+    def count(term: Term) -> int:
+        if term not in known:
+            known[term] = visit(term)
+        return known[term]
+
+    def visit(term: Term) -> int:
+        head, arguments = spine(term)
+        if not isinstance(head, Pattern):
+            own = EXACT.get(term.op, 1) if isinstance(term, Scalar) else 1
+            return own + sum([count(child) for child in term.children])
+        rounds = _rounds(head)
+        inside = [count(each) * (rounds if _is_function(each) else 1) for each in arguments]
+        return 1 + sum(inside) + _elements(term.type)
+
+    return count(term)
+
+
+def _rounds(pattern: Pattern) -> int:
+    """How often a pattern applies its functions."""
+    name = pattern.spec.name
+    if name in WINDOWED:
+        return _size(pattern, "n") + _size(pattern, "sz")
+    if name == "sort":
+        return _size(pattern, "n") * _size(pattern, "n").bit_length()
+    return _size(pattern, ROUNDS[name]) if name in ROUNDS else 1
+
+
+def _size(pattern: Pattern, name: str) -> int:
+    size = pattern.argument(name)
+    assert isinstance(size, Nat)
+    return _known(size)
+
+
+def _is_function(term: Term) -> bool:
+    return isinstance(term.type, FunType)
+
+
+def _elements(type: RiseType) -> int:
+    """How many scalars a value of a type has."""
+    if isinstance(type, FunType | DepFunType) or any(type_variables(type)):
+        return 0
+    return sum(prod(_known(each) for each in lengths) for lengths, _ in leaves(type))
+
+
+def _known(size: Nat) -> int:
+    """A size that a function inside of the term takes counts as one."""
+    return size.constant if size.is_constant else 1

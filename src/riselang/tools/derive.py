@@ -1,0 +1,123 @@
+"""`rise derive`: rewrite a program by a strategy, and look at every step."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from riselang.errors import UserError
+from riselang.notation.layout import MARK
+from riselang.rewrite.checking import check
+from riselang.rewrite.derivation import Derivation, derive, replay
+from riselang.rewrite.places import written
+from riselang.term.contraction import contract
+from riselang.term.nodes import Term
+from riselang.text import decode
+from riselang.timing import timed
+from riselang.tools.inputs import parse_sizes
+from riselang.tools.progress import progress
+from riselang.tools.sources import SourceProgram, read_bytes, read_source
+from riselang.tools.strategies import chosen_strategy
+
+BOLD, PLAIN = "\x1b[1;36m", "\x1b[0m"
+
+
+def derive_file(options: argparse.Namespace) -> None:
+    """The command."""
+    derivation = _replayed(options) if options.replay else _derived(options)
+    if options.save is not None:
+        _save(derivation, options.save)
+    sys.stdout.write(_text(derivation, options))
+    if options.check:
+        _check(derivation)
+
+
+# Where the derivation comes from
+
+
+def _derived(options: argparse.Namespace) -> Derivation:
+    if options.file is None:
+        raise UserError("expected a file with a program, or --replay with a derivation")
+    program = _program(options, options.float)
+    strategy = chosen_strategy(options.strategy, options.file)
+    with progress(f"deriving from {options.file}"), timed("rewrite"):
+        return derive(_as_it_runs(program), strategy, program.float)
+
+
+def _replayed(options: argparse.Namespace) -> Derivation:
+    derivation = _kept(options.replay)
+    if options.float not in (None, derivation.float):
+        raise UserError(
+            f"{options.replay} was derived with --float {derivation.float}, not {options.float}"
+        )
+    if options.file is not None:
+        program = _as_it_runs(_program(options, derivation.float))
+        if program != derivation.start:
+            raise UserError(
+                f"{options.replay} is a derivation of another program than {options.file} at "
+                "these sizes",
+                None,
+                f"the derivation begins with\n{derivation.start}",
+            )
+    return derivation
+
+
+def _program(options: argparse.Namespace, float: str | None) -> SourceProgram:
+    source = read_source(options.file, {"float": float})
+    return source.program(options.function, parse_sizes(options.size))
+
+
+def _as_it_runs(program: SourceProgram) -> Term:
+    """Contraction is decided on the program as it was written, before anything moves."""
+    return program.term if program.float == "strict" else contract(program.term)
+
+
+def _kept(path: str) -> Derivation:
+    with timed("replay"):
+        return replay(decode(read_bytes(path), path), path)
+
+
+def _save(derivation: Derivation, path: str) -> None:
+    try:
+        Path(path).write_text(derivation.to_json())
+    except OSError as error:
+        raise UserError(f"{path} cannot be written: {error.strerror}") from None
+
+
+# What is printed
+
+
+def _text(derivation: Derivation, options: argparse.Namespace) -> str:
+    if options.diff is not None:
+        return _kept(options.diff).diff(derivation)
+    if options.end:
+        return f"{derivation.end}\n"
+    if options.summary:
+        return "".join(f"{line}\n" for line in _summary(derivation))
+    return _coloured(derivation.show())
+
+
+def _summary(derivation: Derivation) -> Iterator[str]:
+    for number, step in enumerate(derivation.steps, 1):
+        location = step.before.location
+        source = f" ({location})" if location is not None else ""
+        yield f"{number}. {step.rule} at {written(step.path)}{source}"
+
+
+def _coloured(text: str) -> str:
+    """Marked parts stand out on a terminal; the marks stay, for those who see no colours."""
+    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
+        return text
+    begin, end = MARK
+    return text.replace(begin, BOLD + begin).replace(end, end + PLAIN)
+
+
+def _check(derivation: Derivation) -> None:
+    with progress("checking"), timed("check the steps"):
+        report = check(derivation)
+    sys.stdout.write(report.show())
+    if not report.is_right:
+        raise UserError("the derivation changes what the program computes; see the steps above")

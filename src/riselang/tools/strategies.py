@@ -1,0 +1,47 @@
+"""Strategies on the command line: a text, a `.strategy` file, or a value in a Python file."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from riselang.errors import UserError
+from riselang.rewrite.core import Strategy
+from riselang.rewrite.reading import ENDING, read_strategy
+from riselang.tools.sources import run_python
+
+_IN_PYTHON = re.compile(r"(?P<path>[^()]*\.py):(?P<name>\w+)")
+
+
+def chosen_strategy(given: str | None, file: str) -> Strategy:
+    """The strategy that is given, or the one in the file beside the program."""
+    if given is None:
+        return read_strategy(_beside(file))
+    found = _IN_PYTHON.fullmatch(given)
+    return read_strategy(given) if found is None else _in_python(found["path"], found["name"])
+
+
+def _beside(file: str) -> str:
+    path = Path(file).with_suffix(ENDING) if file != "-" else None
+    if path is None or not path.exists():
+        where = f", or write one into {path}" if path is not None else ""
+        raise UserError(
+            f"there is no strategy for {file}; give --strategy 'tile(32, 32)', a {ENDING} file or "
+            f"file.py:name{where}"
+        )
+    return str(path)
+
+
+def _in_python(path: str, name: str) -> Strategy:
+    """A strategy that a Python file defines."""
+    values = run_python(path)
+    if name not in values:
+        known = [each for each, value in values.items() if isinstance(value, Strategy)]
+        raise UserError(f"{path} has no strategy {name}; it has: {', '.join(known) or 'none'}")
+    value = values[name]
+    if not isinstance(value, Strategy):
+        raise UserError(
+            f"{path}: {name} is no strategy, but a {type(value).__name__}; expected a value such "
+            "as fuse() >> simplify()"
+        )
+    return value

@@ -1,0 +1,105 @@
+"""Rules and strategies as `rise rules`, `rise strategies` and `rise-opt` list them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import TypeVar
+
+from riselang.errors import UserError
+from riselang.rewrite.checking import law_status
+from riselang.rewrite.combinators import Named
+from riselang.rewrite.glossary import (
+    PERMISSIONS,
+    Word,
+    called,
+    conditions,
+    schedules,
+    whole_strategies,
+    word_for,
+    words_of,
+)
+from riselang.rewrite.registry import ENTRIES, RULE_FAMILIES, load_all, words
+from riselang.rewrite.rule import RULES, Permission, Rule
+
+T = TypeVar("T")
+COMMANDS = {"rule": "rules", "strategy": "strategies"}
+COLUMN = 28
+"""Where the meaning of a word begins."""
+
+
+def all_rules() -> str:
+    """Every rule by family: how it is called, its law, and what has to hold."""
+    load_all()
+    families = {family: [rule for rule in RULES.values() if rule.family == family]
+                for family in RULE_FAMILIES}  # fmt: skip
+    return "\n".join(_section(family, rules, _rule_lines) for family, rules in families.items())
+
+
+def one_rule(name: str) -> str:
+    """A rule with everything that is known of it."""
+    load_all()
+    rule = _known(name, "rule", RULES)
+    permission = f"{rule.permission.value}: {PERMISSIONS[rule.permission]}"
+    facts = {
+        "law": str(rule.law), "for all": rule.law.parameters,
+        "you choose": ", ".join(rule.parameters), "condition": conditions(rule),
+        "permission": permission, "status": str(law_status(rule)), "family": rule.family,
+    }  # fmt: skip
+    lines = [called(rule), *(f"  {what:<11} {text}" for what, text in facts.items() if text)]
+    return _text([*lines, *([f"  {rule.summary}"] if rule.summary else [])])
+
+
+def all_strategies() -> str:
+    """Schedules, strategies by name, and what both are put together with."""
+    sections: dict[str, list[Word]] = {"schedules": schedules(), "strategies": whole_strategies()}
+    sections |= {kind: words_of(kind) for kind in words()}
+    return "\n".join(
+        _section(kind, found, _word_lines) for kind, found in sections.items() if found
+    )
+
+
+def one_strategy(name: str) -> str:
+    """A schedule or strategy, and what it is made of where that needs no arguments."""
+    load_all()
+    entry = _known(name, "strategy", ENTRIES)
+    lines = [str(word_for(entry)), f"  {entry.summary}"]
+    if not entry.parameters:
+        made = entry.make()
+        lines += [f"  = {made.strategy}"] if isinstance(made, Named) else []
+    return _text(lines)
+
+
+def _known(name: str, kind: str, known: Mapping[str, T]) -> T:
+    if name in known:
+        return known[name]
+    near = get_close_matches(name, known, 1)
+    hint = f"did you mean {near[0]}?" if near else f"'rise {COMMANDS[kind]}' lists all"
+    raise UserError(f"there is no {kind} {name}; {hint}")
+
+
+def _section(title: str, entries: Iterable[T], lines: Callable[[T], list[str]]) -> str:
+    return _text([title, *(f"  {line}" for entry in entries for line in lines(entry))])
+
+
+def _rule_lines(rule: Rule) -> list[str]:
+    needs = [f"where {conditions(rule)}"] if rule.conditions else []
+    if rule.permission is Permission.RELAXED:
+        needs.append('on floats only with float="relaxed"')
+    return _aligned(called(rule), [str(rule.law), *needs])
+
+
+def _word_lines(word: Word) -> list[str]:
+    return _aligned(str(word), [word.summary])
+
+
+def _aligned(name: str, lines: Sequence[str]) -> list[str]:
+    """What a name means beside it, or below it where the name is long."""
+    if len(name) >= COLUMN:
+        return [name, *(" " * COLUMN + line for line in lines)]
+    first, *others = lines
+    return [name.ljust(COLUMN) + first, *(" " * COLUMN + line for line in others)]
+
+
+def _text(lines: Iterable[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
