@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 
 def as_strategy(strategy: Strategy | str | None) -> Strategy | None:
-    """A strategy, which may be given as text."""
+    """A strategy, which may be given as text or as the name of a `.strategy` file."""
     if strategy is None or isinstance(strategy, Strategy):
         return strategy
     if not isinstance(strategy, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise UserError(f"strategy must be a strategy or its text, but is {strategy!r}")
-    from riselang.rewrite.text import parse_strategy
+    from riselang.rewrite.reading import read_strategy
 
-    return parse_strategy(strategy)
+    return read_strategy(strategy)
 
 
 @dataclass(frozen=True)

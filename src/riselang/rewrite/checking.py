@@ -29,7 +29,7 @@ from riselang.term.sizes import check_sizes, names_in
 
 ROUNDS = 3
 """How often each step is run, with other inputs and, where they are open, at other sizes."""
-MOST_WORK = 5_000_000
+MOST_WORK = 20_000_000
 """How many steps the interpreter makes at most: some ten seconds."""
 SMALL = (2, 3, 1, 4, 5)
 """What sizes are that are open."""

@@ -25,6 +25,7 @@ from riselang.dialects.rise.types import (
     show,
     substitute,
 )
+from riselang.errors import SourceLocation
 from riselang.nat import Deferred, Impossible, Nat, divides, solve
 from riselang.rewrite.eta import eta_expanded
 from riselang.rewrite.laws import UNKNOWN
@@ -72,6 +73,12 @@ class Match:
         default_factory=list[tuple[Apply, Term, _Around]]
     )
     """Unknown functions applied to more than variables: looked at when the rest is known."""
+    location: SourceLocation | None = None
+    """Where what is rewritten was written; what takes its place comes from there."""
+    _places: dict[str, SourceLocation | None] = field(
+        default_factory=dict[str, SourceLocation | None]
+    )
+    """Where each pattern of the left side was written."""
 
     def size(self, name: str) -> Nat:
         return self.sizes[UNKNOWN + name]
@@ -147,6 +154,7 @@ class Match:
     def _match_pattern(self, law: Pattern, term: Term) -> None:
         if not isinstance(term, Pattern) or term.spec is not law.spec:
             raise NoMatch(f"expected {law.spec.name}")
+        self._places.setdefault(term.spec.name, term.location)
         for expected, found in zip(law.arguments, term.arguments, strict=True):
             self._match_argument(expected, found)
 
@@ -261,15 +269,19 @@ class Match:
                 return Bound(law.index, self.concrete(law.type))
             case Lambda():
                 body = self.build(law.body, inside + 1, applying)
-                return Lambda(self._name(law), self.concrete(law.parameter), body)
+                type = self.concrete(law.parameter)
+                return Lambda(self._name(law), type, body, self.location)
             case Pattern():
                 return self._pattern(law)
             case Apply():
                 built = [self.build(each, inside, applying) for each in arguments]
-                return apply_all(self.build(head, inside, applying), built)
+                whole = apply_all(self.build(head, inside, applying), built)
+                whole.location = self.location
+                return whole
             case Scalar():
                 built = [self.build(each, inside, applying) for each in law.operands]
-                return Scalar(law.op, built, operation_type(law), law.predicate)
+                type = operation_type(law)
+                return Scalar(law.op, built, type, law.predicate, self.location)
             case _:
                 return law
 
@@ -279,7 +291,8 @@ class Match:
         problem = wrong_argument(named) or law.spec.check(named)
         if problem is not None:
             raise NoMatch(f"{law.spec.name}: {problem}")
-        return Pattern(law.spec, arguments, law.to)
+        location = self._places.get(law.spec.name) or self.location
+        return Pattern(law.spec, arguments, law.to, location)
 
     def _name(self, law: Lambda) -> str:
         """What the function that takes the variable calls it, else what the law does."""

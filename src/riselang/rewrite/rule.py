@@ -147,6 +147,7 @@ class Rule(Strategy):
                 raise NoMatch(f"this is not {self.law.left}")
         for condition in self.conditions:
             condition.check(match, setting)
+        match.location = term.location
         return match.build(self.law.sides[1])
 
     def _started(self) -> Match:

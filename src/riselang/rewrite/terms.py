@@ -70,8 +70,9 @@ def costs_something(term: Term) -> bool:
     for part in subterms(term):
         if isinstance(part, Scalar | Embed):
             return True
-        is_pattern = isinstance(part, Pattern) and part.spec.role is not Role.VIEW
-        if is_pattern and part.spec.name not in FREE:
+        if not isinstance(part, Pattern) or part.spec.role is Role.VIEW:
+            continue
+        if part.spec.name not in FREE:
             return True
     return False
 

@@ -25,13 +25,18 @@ def compiler_options(command: argparse.ArgumentParser) -> None:
         "--library", choices=LIBRARIES, help="blas: matrix products become calls of BLAS routines"
     )
     command.add_argument(
+        "--strategy", metavar="S",
+        help="rewrite the program first: a strategy, a .strategy file, or file.py:name",
+    )  # fmt: skip
+    command.add_argument(
         "--debug-info", action=argparse.BooleanOptionalAction, help=DEBUG_INFO.summary
     )
 
 
 def chosen(options: argparse.Namespace) -> dict[str, Any]:
     """What `compiler_options` were given, by name."""
-    return {name: getattr(options, name) for name in ("loops", "float", "debug_info", "library")}
+    names = ("loops", "float", "debug_info", "library", "strategy")
+    return {name: getattr(options, name) for name in names}
 
 
 def timing_option(command: argparse.ArgumentParser) -> None:

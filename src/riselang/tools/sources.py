@@ -5,7 +5,7 @@ from __future__ import annotations
 import runpy
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -15,6 +15,7 @@ from riselang.timing import timed
 if TYPE_CHECKING:
     from riselang.api.compile import Compilation
     from riselang.api.kernel import Kernel
+    from riselang.rewrite.core import Strategy
     from riselang.term.nodes import Term
 
 
@@ -130,6 +131,8 @@ class KernelSource:
         from riselang.api.kernel import TermKernel
 
         assert isinstance(kernel, Jitted | TermKernel)
+        if kernel.strategy is not None:
+            return kernel.lower().as_text("notation")
         return repr(kernel.trace().term if isinstance(kernel, Jitted) else kernel.term)
 
     def compilation(self, function: str | None, sizes: Mapping[str, int]) -> Compilation:
@@ -152,16 +155,26 @@ def read_bytes(path: str) -> bytes:
 def read_source(path: str, choices: Mapping[str, Any], backend: str = "compile") -> Source:
     """Read a file by its ending: `.rise` is notation, `.py` is Python, anything else is MLIR.
 
-    `choices` are options by name; None is what the file or the environment says.
+    `choices` are options by name, and a strategy; None is what the file or the environment says.
     """
+    options = {name: value for name, value in choices.items() if name != "strategy"}
+    strategy = _given_strategy(choices.get("strategy"))
     if path.endswith(".py"):
-        return _read_python(path, choices, backend)
+        return _read_python(path, options, backend, strategy)
     if path.endswith(".rise"):
-        return _read_notation(path, choices, backend)
-    return _read_module(path, choices)
+        return _read_notation(path, options, backend, strategy)
+    return _read_module(path, options, strategy)
 
 
-def _read_module(path: str, choices: Mapping[str, Any]) -> Source:
+def _given_strategy(text: str | None) -> Strategy | None:
+    if text is None:
+        return None
+    from riselang.tools.strategies import given_strategy
+
+    return given_strategy(text)
+
+
+def _read_module(path: str, choices: Mapping[str, Any], strategy: Strategy | None) -> Source:
     with timed("import the compiler"):
         from riselang.api.compile import Compilation
         from riselang.api.load import MLIR_LOOPS
@@ -173,10 +186,17 @@ def _read_module(path: str, choices: Mapping[str, Any]) -> Source:
     name = "<stdin>" if path == "-" else path
     module = parse_module(decode(read_bytes(path), name), name)
     verify_module(module)
+    if strategy is not None:
+        from riselang.lowering.rise_rewrite import rewrite_module
+
+        rewrite_module(module, strategy, options.float)
+        options = replace(options, contracted=True)
     return ModuleSource(name, Compilation(module, options))
 
 
-def _read_notation(path: str, choices: Mapping[str, Any], backend: str) -> KernelSource:
+def _read_notation(
+    path: str, choices: Mapping[str, Any], backend: str, strategy: Strategy | None
+) -> KernelSource:
     with timed("import the compiler"):
         from riselang.api.kernel import LOOPS
         from riselang.api.load import program_kernels
@@ -186,14 +206,23 @@ def _read_notation(path: str, choices: Mapping[str, Any], backend: str) -> Kerne
 
     options = default_options(LOOPS).changed(**choices)
     program = parse_program(decode(read_bytes(path), path), path)
-    return KernelSource(path, program_kernels(program, options, backend), program.helpers)
+    kernels = program_kernels(program, options, backend, strategy)
+    return KernelSource(path, kernels, program.helpers)
 
 
-def _read_python(path: str, choices: Mapping[str, Any], backend: str) -> KernelSource:
+def _read_python(
+    path: str, choices: Mapping[str, Any], backend: str, strategy: Strategy | None
+) -> KernelSource:
     from riselang.api.jit import Jitted
 
     kernels = {
-        name: Jitted(value.function, backend, value.sizes, value.options.changed(**choices))
+        name: Jitted(
+            value.function,
+            backend,
+            value.sizes,
+            value.options.changed(**choices),
+            strategy or value.strategy,
+        )
         for name, value in run_python(path).items()
         if isinstance(value, Jitted)
     }

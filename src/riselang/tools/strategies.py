@@ -15,8 +15,11 @@ _IN_PYTHON = re.compile(r"(?P<path>[^()]*\.py):(?P<name>\w+)")
 
 def chosen_strategy(given: str | None, file: str) -> Strategy:
     """The strategy that is given, or the one in the file beside the program."""
-    if given is None:
-        return read_strategy(_beside(file))
+    return read_strategy(_beside(file)) if given is None else given_strategy(given)
+
+
+def given_strategy(given: str) -> Strategy:
+    """A strategy as text, in a `.strategy` file, or in a Python file."""
     found = _IN_PYTHON.fullmatch(given)
     return read_strategy(given) if found is None else _in_python(found["path"], found["name"])
 
