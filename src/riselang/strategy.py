@@ -8,3 +8,100 @@ print(st.derive(program, tiled))
 The rules are in `st.rules`: `st.top_down(st.rules.map_fusion)`. What `rise derive --strategy` reads
 is read by `st.parse_strategy`.
 """
+
+from riselang.rewrite import rules
+from riselang.rewrite.addresses import Address, innermost, nth, outermost
+from riselang.rewrite.checking import check
+from riselang.rewrite.combinators import choice, fail, id_, not_, repeat, seq, try_
+from riselang.rewrite.core import Strategy
+from riselang.rewrite.derivation import Derivation, derive, replay
+from riselang.rewrite.normal_forms import beta_eta_normal_form, data_flow_normal_form
+from riselang.rewrite.rule import RULES, Permission, Rule, law, rule
+from riselang.rewrite.strategies import convolution, matmul, stencils
+from riselang.rewrite.strategies.schedules import (
+    fuse,
+    hoist,
+    interchange,
+    pack,
+    parallel,
+    reorder,
+    sequential,
+    simplify,
+    split,
+    store_in_memory,
+    tile,
+    unroll,
+    vectorize,
+)
+from riselang.rewrite.strategies.stencils import overlapped_tiles, overlapped_tiles_2d
+from riselang.rewrite.text import parse_strategy
+from riselang.rewrite.traversals import (
+    all_,
+    argument,
+    body,
+    bottom_up,
+    everywhere,
+    function,
+    inside,
+    normalize,
+    one,
+    some,
+    top_down,
+)
+
+__all__ = [
+    "RULES",
+    "Address",
+    "Derivation",
+    "Permission",
+    "Rule",
+    "Strategy",
+    "all_",
+    "argument",
+    "beta_eta_normal_form",
+    "body",
+    "bottom_up",
+    "check",
+    "choice",
+    "convolution",
+    "data_flow_normal_form",
+    "derive",
+    "everywhere",
+    "fail",
+    "function",
+    "fuse",
+    "hoist",
+    "id_",
+    "innermost",
+    "inside",
+    "interchange",
+    "law",
+    "matmul",
+    "normalize",
+    "not_",
+    "nth",
+    "one",
+    "outermost",
+    "overlapped_tiles",
+    "overlapped_tiles_2d",
+    "pack",
+    "parallel",
+    "parse_strategy",
+    "reorder",
+    "repeat",
+    "replay",
+    "rule",
+    "rules",
+    "seq",
+    "sequential",
+    "simplify",
+    "some",
+    "split",
+    "stencils",
+    "store_in_memory",
+    "tile",
+    "top_down",
+    "try_",
+    "unroll",
+    "vectorize",
+]
