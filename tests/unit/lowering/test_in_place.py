@@ -1,0 +1,114 @@
+"""Folds of arrays that change the accumulator in its place, and those that must not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from riselang.api.kernel import TermKernel
+from riselang.config import Options
+from riselang.lowering.in_place import updates_in_place
+from riselang.notation.program import parse_term
+from riselang.term.nodes import Pattern, Term, spine, subterms
+
+IN_PLACE = {
+    "elements": "x |> reduce(fun((e, acc), zip(e, acc) |> map(add)), start)",
+    "the accumulator first": "x |> reduce(fun((e, acc), zip(acc, e) |> map(sub)), start)",
+    "the accumulator alone": "x |> reduce(fun((e, acc), acc |> map(fun(a, a * 2))), start)",
+    "nested pairs": (
+        "x |> reduce(fun((e, acc), zip(e, zip(acc, e)) |> map(fun(p, fst(p) + fst(snd(p)))))"
+        ", start)"
+    ),
+    "nothing": "x |> reduce(fun((e, acc), acc), start)",
+    "only the element": "x |> reduce(fun((e, acc), e |> map(fun(a, a + 1))), start)",
+    "under a let": (
+        "x |> reduce(fun((e, acc), let s = e |> reduce(add, 0); acc |> map(fun(a, a + s))), start)"
+    ),
+    "a fold inside": (
+        "x |> split(2) |> reduce(fun((es, acc), es |> reduce(fun((e, a), zip(e, a) |> map(max)), "
+        "acc)), start)"
+    ),
+    "a loop that is asked for": "x |> reduceSeq(fun((e, acc), zip(e, acc) |> mapSeq(add)), start)",
+}
+NOT_IN_PLACE = {
+    "another order": "x |> reduce(fun((e, acc), zip(e, acc |> reverse) |> map(add)), start)",
+    "a neighbour": (
+        "x |> reduce(fun((e, acc), acc |> pad(1, 1) |> slide(3, 1) |> map(reduce(add, 0))), start)"
+    ),
+    "twice": "x |> reduce(fun((e, acc), zip(acc, acc |> reverse) |> map(add)), start)",
+    "in the function": (
+        "x |> reduce(fun((e, acc), zip(e, acc) |> map(fun(p, fst(p) + (acc |> reduce(add, 0))))), "
+        "start)"
+    ),
+    "in what is folded": (
+        "x |> reduce(fun((e, acc), zip(acc, e) |> map(fun(p, p)) |> map(fun(p, "
+        "fst(p) + (acc |> at(clampIdx(3, 0))))) ), start)"
+    ),
+    "the start of another fold": (
+        "x |> reduce(fun((e, acc), x |> reduce(fun((f, a), zip(f, a) |> map(add)), "
+        "acc |> reverse)), start)"
+    ),
+}
+ROWS = "y |> reduce(fun((e, acc), zip(e, acc) |> map(fun(p, zip(fst(p), snd(p)) |> map(add)))), z)"
+ROWS_REVERSED = (
+    "y |> reduce(fun((e, acc), zip(e, acc) |> map(fun(p, zip(fst(p), snd(p) |> reverse) "
+    "|> map(add)))), z)"
+)
+
+
+def program(body: str) -> Term:
+    return parse_term(f"fun((x : 4.3.i32, start : 3.i32, y : 4.2.3.i32, z : 2.3.i32), {body})")
+
+
+def is_in_place(term: Term) -> bool:
+    """Whether the outermost fold of arrays is."""
+    for part in subterms(term):
+        head, arguments = spine(part)
+        if (
+            isinstance(head, Pattern)
+            and head.spec.name.startswith("reduce")
+            and len(arguments) == 3
+        ):
+            return updates_in_place(arguments[0])
+    raise AssertionError("there is no fold")
+
+
+def check(term: Term, loops: str) -> None:
+    random = np.random.default_rng(1)
+    shapes = ((4, 3), (3,), (4, 2, 3), (2, 3))
+    arrays = [random.integers(-9, 9, shape).astype(np.int32) for shape in shapes]
+    compiled = TermKernel("f", term, options=Options(loops))(*arrays)
+    assert np.array_equal(compiled, TermKernel("f", term, "interpret")(*arrays))
+
+
+@pytest.mark.parametrize("loops", ["affine", "scf"])
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_what_reads_only_what_it_writes_needs_no_memory(name: str, loops: str) -> None:
+    term = program(IN_PLACE[name])
+    assert is_in_place(term)
+    check(term, loops)
+    assert "alloc" not in TermKernel("f", term).lower().as_text("affine")
+
+
+@pytest.mark.parametrize("loops", ["affine", "scf"])
+@pytest.mark.parametrize("name", NOT_IN_PLACE)
+def test_what_reads_more_takes_two_arrays_in_turns(name: str, loops: str) -> None:
+    term = program(NOT_IN_PLACE[name])
+    assert not is_in_place(term)
+    check(term, loops)
+    assert TermKernel("f", term).lower().as_text("affine").count("alloc") >= 2
+
+
+def test_rows_are_looked_into() -> None:
+    assert is_in_place(program(ROWS))
+    assert not is_in_place(program(ROWS_REVERSED))
+    for text in (ROWS, ROWS_REVERSED):
+        check(program(text), "affine")
+
+
+def test_a_fold_that_starts_from_a_part_of_what_it_reads() -> None:
+    """The start is copied before the target is changed; what is read is not the target."""
+    check(
+        program("x |> reduce(fun((e, acc), zip(e, acc) |> map(add)), x |> at(clampIdx(4, 1)))"),
+        "affine",
+    )
