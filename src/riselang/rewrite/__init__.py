@@ -1,0 +1,1 @@
+"""Rules over terms, and proofs that they are laws."""
