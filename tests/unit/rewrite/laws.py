@@ -17,10 +17,14 @@ def side(parameters: str, expression: str) -> Term:
     return parse_term(f"{types}fun(({parameters}), {expression}))))")
 
 
-def verdict(law: Law, *assumptions: str) -> Verdict:
+PATIENT_MS = 20_000
+"""For what is known to be proved, on a machine however busy."""
+
+
+def verdict(law: Law, *assumptions: str, timeout_ms: int = 2_000) -> Verdict:
     parameters, left, right = law
     conditions = [Condition.parse(text) for text in assumptions]
-    return prove(side(parameters, left), side(parameters, right), conditions)
+    return prove(side(parameters, left), side(parameters, right), conditions, timeout_ms)
 
 
 def named(laws: list[Law]) -> list[ParameterSet]:
@@ -226,6 +230,10 @@ INDICES: list[Law] = [
     ("x : n.i32, y : m.i32", "concat(x, y)",
      "generate(fun(i : idx[n + m], if fromIdx(i) < sizeOf(x) then x |> at(clampIdx(n, fromIdx(i)))"
      " else y |> at(clampIdx(m, fromIdx(i) - sizeOf(x)))))"),
+    ("x : (k + n).i32, y : k.i32, i : idx[n + 1]", "x |> updateAt(i, y)",
+     "generate(fun(j : idx[k + n], if fromIdx(j) < fromIdx(i) then x |> at(j) else "
+     "if fromIdx(j) < fromIdx(i) + sizeOf(y) then "
+     "y |> at(clampIdx(k, fromIdx(j) - fromIdx(i))) else x |> at(j)))"),
     ("i : idx[n]", "i |> fromIdx |> clampIdx(n)", "i"),
     ("x : n.i32, y : m.i32", "sizeOf(concat(x, y))", "sizeOf(x) + sizeOf(y)"),
     ("x : n.t, p : m.idx[n], q : k.idx[n], y : m.t, z : k.t",
@@ -254,6 +262,10 @@ FOLDS: list[Law] = [
      "f(x |> at(clampIdx(2, 1)), f(x |> at(clampIdx(2, 0)), a))"),
     (f"{_FOLD}, x : n.m.s", "x |> map(reduce(f, a)) |> reverse",
      "x |> reverse |> map(reduce(f, a))"),
+    ("f : s -> t -> t -> t, a : t, x : n.m.s",
+     "x |> reduce(fun((row, b), row |> reduce(fun((e, c), f(e, b, c)), b)), a)",
+     "x |> reverse |> reverse "
+     "|> reduce(fun((row, b), row |> reduce(fun((e, c), f(e, b, c)), b)), a)"),
     ("f : t -> t, a : t", "a |> iterate(k + 1, f)", "f(a |> iterate(k, f))"),
     ("f : t -> t, a : t", "a |> iterate(k + m, f)", "a |> iterate(k, f) |> iterate(m, f)"),
     ("f : t -> t, a : t", "a |> iterate(k * m, f)", "a |> iterate(k, fun(b, b |> iterate(m, f)))"),
@@ -309,6 +321,18 @@ WRONG: list[Law] = [
      "x |> padConst(k + l, r + m, c)"),
     ("x : n.t", "x |> padWrap(l, l) |> padWrap(l, l)", "x |> padWrap(l + l, l + l)"),
     ("x : n.t", "x |> padReflect(l, l) |> padReflect(k, k)", "x |> padReflect(k + l, k + l)"),
+    # These differ only in the last row, or at the end of each.
+    ("x : n.m.t", "x |> map(fun(row, row |> take(m - 1) |> pad(0, 1))) |> join", "x |> join"),
+    ("x : n.m.t", "x |> take(n - 1) |> pad(0, 1) |> join", "x |> join"),
+    ("x : n.m.t", "x |> map(fun(row, row |> take(m - 1) |> pad(0, 1))) |> join |> drop(k)",
+     "x |> join |> drop(k)"),
+    ("x : n.m.t", "x |> map(fun(row, row |> drop(1) |> pad(1, 0))) |> join |> drop(k)",
+     "x |> join |> drop(k)"),
+    ("x : n.m.t", "x |> drop(1) |> pad(1, 0) |> join", "x |> join"),
+    ("x : n.m.t", "x |> join |> drop(1)",
+     "x |> map(fun(row, row |> drop(1) |> pad(0, 1))) |> join |> take(n * m - 1)"),
+    ("x : n.t", "x |> map(fun(e, generate(fun(i : idx[m], e)))) |> join |> drop(1)",
+     "x |> map(fun(e, generate(fun(i : idx[m], e)))) |> join |> take(n * m - 1)"),
     ("f : t -> t, x : n.t", "x |> map(f)", "x"),
     ("f : t -> t, g : t -> t, x : n.t", "x |> map(f) |> map(g)", "x |> map(g) |> map(f)"),
     ("x : n.t, y : n.t", "zip(x, y) |> map(fst)", "zip(x, y) |> map(snd)"),
@@ -320,6 +344,14 @@ WRONG: list[Law] = [
     (f"{_FOLD}, x : n.s", "x |> reduce(f, a)", "x |> reverse |> reduce(f, a)"),
     (f"{_FOLD}, x : n.s", "x |> scan(f, a)", "x |> reverse |> scan(f, a) |> reverse"),
     (f"{_FOLD}, x : n.s", "x |> scan(f, a)", "x |> map(fun(e, x |> reduce(f, a)))"),
+    (f"{_FOLD}, b : t, x : n.s", "x |> reduce(f, a)", "x |> reduce(f, b)"),
+    (f"{_FOLD}, x : (k + n).s", "x |> reduce(f, a)", "x |> take(k) |> reduce(f, a)"),
+    # The inner fold still knows what the outer one had before the row.
+    ("f : s -> t -> t -> t, a : t, x : n.m.s",
+     "x |> reduce(fun((row, b), row |> reduce(fun((e, c), f(e, b, c)), b)), a)",
+     "x |> join |> reduce(fun((e, c), f(e, c, c)), a)"),
+    ("x : n.t, y : m.t, p : m.idx[n]", "scatter(p, x, y)", "scatter(p, x, y) |> reverse"),
+    ("x : n.t, p : m.idx[n]", "x |> gather(p)", "x |> gather(p |> reverse)"),
     ("f : t -> t, a : t", "a |> iterate(k, f)", "a |> iterate(k + 1, f)"),
     ("x : n.f32", "x |> reduce(add, 0.0)", "x |> reduce(mult, 0.0)"),
     ("x : n.f32, y : n.f32", "zip(x, y) |> map(sub)", "zip(y, x) |> map(sub)"),

@@ -6,7 +6,7 @@ import sys
 
 import laws
 import pytest
-from laws import Law, named, side, verdict
+from laws import PATIENT_MS, Law, named, side, verdict
 
 from riselang.dialects.rise.reference import REFERENCE
 from riselang.dialects.rise.schemes import PATTERNS
@@ -32,13 +32,13 @@ REFERENCE_LAWS = [
 
 @pytest.mark.parametrize("law", named(TRUE))
 def test_laws_are_proved(law: Law) -> None:
-    found = verdict(law)
+    found = verdict(law, timeout_ms=PATIENT_MS)
     assert found.status is Status.PROVED, found
 
 
 @pytest.mark.parametrize("law", named(REFERENCE_LAWS))
 def test_laws_of_the_reference_are_proved(law: Law) -> None:
-    found = verdict(law)
+    found = verdict(law, timeout_ms=PATIENT_MS)
     assert found.status is Status.PROVED, found
 
 

@@ -81,19 +81,24 @@ def test_counterexamples_that_are_too_large_to_run_are_only_told() -> None:
     assert found.detail.endswith("which is too large to run")
 
 
-def test_sides_of_different_laws_are_proved_equal_only_where_they_are() -> None:
-    """Any two expressions of one type: what z3 proves, the interpreter finds no fault with."""
+def mixed() -> list[Law]:
+    """Any two sides of laws that are of one type, most of which are different."""
     by_type: defaultdict[tuple[str, RiseType], set[str]] = defaultdict(set)
-    for parameters, *expressions in [*laws.SHAPES, *laws.ENDS, *laws.WRONG]:
+    for parameters, *expressions in [*laws.SHAPES, *laws.ENDS]:
         for expression in expressions:
             by_type[parameters, side(parameters, expression).type].add(expression)
-    found = [
-        agree((parameters, left, right))
+    return [
+        (parameters, *pair)
         for (parameters, _), expressions in by_type.items()
-        for left, right in itertools.combinations(sorted(expressions), 2)
+        for pair in itertools.combinations(sorted(expressions), 2)
     ]
+
+
+def test_mixed_sides_are_proved_equal_only_where_they_are() -> None:
+    """What is proved, the interpreter finds no fault with."""
+    found = [agree(law) for law in mixed()]
     assert found.count(True) > 20
-    assert found.count(False) > 100
+    assert found.count(False) > 20
 
 
 def agree(law: Law) -> bool:

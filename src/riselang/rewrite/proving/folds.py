@@ -59,6 +59,7 @@ def _flattened(outer: Fold, symbols: Symbols) -> Fold:
     inner = _flattened(inner, symbols)
     rows, length = index.variables, inner.length
     probe = inner.step(symbols.index(length), symbols.value(outer.accumulator))
+    # Where a step knows what its row began with, only nested loops can be compared.
     if length == 0 or rows & length.variables or _mentions(probe, start, symbols):
         return outer
 
