@@ -6,5 +6,6 @@ was done is a *derivation*: it can be printed, kept, replayed, compared, and che
 
 Read `core.py` first (what a strategy is), then `rule.py` and `matching.py` (laws as rules),
 `combinators.py` and `traversals.py`, and `derivation.py`. `rules/` has the laws, in the order of
-the README there; `strategies/` puts them together to schedules that people name.
+the README there; `strategies/` puts them together to schedules that people name. `proving/` proves
+laws for all sizes, and `checking.py` runs derivations step by step.
 """

@@ -31,12 +31,14 @@ from riselang.dialects.rise.types import (
     variable,
     vector,
 )
-from riselang.nat import Nat
+from riselang.nat import Nat, as_nat
 
 Argument = Nat | RiseType | str
 """What a parameter of a pattern stands for: a size, a data type or a keyword."""
 Check = Callable[[Mapping[str, "Argument"]], str | None]
 """Says what is wrong with the arguments of a pattern, if anything."""
+Inequality = tuple[Nat, Nat]
+"""Two sizes that may mention the parameters of a pattern; the first is at most the second."""
 
 
 class Role(Enum):
@@ -125,52 +127,76 @@ def pattern(
     return spec
 
 
+@dataclass(frozen=True)
+class AtLeast:
+    """Refuses constant sizes below `minimum`."""
+
+    minimum: int
+    names: tuple[str, ...]
+
+    def __call__(self, arguments: Mapping[str, Argument]) -> str | None:
+        for name in self.names:
+            size = arguments[name]
+            if isinstance(size, Nat) and size.is_constant and size.constant < self.minimum:
+                return f"{name} must be at least {self.minimum}, but is {size}"
+        return None
+
+    @property
+    def inequalities(self) -> tuple[Inequality, ...]:
+        return tuple((Nat.const(self.minimum), Nat.var(name)) for name in self.names)
+
+
+@dataclass(frozen=True)
+class AtMost:
+    """Refuses constant sizes above another one, less `margin`."""
+
+    limit: Nat
+    margin: int
+    names: tuple[str, ...]
+
+    def __call__(self, arguments: Mapping[str, Argument]) -> str | None:
+        sizes = {name: value for name, value in arguments.items() if isinstance(value, Nat)}
+        bound = self.limit.substitute(sizes) - self.margin
+        for size, name in ((sizes[name], name) for name in self.names):
+            if bound.is_constant and size.is_constant and size.constant > bound.constant:
+                return f"{name} must be at most {bound}, but is {size}"
+        return None
+
+    @property
+    def inequalities(self) -> tuple[Inequality, ...]:
+        return tuple((Nat.var(name), self.limit - self.margin) for name in self.names)
+
+
+@dataclass(frozen=True)
+class Both:
+    """Refuses what one of several checks refuses."""
+
+    checks: tuple[Check, ...]
+
+    def __call__(self, arguments: Mapping[str, Argument]) -> str | None:
+        found = (check(arguments) for check in self.checks)
+        return next((problem for problem in found if problem is not None), None)
+
+    @property
+    def inequalities(self) -> tuple[Inequality, ...]:
+        return tuple(pair for check in self.checks for pair in inequalities(check))
+
+
 def at_least(minimum: int, *names: str) -> Check:
-    """Refuse constant sizes below `minimum`."""
-
-    def check(arguments: Mapping[str, Argument]) -> str | None:
-        for name in names:
-            size = arguments[name]
-            if isinstance(size, Nat) and size.is_constant and size.constant < minimum:
-                return f"{name} must be at least {minimum}, but is {size}"
-        return None
-
-    return check
+    return AtLeast(minimum, names)
 
 
-def at_most(limit: str, margin: int, *names: str) -> Check:
-    """Refuse constant sizes above the size `limit` less `margin`."""
-
-    def check(arguments: Mapping[str, Argument]) -> str | None:
-        bound = arguments[limit]
-        for name in names:
-            size = arguments[name]
-            assert isinstance(bound, Nat)
-            assert isinstance(size, Nat)
-            if bound.is_constant and size.is_constant and size.constant > bound.constant - margin:
-                return f"{name} must be at most {bound.constant - margin}, but is {size}"
-        return None
-
-    return check
-
-
-def at_most_constant(limit: int, name: str) -> Check:
-    """Refuse a constant size above `limit`."""
-
-    def check(arguments: Mapping[str, Argument]) -> str | None:
-        size = arguments[name]
-        if isinstance(size, Nat) and size.is_constant and size.constant > limit:
-            return f"{name} must be at most {limit}, but is {size}"
-        return None
-
-    return check
+def at_most(limit: str | int, margin: int, *names: str) -> Check:
+    return AtMost(as_nat(limit), margin, names)
 
 
 def both(*checks: Check) -> Check:
-    def check(arguments: Mapping[str, Argument]) -> str | None:
-        return next((found for one in checks if (found := one(arguments)) is not None), None)
+    return Both(checks)
 
-    return check
+
+def inequalities(check: Check) -> tuple[Inequality, ...]:
+    """What a check asks of sizes, also of those that are no constants."""
+    return check.inequalities if isinstance(check, AtLeast | AtMost | Both) else ()
 
 
 def _integer(arguments: Mapping[str, Argument]) -> str | None:
@@ -381,11 +407,11 @@ ROTATE_VALUES = pattern(
 )  # fmt: skip
 MAP_BLOCK = pattern(
     "mapBlock", "d n s t", _MAP, Role.GPU, "map over the blocks of a GPU grid", explicit="d",
-    check=at_most_constant(2, "d"),
+    check=at_most(2, 0, "d"),
 )  # fmt: skip
 MAP_THREAD = pattern(
     "mapThread", "d n s t", _MAP, Role.GPU, "map over the threads of a GPU block", explicit="d",
-    check=at_most_constant(2, "d"),
+    check=at_most(2, 0, "d"),
 )  # fmt: skip
 MAP_WARP = pattern("mapWarp", "n s t", _MAP, Role.GPU, "map over the warps of a GPU block")
 MAP_LANE = pattern("mapLane", "n s t", _MAP, Role.GPU, "map over the lanes of a GPU warp")

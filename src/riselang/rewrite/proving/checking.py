@@ -1,0 +1,155 @@
+"""Whether a law holds at given sizes, by the interpreter, and which sizes are tried."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from riselang.dialects.rise.types import i64, type_variables, uncurry
+from riselang.errors import LimitationError, OutOfRangeError
+from riselang.interpreter.evaluate import run
+from riselang.nat import Nat
+from riselang.rewrite.proving.abstraction import abstracted, on_symbols, operations_of
+from riselang.rewrite.proving.conditions import Condition, at_least, lengths, sizes_of
+from riselang.rewrite.proving.models import (
+    Inputs,
+    Leaf,
+    NoInput,
+    Origin,
+    Symbol,
+    Undecided,
+    input_of,
+)
+from riselang.term.nodes import DepLambda, Term, parameter_names, subterms
+from riselang.term.sizes import at_argument, at_sizes
+
+LARGEST = 32
+"""Up to which size, and length, laws are checked."""
+ROUNDS = 4
+"""How often a run with random values is repeated."""
+
+CANNOT_RUN = (Undecided, LimitationError, OutOfRangeError)
+"""What the interpreter raises where a run says nothing of a law."""
+
+Sizes = Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Where the sides of a law are not the same."""
+
+    sizes: Sizes
+    place: str
+    left: object
+    right: object
+
+    def __str__(self) -> str:
+        at = f"at {shown(self.sizes)}, " if self.sizes else ""
+        where = f"element {self.place}" if self.place else "the result"
+        return f"{at}{where} is {self.left} on the left and {self.right} on the right"
+
+
+def shown(sizes: Sizes) -> str:
+    return ", ".join(f"{name} = {size}" for name, size in sizes.items())
+
+
+class Law:
+    """Two terms of one type, closed but for their sizes and data types."""
+
+    def __init__(self, left: Term, right: Term, conditions: Sequence[Condition]):
+        self.sides = (left, right)
+        self.sizes = sizes_of(self.sides)
+        self.inputs = _input_names(left)
+        self.conditions = conditions
+        self._operations = operations_of(left) + operations_of(right)
+        self._abstracted = [abstracted(side, self._operations) for side in self.sides]
+        self._concrete = [_at_integers(side) for side in self.sides]
+
+    def valuations(self, largest: int) -> Iterator[Sizes]:
+        """The sizes up to the largest one, smaller ones first, for which no input is too long."""
+        inputs, _ = uncurry(self.sides[0].type)
+        limited = [at_least(LARGEST, length) for type in inputs for length in lengths(type)]
+        conditions = (*self.conditions, *limited)
+        choices = itertools.product(range(largest + 1), repeat=len(self.sizes))
+        for values in sorted(choices, key=lambda values: (sum(values), values)):
+            sizes = dict(zip(self.sizes, values, strict=True))
+            if all(condition.holds(sizes) for condition in conditions):
+                yield sizes
+
+    def cost(self, sizes: Sizes) -> int:
+        """About how many elements a run computes."""
+        parts = (part for side in self.sides for part in subterms(side))
+        shapes = {tuple(lengths(part.type)) for part in parts}
+        return sum(prod(length.evaluate(sizes) for length in shape) for shape in shapes)
+
+    def difference(self, sizes: Sizes, seed: int = 0) -> tuple[Difference | None, bool]:
+        """Where the sides differ for any inputs, and whether that is known of all inputs."""
+        inputs = Inputs(seed)
+        operations = [on_symbols(operation, inputs) for operation in self._operations]
+        found = self._compared(self._abstracted, sizes, operations, inputs.symbol)
+        return found, not inputs.has_indices
+
+    def is_real(self, difference: Difference) -> bool:
+        """Whether the sides also differ for some numbers as inputs."""
+        leaves = (Inputs(seed).number for seed in range(ROUNDS))
+        runs = (self._compared(self._concrete, difference.sizes, [], leaf) for leaf in leaves)
+        try:
+            return any(found is not None for found in runs)
+        except CANNOT_RUN:
+            return False
+
+    def _compared(
+        self, sides: Sequence[Term], sizes: Sizes, given: list[Any], leaf: Leaf
+    ) -> Difference | None:
+        try:
+            left, right = (self._run(side, sizes, given, leaf) for side in sides)
+        except NoInput:
+            return None
+        found = next(_differences(left, right, ""), None)
+        return None if found is None else Difference(sizes, *found)
+
+    def _run(self, side: Term, sizes: Sizes, given: list[Any], leaf: Leaf) -> Any:
+        at = at_sizes(side, {name: Nat.const(size) for name, size in sizes.items()})
+        types, _ = uncurry(at.type)
+        pairs = zip(types[len(given) :], self.inputs, strict=True)
+        return run(at, [*given, *(input_of(type, Origin(name), leaf) for type, name in pairs)])
+
+
+def _input_names(term: Term) -> tuple[str, ...]:
+    """A name for each input, all different, whatever the term calls them."""
+    written = parameter_names(term)
+    names: list[str] = []
+    for number, _ in enumerate(uncurry(term.type)[0]):
+        name = written[number] if number < len(written) else "input"
+        while name in names:
+            name += "'"
+        names.append(name)
+    return tuple(names)
+
+
+def _at_integers(term: Term) -> Term:
+    """The term with 64-bit integers for the data types that it leaves open."""
+    for name in sorted(set(type_variables(term.type))):
+        term = at_argument(DepLambda("data", name, term), i64)
+    return term
+
+
+def _differences(left: Any, right: Any, place: str) -> Iterator[tuple[str, object, object]]:
+    if isinstance(left, list | tuple):
+        if len(left) != len(right):
+            yield f"{place} length", len(left), len(right)
+        for i, (one, other) in enumerate(zip(left, right, strict=False)):
+            step = f"[{i}]" if isinstance(left, list) else f".{('fst', 'snd')[i]}"
+            yield from _differences(one, other, place + step)
+    elif not _same(left, right):
+        yield place, left, right
+
+
+def _same(left: object, right: object) -> bool:
+    if left is right or isinstance(left, Symbol) or isinstance(right, Symbol):
+        return left is right
+    # The text tells 0.0 from -0.0, and is the same for every NaN.
+    return repr(left) == repr(right)

@@ -1,0 +1,130 @@
+"""What a term means symbolically: the counterpart of `interpreter.evaluate`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from riselang.dialects.rise.types import i1, index, is_float
+from riselang.errors import LimitationError
+from riselang.nat import Nat, nat_max, nat_min
+from riselang.rewrite.proving.conditions import Condition, Relation, at_least, equal, less
+from riselang.rewrite.proving.meanings import Meanings
+from riselang.rewrite.proving.symbols import Symbols
+from riselang.rewrite.proving.values import (
+    Function,
+    Number,
+    Opaque,
+    Typed,
+    Value,
+    apply,
+    choose,
+    spread,
+)
+from riselang.term.nodes import (
+    Apply,
+    Bound,
+    DepApply,
+    DepLambda,
+    Embed,
+    Lambda,
+    Literal,
+    Pattern,
+    Scalar,
+    Term,
+    scalar_type,
+)
+from riselang.term.sizes import at_argument
+
+Environment: TypeAlias = tuple[Value, ...]
+"""The values of the variables, the innermost first."""
+
+
+class Evaluation:
+    """Terms as values over the symbols of one proof."""
+
+    def __init__(self, symbols: Symbols):
+        self._meanings = Meanings(symbols)
+
+    def value(self, term: Term, environment: Environment = ()) -> Value:
+        match term:
+            case Bound(number):
+                return environment[number]
+            case Lambda():
+                body = term.body
+                return Function(lambda argument: self.value(body, (argument, *environment)))
+            case Apply():
+                function = self.value(term.function, environment)
+                return apply(function, self.value(term.argument, environment))
+            case DepApply(function=DepLambda() as function):
+                return self.value(at_argument(function, term.argument), environment)
+            case Literal():
+                return _literal(term)
+            case Pattern():
+                return self._meanings.of(term)
+            case Scalar():
+                return _scalar(term, [self.value(each, environment) for each in term.operands])
+            case Embed():
+                operands = [self.value(each, environment) for each in term.operands]
+                return _opaque(term, ("embed", term.region.text), operands)
+            case _:
+                raise LimitationError(f"the prover does not understand {term!r}", term.location)
+
+
+def _literal(term: Literal) -> Value:
+    type = scalar_type(term)
+    if is_float(type):
+        return Opaque(type, ("literal", repr(term.number)))
+    return Number(Nat.const(abs(int(term.number)) if type == i1 else int(term.number)))
+
+
+def _opaque(term: Scalar | Embed, head: tuple[str | None, ...], operands: list[Value]) -> Value:
+    pairs = zip(term.operands, operands, strict=True)
+    return Opaque(term.type, head, tuple(Typed(operand.type, value) for operand, value in pairs))
+
+
+def _scalar(term: Scalar, operands: list[Value]) -> Value:
+    if term.op == "arith.select":
+        return spread(operands[0], lambda condition: _selected(term, condition, operands))
+    if len(operands) == 2 and term.operands[0].type == index:
+        left, right = operands
+        return spread(
+            left, lambda left: spread(right, lambda right: _on_indices(term, left, right))
+        )
+    return _opaque(term, (term.op, term.predicate), operands)
+
+
+def _selected(term: Scalar, condition: Value, operands: list[Value]) -> Value:
+    if isinstance(condition, Number) and condition.value.is_constant:
+        return operands[1] if condition.value.constant else operands[2]
+    return _opaque(term, (term.op, term.predicate), [condition, *operands[1:]])
+
+
+def _on_indices(term: Scalar, left: Value, right: Value) -> Value:
+    """Arithmetic on integers that come from sizes and indices, of which none is too large."""
+    if isinstance(left, Number) and isinstance(right, Number):
+        if term.op in _ARITHMETIC:
+            return Number(_ARITHMETIC[term.op](left.value, right.value))
+        if (compare := _COMPARISONS.get(term.predicate or "")) is not None:
+            return choose(compare(left.value, right.value), TRUE, FALSE)
+    return _opaque(term, (term.op, term.predicate), [left, right])
+
+
+TRUE, FALSE = Number(Nat.const(1)), Number(Nat.const(0))
+
+_ARITHMETIC: Mapping[str, Callable[[Nat, Nat], Nat]] = {
+    "arith.addi": lambda left, right: left + right,
+    "arith.subi": lambda left, right: left - right,
+    "arith.muli": lambda left, right: left * right,
+    "arith.maxsi": nat_max,
+    "arith.minsi": nat_min,
+}
+
+_COMPARISONS: Mapping[str, Callable[[Nat, Nat], Condition]] = {
+    "eq": equal,
+    "ne": lambda left, right: Condition(left, Relation.DIFFERENT, right),
+    "slt": less,
+    "sle": lambda left, right: at_least(right, left),
+    "sgt": lambda left, right: less(right, left),
+    "sge": at_least,
+}

@@ -1,0 +1,161 @@
+"""What each pattern means on symbolic values, also where it reads at indices that are values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from riselang.dialects.rise.types import IdxType, RiseType, uncurry
+from riselang.errors import LimitationError
+from riselang.nat import Nat, nat_max, nat_min
+from riselang.rewrite.proving.conditions import at_least, equal, less
+from riselang.rewrite.proving.symbols import Symbols
+from riselang.rewrite.proving.values import (
+    Array,
+    Fold,
+    Function,
+    Number,
+    Opaque,
+    Typed,
+    Value,
+    apply,
+    choose,
+    element,
+    fold,
+    spread,
+)
+from riselang.rewrite.proving.views import VIEWS, size_argument
+from riselang.term.nodes import Pattern
+
+
+class Meanings:
+    """The meanings of patterns, over the symbols of one proof."""
+
+    def __init__(self, symbols: Symbols):
+        self.symbols = symbols
+
+    def of(self, pattern: Pattern) -> Value:
+        """A pattern as a function of its arguments, one after the other."""
+        inputs, _ = uncurry(pattern.spec.type)
+        return self._curried(pattern, len(inputs), ())
+
+    def _curried(self, pattern: Pattern, arity: int, given: tuple[Value, ...]) -> Value:
+        if len(given) == arity:
+            return self._meaning(pattern, given)
+        return Function(lambda value: self._curried(pattern, arity, (*given, value)))
+
+    def _meaning(self, pattern: Pattern, arguments: tuple[Value, ...]) -> Value:
+        name = pattern.spec.name
+        if name in VIEWS:
+            return VIEWS[name](pattern, *arguments)
+        if name in WITH_INDICES:
+            return WITH_INDICES[name](self, pattern, *arguments)
+        if name in OPAQUE:
+            return _opaque(pattern, arguments)
+        raise LimitationError(f"the prover does not know what {name} means", pattern.location)
+
+    def with_index(self, index: Value, function: Callable[[Nat], Value]) -> Value:
+        """The function at an index that is known as a value."""
+
+        def at(index: Value) -> Value:
+            match index:
+                case Number(value):
+                    return function(value)
+                case Opaque(type=IdxType()):
+                    return function(self.symbols.number(index).value)
+                case Fold(type=IdxType()):
+                    name = Opaque(index.type, index)
+                    return function(self.symbols.number(name).value)
+                case _:
+                    raise TypeError(f"{index} is no index")
+
+        return spread(index, at)
+
+    def read(self, index: Value, array: Value) -> Value:
+        return self.with_index(index, lambda place: element(array, place))
+
+    def slice_at(self, start: Value, array: Value) -> Value:
+        return Array(lambda i: self.with_index(start, lambda place: element(array, place + i)))
+
+    def update_at(self, length: Nat, start: Value, new: Value, array: Value) -> Value:
+        def at(i: Nat) -> Value:
+            def from_start(place: Nat) -> Value:
+                old, changed = element(array, i), element(new, i - place)
+                inner = choose(less(i, place + length), changed, old)
+                return choose(at_least(i, place), inner, old)
+
+            return self.with_index(start, from_start)
+
+        return Array(at)
+
+    def gather(self, indices: Value, array: Value) -> Value:
+        return Array(lambda i: self.read(element(indices, i), array))
+
+    def reorder(self, function: Value, array: Value) -> Value:
+        return Array(lambda i: self.read(apply(function, Number(i)), array))
+
+    def scatter(
+        self, pattern: Pattern, combine: Callable[[Value, Value], Value], *arguments: Value
+    ) -> Value:
+        indices, start, values = arguments
+
+        def step(j: Nat, array: Value) -> Value:
+            def at(i: Nat) -> Value:
+                old = element(array, i)
+                new = combine(element(values, j), old)
+                return self.with_index(
+                    element(indices, j), lambda place: choose(equal(place, i), new, old)
+                )
+
+            return Array(at)
+
+        return fold(_result(pattern), size_argument(pattern, "m"), start, step)
+
+    def from_idx(self, index: Value) -> Value:
+        return self.with_index(index, Number)
+
+    def clamp_idx(self, pattern: Pattern, number: Value) -> Value:
+        last = size_argument(pattern, "n") - 1
+
+        def clamped(number: Value) -> Value:
+            if isinstance(number, Number):
+                return Number(nat_max(0, nat_min(number.value, last)))
+            return _opaque(pattern, (number,))
+
+        return spread(number, clamped)
+
+
+def _result(pattern: Pattern) -> RiseType:
+    inputs, result = uncurry(pattern.type)
+    # A data type may be a variable, never a function, so the arity is that of the scheme.
+    assert len(inputs) == pattern.spec.arity
+    return result
+
+
+def _opaque(pattern: Pattern, arguments: tuple[Value, ...]) -> Value:
+    """A pattern of which only its name is known, and that equal arguments give equal results."""
+    inputs, result = uncurry(pattern.type)
+    typed = tuple(Typed(type, value) for type, value in zip(inputs, arguments, strict=True))
+    sizes = tuple(argument for argument in pattern.arguments if not isinstance(argument, str))
+    return Opaque(result, (pattern.spec.name, sizes), typed)
+
+
+WITH_INDICES: Mapping[str, Callable[..., Value]] = {
+    "at": lambda meanings, pattern, index, array: meanings.read(index, array),
+    "sliceAt": lambda meanings, pattern, start, array: meanings.slice_at(start, array),
+    "updateAt": lambda meanings, pattern, start, new, array: meanings.update_at(
+        size_argument(pattern, "k"), start, new, array
+    ),
+    "gather": lambda meanings, pattern, indices, array: meanings.gather(indices, array),
+    "reorder": lambda meanings, pattern, function, array: meanings.reorder(function, array),
+    "scatter": lambda meanings, pattern, *arguments: meanings.scatter(
+        pattern, lambda new, old: new, *arguments
+    ),
+    "scatterWith": lambda meanings, pattern, function, *arguments: meanings.scatter(
+        pattern, lambda new, old: apply(apply(function, new), old), *arguments
+    ),
+    "fromIdx": lambda meanings, pattern, index: meanings.from_idx(index),
+    "clampIdx": lambda meanings, pattern, number: meanings.clamp_idx(pattern, number),
+}
+
+OPAQUE = frozenset({"while", "sort", "reducePar", "checkIdx"})
+"""Patterns of which a proof knows only that equal arguments give equal results."""

@@ -1,0 +1,154 @@
+"""Inputs by which the interpreter compares the sides of a law, for given sizes.
+
+With symbols as inputs, a run computes what a term does with *any* inputs: elements are only moved,
+and a function of symbols is another symbol. With numbers, it shows that a difference is real.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from riselang.dialects.rise.types import (
+    ArrayType,
+    FunType,
+    IdxType,
+    RiseType,
+    ScalarType,
+    TupleType,
+    VectorType,
+    components,
+    is_float,
+)
+from riselang.interpreter import scalars
+
+SHOWN = 3
+"""How deeply symbols are written."""
+
+
+class Undecided(Exception):
+    """What a term does depends on what an input is."""
+
+
+class NoInput(Exception):
+    """There are no values of the type of an input, so nothing is to be shown."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What an input is: part of a parameter, or of what an unknown function gives."""
+
+    head: str
+    arguments: tuple[Hashable, ...] = ()
+    place: tuple[int | str, ...] = ()
+
+    def at(self, step: int | str) -> Origin:
+        return Origin(self.head, self.arguments, (*self.place, step))
+
+    def applied(self, argument: Any) -> Origin:
+        return Origin(self.head, (*self.arguments, _frozen(argument)), self.place)
+
+
+Leaf: TypeAlias = Callable[[RiseType, Origin], Any]
+
+
+class Symbol:
+    """An unknown scalar. There is one for each origin, so equal ones are the same object."""
+
+    __slots__ = ("origin",)
+
+    def __init__(self, origin: Origin):
+        self.origin = origin
+
+    def __bool__(self) -> bool:
+        raise Undecided
+
+    def _compare(self, other: object) -> bool:
+        raise Undecided
+
+    def __abs__(self) -> Symbol:
+        raise Undecided
+
+    __lt__ = __le__ = __gt__ = __ge__ = _compare
+
+    def __repr__(self) -> str:
+        return show(self, SHOWN)
+
+
+def show(value: object, depth: int) -> str:
+    if isinstance(value, tuple):
+        return f"({', '.join(show(part, depth) for part in value)})"
+    if not isinstance(value, Symbol):
+        return str(value)
+    origin = value.origin
+    place = "".join(f".{step}" if isinstance(step, str) else f"[{step}]" for step in origin.place)
+    if not origin.arguments:
+        return f"{origin.head}{place}"
+    inner = ", ".join(show(each, depth - 1) for each in origin.arguments) if depth else "..."
+    return f"{origin.head}({inner}){place}"
+
+
+def _frozen(value: Any) -> Hashable:
+    if isinstance(value, list | tuple):
+        return tuple(_frozen(part) for part in value)
+    if callable(value):
+        # Functions are not compared, so what is computed from one is not known to be the same.
+        raise Undecided
+    # The text tells 0.0 from -0.0, and is the same for every NaN.
+    return str(value) if isinstance(value, np.generic) else value
+
+
+def input_of(type: RiseType, origin: Origin, leaf: Leaf) -> Any:
+    """A value of a type at constant sizes, as the interpreter holds it."""
+    match type:
+        case ArrayType() | VectorType():
+            places = range(type.length.constant)
+            return [input_of(type.element, origin.at(place), leaf) for place in places]
+        case TupleType():
+            one, other = components(type)
+            return input_of(one, origin.at("fst"), leaf), input_of(other, origin.at("snd"), leaf)
+        case FunType():
+            return lambda argument: input_of(type.output, origin.applied(argument), leaf)
+        case _:
+            return leaf(type, origin)
+
+
+class Inputs:
+    """Random indices, by a seed; `symbol` and `number` are leaves."""
+
+    def __init__(self, seed: int):
+        self._seed = seed
+        self._symbols: dict[Origin, Symbol] = {}
+        self.has_indices = False
+        """Whether an index was chosen, so that a run is not one for all inputs."""
+
+    def symbol(self, type: RiseType, origin: Origin) -> Any:
+        if isinstance(type, IdxType):
+            return self._index(type, origin)
+        return self.unknown(origin)
+
+    def unknown(self, origin: Origin) -> Symbol:
+        return self._symbols.setdefault(origin, Symbol(origin))
+
+    def number(self, type: RiseType, origin: Origin) -> Any:
+        if isinstance(type, IdxType):
+            return self._index(type, origin)
+        assert isinstance(type, ScalarType)
+        source = self._source(origin)
+        if is_float(type):
+            return scalars.constant(source.standard_normal(), type)
+        return scalars.constant(int(source.integers(-(2**40), 2**40)), type)
+
+    def _index(self, type: IdxType, origin: Origin) -> int:
+        if type.bound.constant <= 0:
+            raise NoInput
+        self.has_indices = True
+        return int(self._source(origin).integers(type.bound.constant))
+
+    def _source(self, origin: Origin) -> np.random.Generator:
+        """The same origin gives the same value, in every process."""
+        return np.random.default_rng([self._seed, zlib.crc32(repr(origin).encode())])

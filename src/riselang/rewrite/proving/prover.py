@@ -1,0 +1,95 @@
+"""The verdict on a law: run it at small sizes, prove it for all, else run it at more sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from riselang.dialects.rise.types import uncurry
+from riselang.errors import LimitationError, UserError
+from riselang.nat import Facts, NatError, is_nonnegative
+from riselang.rewrite.proving.checking import Law
+from riselang.rewrite.proving.comparison import Comparison, Unequal
+from riselang.rewrite.proving.conditions import Condition, required
+from riselang.rewrite.proving.evaluation import Evaluation
+from riselang.rewrite.proving.solver import Outcome, Solver, load
+from riselang.rewrite.proving.symbols import Symbols
+from riselang.rewrite.proving.trials import Trial
+from riselang.rewrite.proving.values import Opaque, apply
+from riselang.rewrite.proving.verdict import Status, Verdict
+from riselang.term.nodes import DepLambda, Term
+from riselang.term.recursion import stack_for
+from riselang.term.sizes import names_in, opened_binder
+
+TIMEOUT_MS = 2_000
+"""The time for one question to z3."""
+
+
+def prove(
+    left: Term,
+    right: Term,
+    assumptions: Sequence[Condition] = (),
+    timeout_ms: int = TIMEOUT_MS,
+) -> Verdict:
+    """Whether two terms are the same function at all sizes, data types and inputs.
+
+    Sizes are those for which the patterns of both sides mean something and the assumptions hold.
+    `timeout_ms` is for one question to z3.
+    """
+    load()
+    left, right = opened(left, right)
+    if left.type != right.type:
+        raise UserError(f"the sides of a law differ in type: {left.type} and {right.type}")
+    with stack_for(max(left.depth, right.depth), frames_per_level=24):
+        return Proof(left, right, assumptions, timeout_ms).verdict()
+
+
+def opened(left: Term, right: Term) -> tuple[Term, Term]:
+    """Both sides without the functions of sizes and data types around them."""
+    while isinstance(left, DepLambda) and isinstance(right, DepLambda):
+        others = names_in(left) | names_in(right)
+        name, left = opened_binder(left, others)
+        _, right = opened_binder(DepLambda(right.kind, name, right.body, right.binder), others)
+    return left, right
+
+
+class Proof:
+    """One law on its way to a verdict."""
+
+    def __init__(self, left: Term, right: Term, assumptions: Sequence[Condition], timeout_ms: int):
+        self._sides = (left, right)
+        self._conditions = (*assumptions, *required(self._sides))
+        self._law = Law(left, right, self._conditions)
+        self._timeout_ms = timeout_ms
+
+    def verdict(self) -> Verdict:
+        trial = Trial(self._law)
+        return trial.small() or self._proved(trial)
+
+    def _proved(self, trial: Trial) -> Verdict:
+        try:
+            self.compare()
+        except Unequal as unequal:
+            return trial.at_sizes(unequal.sizes) or trial.large(unequal.reason)
+        except LimitationError as error:
+            return trial.large(error.message)
+        except NatError as error:
+            return trial.large(str(error))
+        return Verdict(Status.PROVED, f"for all sizes{self._where()}")
+
+    def compare(self) -> None:
+        """Raises Unequal unless the sides are the same at all sizes."""
+        symbols = Symbols()
+        solver = Solver(symbols, self._law.sizes, self._conditions, self._timeout_ms)
+        if solver.possible(()).outcome is Outcome.IMPOSSIBLE:
+            raise Unequal("no sizes satisfy the conditions of the law", {})
+        left, right = (Evaluation(symbols).value(side) for side in self._sides)
+        inputs, result = uncurry(self._sides[0].type)
+        for name, type in zip(self._law.inputs, inputs, strict=True):
+            argument = Opaque(type, name)
+            left, right = apply(left, argument), apply(right, argument)
+        Comparison(symbols, solver).equal(result, left, right, ())
+
+    def _where(self) -> str:
+        """The conditions that say more than that lengths are not negative."""
+        said = [c for c in self._conditions if not is_nonnegative(c.left - c.right, Facts())]
+        return f" with {', '.join(map(str, said))}" if said else ""

@@ -1,0 +1,199 @@
+"""Asks z3 whether conditions can hold together."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import reduce
+from importlib import import_module
+from typing import Any
+
+from riselang.errors import LimitationError
+from riselang.nat import Atom, FloorDiv, Max, Min, Mod, Nat, Variable
+from riselang.rewrite.proving.arithmetic import Query, least, simplified
+from riselang.rewrite.proving.conditions import Condition, Relation, at_least, in_range
+from riselang.rewrite.proving.symbols import Symbols
+
+
+class Outcome(Enum):
+    """Whether there are sizes and indices for which conditions hold."""
+
+    POSSIBLE = "possible"
+    IMPOSSIBLE = "impossible"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An outcome, with sizes where it is possible."""
+
+    outcome: Outcome
+    sizes: Mapping[str, int] = field(default_factory=dict[str, int])
+
+
+IMPOSSIBLE = Answer(Outcome.IMPOSSIBLE)
+
+
+def load() -> Any:
+    """The z3 module; it has no types, and it is large, so it is imported where it is needed."""
+    try:
+        return import_module("z3")
+    except ModuleNotFoundError:
+        raise LimitationError(
+            "proofs need z3; install it by pip install 'riselang[proofs]'"
+        ) from None
+
+
+class Solver:
+    """Questions about the sizes and indices of one proof."""
+
+    def __init__(
+        self,
+        symbols: Symbols,
+        sizes: Sequence[str],
+        always: Sequence[Condition],
+        timeout_ms: int,
+    ):
+        self._z3 = load()
+        self._symbols = symbols
+        self._sizes = tuple(sizes)
+        self._always = (*always, *(at_least(Nat.var(size), 0) for size in sizes))
+        self._timeout_ms = timeout_ms
+        self._known: dict[tuple[Condition, ...], Answer] = {}
+
+    def possible(self, path: tuple[Condition, ...]) -> Answer:
+        """Whether all conditions of the path can hold together."""
+        if path not in self._known:
+            self._known[path] = self._ask(path)
+        return self._known[path]
+
+    def _ask(self, path: tuple[Condition, ...]) -> Answer:
+        query = simplified(self._query(path))
+        if any(condition.decided is False for condition in query.conditions):
+            return IMPOSSIBLE
+        solver = self._z3.Solver()
+        solver.set("timeout", self._timeout_ms)
+        encoding = _Encoding(self._z3, self._symbols, query)
+        solver.add(*[encoding.condition(condition) for condition in query.conditions])
+        solver.add(*encoding.definitions)
+        found = solver.check()
+        if found == self._z3.unsat:
+            return IMPOSSIBLE
+        if found == self._z3.unknown:
+            return Answer(Outcome.UNKNOWN)
+        model = solver.model()
+        sizes = {
+            size: model.eval(encoding.nat(query.at(Nat.var(size))), model_completion=True).as_long()
+            for size in self._sizes
+        }
+        return Answer(Outcome.POSSIBLE, sizes)
+
+    def _query(self, path: tuple[Condition, ...]) -> Query:
+        conditions = [*self._always, *path]
+        unknown = self._mentioned(path)
+        for name in unknown:
+            conditions.extend(in_range(Nat.var(name), self._symbols.bounds[name]))
+        bounds: dict[str, Nat | None] = dict.fromkeys(self._sizes)
+        # An unknown index is not written as digits: it is a function of others.
+        bounds.update(
+            (name, bound)
+            for name, bound in self._symbols.bounds.items()
+            if name not in self._symbols.unknown and _occurs(name, path)
+        )
+        return Query(tuple(conditions), bounds, least(self._always))
+
+    def _mentioned(self, path: tuple[Condition, ...]) -> list[str]:
+        """The unknown indices in a path, and those that they depend on."""
+        pending = [name for condition in path for name in condition.variables]
+        found: dict[str, None] = {}
+        while pending:
+            name = pending.pop()
+            known = self._symbols.congruence(name)
+            if known is not None and name not in found:
+                found[name] = None
+                pending.extend(inner for part in known[1] for inner in part.variables)
+        return list(found)
+
+
+def _occurs(name: str, path: tuple[Condition, ...]) -> bool:
+    return any(name in condition.variables for condition in path)
+
+
+class _Encoding:
+    """Naturals as z3 integers; a division by a size becomes two integers with axioms."""
+
+    def __init__(self, z3: Any, symbols: Symbols, query: Query):
+        self._z3 = z3
+        self._symbols = symbols
+        self._query = query
+        self._divisions: dict[tuple[Nat, Nat], tuple[Any, Any]] = {}
+        self._functions: dict[Hashable, Any] = {}
+        self.definitions: list[Any] = []
+
+    def condition(self, condition: Condition) -> Any:
+        left, right = self.nat(condition.left), self.nat(condition.right)
+        match condition.relation:
+            case Relation.AT_LEAST:
+                return left >= right
+            case Relation.EQUAL:
+                return left == right
+            case Relation.DIFFERENT:
+                return left != right
+
+    def nat(self, nat: Nat) -> Any:
+        total: Any = self._z3.IntVal(nat.offset)
+        for coefficient, monomial in nat.symbolic:
+            factors = (self._atom(atom) for atom, power in monomial for _ in range(power))
+            total = total + reduce(lambda x, y: x * y, factors) * coefficient
+        return total
+
+    def _atom(self, atom: Atom) -> Any:
+        match atom:
+            case Variable(name):
+                return self._variable(name)
+            case FloorDiv(dividend, divisor):
+                return self._division(dividend, divisor)[0]
+            case Mod(dividend, divisor):
+                return self._division(dividend, divisor)[1]
+            case Min(arguments):
+                return reduce(lambda x, y: self._z3.If(x < y, x, y), map(self.nat, arguments))
+            case Max(arguments):
+                return reduce(lambda x, y: self._z3.If(x > y, x, y), map(self.nat, arguments))
+
+    def _variable(self, name: str) -> Any:
+        known = self._symbols.congruence(name)
+        if known is None:
+            return self._z3.Int(name)
+        head, arguments = known
+        if not arguments:
+            return self._z3.Int(name)
+        if head not in self._functions:
+            sorts = [self._z3.IntSort()] * (len(arguments) + 1)
+            self._functions[head] = self._z3.Function(f"$f{len(self._functions)}", *sorts)
+        return self._functions[head](*[self.nat(self._query.at(part)) for part in arguments])
+
+    def _division(self, dividend: Nat, divisor: Nat) -> tuple[Any, Any]:
+        whole, by = self.nat(dividend), self.nat(divisor)
+        if divisor.is_constant:
+            return whole / by, whole % by
+        if (dividend, divisor) not in self._divisions:
+            number = len(self._divisions)
+            quotient, rest = self._z3.Ints(f"$q{number} $r{number}")
+            self._divisions[dividend, divisor] = quotient, rest
+            self.definitions += self._division_axioms(whole, by, quotient, rest)
+        return self._divisions[dividend, divisor]
+
+    def _division_axioms(self, whole: Any, by: Any, quotient: Any, rest: Any) -> list[Any]:
+        """What division is; then what follows, which z3 finds hard to see."""
+        implies, both = self._z3.Implies, self._z3.And
+        return [
+            by >= 1,
+            whole == quotient * by + rest,
+            rest >= 0,
+            rest < by,
+            implies(whole >= 0, both(quotient >= 0, quotient <= whole)),
+            implies(whole < 0, quotient < 0),
+            implies(both(whole >= 0, whole < by), quotient == 0),
+            implies(whole >= by, quotient >= 1),
+        ]

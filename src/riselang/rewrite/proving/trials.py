@@ -1,0 +1,100 @@
+"""What running a law at some sizes says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from riselang.rewrite.proving.checking import CANNOT_RUN, LARGEST, Difference, Law, Sizes, shown
+from riselang.rewrite.proving.verdict import Status, Verdict
+
+SMALL = 3
+SMALL_VALUATIONS = 40
+"""What is run before a proof is tried: it finds most mistakes, at small sizes."""
+CANDIDATES = 40_000
+VALUATIONS = 1_200
+"""How many choices of sizes are looked at, and how many of these are run."""
+AFFORDABLE = 100_000
+"""The number of elements up to which a counterexample of z3 is run."""
+SEEDS = 4
+"""How many random choices of indices are tried at each choice of sizes."""
+
+
+class Trial:
+    """Runs of one law; a verdict where they decide it."""
+
+    def __init__(self, law: Law):
+        self._law = law
+        self._is_complete = True
+        """Whether each run was one for all inputs."""
+
+    def small(self) -> Verdict | None:
+        """The verdict on a law that fails at small sizes."""
+        largest = _largest(len(self._law.sizes), SMALL, CANDIDATES)
+        return self._all(list(self._law.valuations(largest))[:SMALL_VALUATIONS])
+
+    def at_sizes(self, sizes: Sizes) -> Verdict | None:
+        """The verdict on a law that may fail at these sizes."""
+        if not sizes:
+            return None
+        if self._law.cost(sizes) > AFFORDABLE:
+            detail = f"the sides seem to differ at {shown(sizes)}, which is too large to run"
+            return _out_of_reach(detail)
+        return self._all([sizes])
+
+    def large(self, reason: str) -> Verdict:
+        """The verdict on a law that was not proved for this reason."""
+        largest = _largest(len(self._law.sizes), LARGEST, CANDIDATES)
+        valuations = list(self._law.valuations(largest))
+        while len(valuations) > VALUATIONS:
+            largest -= 1
+            valuations = [each for each in valuations if max(each.values()) <= largest]
+        if not self._is_complete:
+            # More runs with random inputs would not say more.
+            return self._all(valuations[:SMALL_VALUATIONS]) or _out_of_reach(reason)
+        found = self._all(valuations)
+        if found is not None or not self._is_complete or not valuations:
+            return found or _out_of_reach(reason)
+        return Verdict(Status.CHECKED, f"{reason}; {self._runs(largest, len(valuations))}")
+
+    def _runs(self, largest: int, count: int) -> str:
+        """What was run without finding a difference."""
+        if not self._law.sizes:
+            return "the same for all inputs"
+        sizes = f"{count} choices of {', '.join(self._law.sizes)} up to {largest}"
+        return f"the same for all inputs up to {LARGEST} long, at all {sizes}"
+
+    def _all(self, valuations: Sequence[Sizes]) -> Verdict | None:
+        for sizes in valuations:
+            difference = self._difference(sizes)
+            if difference is not None:
+                return self._differing(difference)
+        return None
+
+    def _difference(self, sizes: Sizes) -> Difference | None:
+        for seed in range(SEEDS):
+            try:
+                difference, is_complete = self._law.difference(sizes, seed)
+            except CANNOT_RUN:
+                self._is_complete = False
+                return None
+            self._is_complete &= is_complete
+            if difference is not None or is_complete:
+                return difference
+        return None
+
+    def _differing(self, difference: Difference) -> Verdict:
+        if self._law.is_real(difference):
+            return Verdict(Status.REFUTED, str(difference))
+        return _out_of_reach(f"only facts about functions could make this equal: {difference}")
+
+
+def _out_of_reach(detail: str) -> Verdict:
+    return Verdict(Status.OUT_OF_REACH, detail)
+
+
+def _largest(count: int, limit: int, candidates: int) -> int:
+    """The largest size, up to a limit, for which `count` sizes have few enough choices."""
+    largest = limit
+    while largest > 1 and (largest + 1) ** count > candidates:
+        largest -= 1
+    return largest

@@ -1,0 +1,184 @@
+"""What the patterns mean that read no run-time indices: an element is told by its own index.
+
+The counterpart of `interpreter.patterns`, which says the same of lists; `meanings` has the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from riselang.dialects.rise.types import RiseType
+from riselang.nat import Nat
+from riselang.rewrite.proving.conditions import less
+from riselang.rewrite.proving.values import (
+    Array,
+    Number,
+    Pair,
+    Value,
+    apply,
+    choose,
+    element,
+    first,
+    fold,
+    second,
+)
+from riselang.term.nodes import Pattern
+
+ZERO = Nat.const(0)
+
+
+def size_argument(pattern: Pattern, name: str) -> Nat:
+    size = pattern.argument(name)
+    assert isinstance(size, Nat)
+    return size
+
+
+def _type(pattern: Pattern, name: str) -> RiseType:
+    type = pattern.argument(name)
+    assert isinstance(type, RiseType)
+    return type
+
+
+def _quotient(index: Nat, divisor: Nat) -> Nat:
+    # Nothing is read from empty rows, so any row will do.
+    return ZERO if divisor == 0 else index // divisor
+
+
+def _remainder(index: Nat, divisor: Nat) -> Nat:
+    return ZERO if divisor == 0 else index % divisor
+
+
+def _map(pattern: Pattern, function: Value, array: Value) -> Value:
+    return Array(lambda i: apply(function, element(array, i)))
+
+
+def _reduce(pattern: Pattern, function: Value, init: Value, array: Value) -> Value:
+    return _folded(pattern, size_argument(pattern, "n"), function, init, array)
+
+
+def _scan(pattern: Pattern, function: Value, init: Value, array: Value) -> Value:
+    return Array(lambda i: _folded(pattern, i + 1, function, init, array))
+
+
+def _folded(pattern: Pattern, length: Nat, function: Value, init: Value, array: Value) -> Value:
+    def step(i: Nat, accumulator: Value) -> Value:
+        return apply(apply(function, element(array, i)), accumulator)
+
+    return fold(_type(pattern, "t"), length, init, step)
+
+
+def _iterate(pattern: Pattern, function: Value, value: Value) -> Value:
+    times = size_argument(pattern, "k")
+    return fold(_type(pattern, "t"), times, value, lambda _, value: apply(function, value))
+
+
+def _zip(pattern: Pattern, left: Value, right: Value) -> Value:
+    return Array(lambda i: Pair(element(left, i), element(right, i)))
+
+
+def _unzip(pattern: Pattern, pairs: Value) -> Value:
+    return Pair(
+        Array(lambda i: first(element(pairs, i))), Array(lambda i: second(element(pairs, i)))
+    )
+
+
+def _chunks(array: Value, step: Nat) -> Value:
+    """Arrays that begin `step` elements apart; how long they are, their type says."""
+    return Array(lambda i: Array(lambda j: element(array, i * step + j)))
+
+
+def _joined(array: Value, length: Nat) -> Value:
+    return Array(lambda i: element(element(array, _quotient(i, length)), _remainder(i, length)))
+
+
+def _transpose(pattern: Pattern, array: Value) -> Value:
+    return Array(lambda i: Array(lambda j: element(element(array, j), i)))
+
+
+def _windows(pattern: Pattern, function: Value, array: Value) -> Value:
+    return _chunks(_map(pattern, function, array), Nat.const(1))
+
+
+def _reverse(pattern: Pattern, array: Value) -> Value:
+    return Array(lambda i: element(array, size_argument(pattern, "n") - 1 - i))
+
+
+def _concat(pattern: Pattern, left: Value, right: Value) -> Value:
+    length = size_argument(pattern, "n")
+    return Array(lambda i: choose(less(i, length), element(left, i), element(right, i - length)))
+
+
+def _padded(
+    pattern: Pattern,
+    array: Value,
+    before: Callable[[Nat], Value],
+    after: Callable[[Nat], Value],
+) -> Value:
+    """`before` and `after` are told how far before the first and after the last element."""
+    length, left = size_argument(pattern, "n"), size_argument(pattern, "l")
+
+    def at(i: Nat) -> Value:
+        inner = choose(less(i, left + length), element(array, i - left), after(i - left - length))
+        return choose(less(i, left), before(left - 1 - i), inner)
+
+    return Array(at)
+
+
+def _pad(pattern: Pattern, array: Value) -> Value:
+    last = size_argument(pattern, "n") - 1
+    return _padded(pattern, array, lambda i: element(array, ZERO), lambda i: element(array, last))
+
+
+def _pad_const(pattern: Pattern, value: Value, array: Value) -> Value:
+    return _padded(pattern, array, lambda i: value, lambda i: value)
+
+
+def _pad_wrap(pattern: Pattern, array: Value) -> Value:
+    last = size_argument(pattern, "n") - 1
+    return _padded(pattern, array, lambda i: element(array, last - i), lambda i: element(array, i))
+
+
+def _pad_reflect(pattern: Pattern, array: Value) -> Value:
+    last = size_argument(pattern, "n") - 1
+    return _padded(
+        pattern, array, lambda i: element(array, i + 1), lambda i: element(array, last - 1 - i)
+    )
+
+
+VIEWS: Mapping[str, Callable[..., Value]] = {
+    **dict.fromkeys(
+        (
+            "map", "mapSeq", "mapPar", "mapSeqUnroll", "mapBlock", "mapThread", "mapWarp",
+            "mapLane",
+        ),
+        _map,
+    ),
+    **dict.fromkeys(("reduce", "reduceSeq", "reduceSeqUnroll"), _reduce),
+    **dict.fromkeys(("scan", "scanSeq"), _scan),
+    **dict.fromkeys(("iterate", "iterateSeq"), _iterate),
+    **dict.fromkeys(("circularBuffer", "rotateValues"), _windows),
+    "zip": _zip,
+    "unzip": _unzip,
+    "tuple": lambda pattern, one, other: Pair(one, other),
+    "fst": lambda pattern, pair: first(pair),
+    "snd": lambda pattern, pair: second(pair),
+    "split": lambda pattern, array: _chunks(array, size_argument(pattern, "m")),
+    "asVector": lambda pattern, array: _chunks(array, size_argument(pattern, "k")),
+    "slide": lambda pattern, array: _chunks(array, size_argument(pattern, "sp")),
+    "join": lambda pattern, array: _joined(array, size_argument(pattern, "m")),
+    "asScalar": lambda pattern, array: _joined(array, size_argument(pattern, "k")),
+    "transpose": _transpose,
+    "reverse": _reverse,
+    "take": lambda pattern, array: array,
+    "drop": lambda pattern, array: Array(lambda i: element(array, size_argument(pattern, "k") + i)),
+    "concat": _concat,
+    "pad": _pad,
+    "padConst": _pad_const,
+    "padWrap": _pad_wrap,
+    "padReflect": _pad_reflect,
+    "generate": lambda pattern, function: Array(lambda i: apply(function, Number(i))),
+    "vectorFromScalar": lambda pattern, value: Array(lambda i: value),
+    "let": lambda pattern, value, body: apply(body, value),
+    "toMem": lambda pattern, value: value,
+    "sizeOf": lambda pattern, array: Number(size_argument(pattern, "n")),
+}  # fmt: skip
