@@ -23,7 +23,8 @@ from riselang.rewrite.proving.models import (
     Undecided,
     input_of,
 )
-from riselang.term.nodes import DepLambda, Term, parameter_names, subterms
+from riselang.term.fusion import FOLDS
+from riselang.term.nodes import DepLambda, Pattern, Term, parameter_names, subterms
 from riselang.term.sizes import at_argument, at_sizes
 
 LARGEST = 32
@@ -67,6 +68,12 @@ class Law:
         self._operations = operations_of(left) + operations_of(right)
         self._abstracted = [abstracted(side, self._operations) for side in self.sides]
         self._concrete = [_at_integers(side) for side in self.sides]
+
+    @property
+    def has_folds(self) -> bool:
+        """Whether a side folds or scans an array."""
+        parts = (part for side in self.sides for part in subterms(side))
+        return any(isinstance(part, Pattern) and part.spec.name in FOLDS for part in parts)
 
     def valuations(self, largest: int) -> Iterator[Sizes]:
         """The sizes up to the largest one, smaller ones first, for which no input is too long."""

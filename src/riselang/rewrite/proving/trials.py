@@ -13,6 +13,8 @@ SMALL_VALUATIONS = 40
 CANDIDATES = 40_000
 VALUATIONS = 1_200
 """How many choices of sizes are looked at, and how many of these are run."""
+FOLD_VALUATIONS = 300
+"""The same for folds, whose values are as deep as what is folded is long."""
 AFFORDABLE = 100_000
 """The number of elements up to which a counterexample of z3 is run."""
 SEEDS = 4
@@ -45,7 +47,8 @@ class Trial:
         """The verdict on a law that was not proved for this reason."""
         largest = _largest(len(self._law.sizes), LARGEST, CANDIDATES)
         valuations = list(self._law.valuations(largest))
-        while len(valuations) > VALUATIONS:
+        most = FOLD_VALUATIONS if self._law.has_folds else VALUATIONS
+        while len(valuations) > most:
             largest -= 1
             valuations = [each for each in valuations if max(each.values()) <= largest]
         if not self._is_complete:

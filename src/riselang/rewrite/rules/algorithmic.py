@@ -27,6 +27,23 @@ def map_interchange() -> None:
     ~> y |> map(fun(b, x |> map(fun(a, f(a, b))))) |> transpose"""
 
 
+@law("y : s -> m.t, f : t -> u, x : n.s")
+def map_interchange_of_rows() -> None:
+    """x |> map(fun(a, y(a) |> map(f)))
+    ~> x |> map(y) |> transpose |> map(fun(column, column |> map(f))) |> transpose
+
+    The same where the second loop is over parts of the elements of the first."""
+
+
+@law("y : s -> m.t, f : s -> t -> u, x : n.s")
+def map_interchange_with() -> None:
+    """x |> map(fun(a, y(a) |> map(fun(b, f(a, b)))))
+    ~> x |> map(y) |> transpose |> map(fun(column,
+      zip(x, column) |> map(fun(p, f(fst(p), snd(p)))))) |> transpose
+
+    The same where the function takes the elements of both."""
+
+
 @law("f : s -> t, x : (k + n).s", choose="k")
 def peel_map() -> None:
     """x |> map(f) ~> concat(x |> take(k) |> map(f), x |> drop(k) |> map(f))

@@ -21,6 +21,8 @@ from riselang.rewrite.rules.algorithmic import (
     lift_reduce_with,
     map_fusion,
     map_interchange,
+    map_interchange_of_rows,
+    map_interchange_with,
     reduce_map_fusion,
     scan_map_fusion,
     sink_reduce,
@@ -252,6 +254,7 @@ def _is_vector_of_map(term: Term) -> bool:
     return found is not None and applied(found[0], "map") is not None
 
 
+_SWAP = map_interchange | choice(map_interchange_of_rows, map_interchange_with) >> _TIDY
 _LIFT = choice(lift_reduce, lift_reduce_with) >> _TIDY
 _SINK = sink_reduce >> _TIDY
 
@@ -263,7 +266,7 @@ class _Interchange(Strategy):
     def run(self, term: Term, setting: Setting) -> Result:
         if _result_is_view(term):
             return seq(map_fission, argument(self)).run(term, setting)
-        return choice(map_interchange, _LIFT, _SINK).run(term, setting)
+        return choice(_SWAP, _LIFT, _SINK).run(term, setting)
 
     def __str__(self) -> str:
         return "interchange()"
