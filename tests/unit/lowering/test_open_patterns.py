@@ -39,6 +39,7 @@ PROGRAMS: dict[str, tuple[str, list[int]]] = {
     ),
     "vectors": ("fun(x : N.f32, x |> asVector(4) |> reverse |> asScalar)", [0, 4, 12]),
     "repeated": ("fun(x : N.f32, x |> map(vectorFromScalar(3)) |> asScalar)", [0, 1, 5]),
+    "lanes": ("fun(x : N.f32, x |> asVector(4) |> map(fun(v, v * v)) |> asScalar)", [0, 4, 12]),
     "while": (
         "fun(x : N.f32, x |> while(fun(v, reduce(add, 0.0, v) < 500.0), map(fun(a, a * a + 1.0))))",
         [1, 7],
