@@ -159,6 +159,8 @@ def seq(*strategies: Strategy) -> Strategy:
     parts: list[Strategy] = []
     for strategy in strategies:
         parts.extend(strategy.parts if isinstance(strategy, Sequence) else [strategy])
+    if not parts:
+        return id_
     return parts[0] if len(parts) == 1 else Sequence(tuple(parts))
 
 

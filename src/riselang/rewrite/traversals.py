@@ -16,7 +16,7 @@ from riselang.rewrite.core import (
     Strategy,
     Success,
 )
-from riselang.rewrite.places import places, places_inside_out, replaced, with_child
+from riselang.rewrite.places import at_path, places, places_inside_out, replaced, with_child
 from riselang.term.nodes import Apply, Lambda, Term
 from riselang.term.recursion import recursive
 
@@ -161,16 +161,12 @@ class Inside(Strategy):
     strategy: Strategy
     path: Path
     fits: Callable[[Term], bool]
+    """Whether a term has the part. A function with a name, lest equal strategies differ by it."""
 
     def run(self, term: Term, setting: Setting) -> Result:
-        part = term
-        for position in self.path:
-            if not part.children:
-                return Failure(self, f"it has no {self.name}", term)
-            part = part.children[position]
         if not self.fits(term):
             return Failure(self, f"it has no {self.name}", term)
-        return run_at(self.strategy, term, self.path, part, setting)
+        return run_at(self.strategy, term, self.path, at_path(term, self.path), setting)
 
     def __str__(self) -> str:
         return f"{self.name}({self.strategy})"
@@ -213,22 +209,30 @@ def one(strategy: Strategy) -> Strategy:
 
 def body(strategy: Strategy) -> Strategy:
     """At the body of a function."""
-    return Inside("body", strategy, (0,), lambda term: isinstance(term, Lambda))
+    return Inside("body", strategy, (0,), _is_function)
 
 
 def function(strategy: Strategy) -> Strategy:
     """At the function of an application."""
-    return Inside("function", strategy, (0,), lambda term: isinstance(term, Apply))
+    return Inside("function", strategy, (0,), _is_application)
 
 
 def argument(strategy: Strategy) -> Strategy:
     """At the last argument of an application: the array of a map."""
-    return Inside("argument", strategy, (1,), lambda term: isinstance(term, Apply))
+    return Inside("argument", strategy, (1,), _is_application)
 
 
 def inside(strategy: Strategy) -> Strategy:
     """At the body of the function that a map applies."""
     return Inside("inside", strategy, (0, 1, 0), _maps)
+
+
+def _is_function(term: Term) -> bool:
+    return isinstance(term, Lambda)
+
+
+def _is_application(term: Term) -> bool:
+    return isinstance(term, Apply)
 
 
 def _maps(term: Term) -> bool:

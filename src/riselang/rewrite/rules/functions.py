@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from riselang.dialects.rise.schemes import LET, MAP, REDUCE, Role
 from riselang.dialects.rise.types import DepFunType, FunType
+from riselang.rewrite.conditions import relaxed
 from riselang.rewrite.eta import eta_expanded, eta_reduced, mentions, without
 from riselang.rewrite.laws import Form
 from riselang.rewrite.matching import NoMatch
@@ -116,12 +117,12 @@ def reduce_map_fission(term: Term) -> Found:
 # Numbers
 
 
-@law("a : f32, b : f32, c : f32", permission=Permission.RELAXED)
+@law("a : f32, b : f32, c : f32", relaxed(), permission=Permission.RELAXED)
 def fma_as_sum() -> None:
     """fma(a, b, c) ~> a * b + c"""
 
 
-@law("a : f64, b : f64, c : f64", permission=Permission.RELAXED)
+@law("a : f64, b : f64, c : f64", relaxed(), permission=Permission.RELAXED)
 def fma_as_sum_f64() -> None:
     """fma(a, b, c) ~> a * b + c"""
 
