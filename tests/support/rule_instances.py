@@ -16,6 +16,7 @@ from riselang.dialects.rise.types import (
     i1,
     index_bounds,
     is_float,
+    show,
     type_variables,
     uncurry,
 )
@@ -128,7 +129,7 @@ class _Maker:
             for each in subterms(left):
                 if isinstance(each, Pattern):
                     self.match.build(each)
-                elif isinstance(each, Free) and self._has_no_index(each):
+                elif isinstance(each, Free) and self._has_no_values(each):
                     return False
         except (NoMatch, VerifyException):
             # A pattern does not permit them, a length would be negative, vectors are of arrays.
@@ -144,10 +145,11 @@ class _Maker:
         types = self.generator.types
         return types.scalar() if self.choices.one_in(2) else types.data(ROOM, 2)
 
-    def _has_no_index(self, unknown: Free) -> bool:
-        """Whether a value would have to be an index into nothing."""
+    def _has_no_values(self, unknown: Free) -> bool:
+        """Whether a value would have to be an index into nothing, or a vector of nothing."""
         type = self.match.concrete(unknown.type)
-        return not isinstance(type, FunType) and Nat.const(0) in index_bounds(type)
+        has_no_index = not isinstance(type, FunType) and Nat.const(0) in index_bounds(type)
+        return has_no_index or "vec[0," in show(type)
 
     # Functions and values
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from riselang.rewrite.combinators import closer
+from riselang.rewrite.combinators import ENDLESS, MOST_GROWTH, closer
 from riselang.rewrite.core import (
     CONDITION,
     Failure,
@@ -18,7 +18,7 @@ from riselang.rewrite.core import (
 )
 from riselang.rewrite.places import at_path, places, places_inside_out, replaced, with_child
 from riselang.term.nodes import Apply, Lambda, Term
-from riselang.term.recursion import recursive
+from riselang.term.recursion import stack_for
 
 MOST_STEPS = 20_000
 """How many steps a normal form may take; a strategy that needs more does not end."""
@@ -61,17 +61,22 @@ class Every(Strategy):
     strategy: Strategy
 
     def run(self, term: Term, setting: Setting) -> Result:
-        return recursive(self._everywhere)(term, setting)
+        with stack_for(term.depth + MOST_GROWTH):
+            return self._everywhere(term, setting, term.depth + MOST_GROWTH)
 
-    def _everywhere(self, term: Term, setting: Setting) -> Result:
+    def _everywhere(self, term: Term, setting: Setting, levels: int) -> Result:
+        """`levels` says how deep the term may become: it may apply to what it makes for ever."""
         steps: list[Step] = []
         result = self.strategy.run(term, setting)
         if isinstance(result, Success):
             term = result.term
             steps.extend(result.steps)
+        if term.depth > levels:
+            return Failure(self, ENDLESS, term, closeness=CONDITION, steps=tuple(steps))
         for position in range(len(term.children)):
-            inner = self._everywhere(term.children[position], setting)
-            assert isinstance(inner, Success)
+            inner = self._everywhere(term.children[position], setting, levels - 1)
+            if isinstance(inner, Failure):
+                return inner.below((position,)).after(steps)
             term = with_child(term, position, inner.term)
             steps.extend(step.below((position,)) for step in inner.steps)
         return Success(term, tuple(steps))
@@ -88,10 +93,12 @@ class Normalize(Strategy):
 
     def run(self, term: Term, setting: Setting) -> Result:
         normalizer = _Normalizer(self.strategy, setting)
-        normal = recursive(normalizer.normal)(term, ())
-        if len(normalizer.steps) > MOST_STEPS:
-            reason = f"it still applies after {MOST_STEPS} steps"
-            return Failure(self, reason, term, closeness=CONDITION)
+        deepest = term.depth + MOST_GROWTH
+        with stack_for(deepest):
+            normal = normalizer.normal(term, (), deepest)
+        if normalizer.failure is not None:
+            return Failure(self, normalizer.failure, normal, closeness=CONDITION,
+                           steps=tuple(normalizer.steps))  # fmt: skip
         return Success(normal, tuple(normalizer.steps))
 
     def __str__(self) -> str:
@@ -106,20 +113,31 @@ class _Normalizer:
         self.known: set[Term] = set()
         """Terms to which the strategy applies nowhere: a part that was not changed stays so."""
 
-    def normal(self, term: Term, path: Path) -> Term:
-        while term not in self.known and len(self.steps) <= MOST_STEPS:
+        self.failure: str | None = None
+        """Why there is no normal form."""
+
+    def normal(self, term: Term, path: Path, levels: int) -> Term:
+        """The normal form of the part at a path, which may become so many levels deep."""
+        while term not in self.known and self.failure is None:
             result = self.strategy.run(term, self.setting)
             if isinstance(result, Success) and result.term != term:
                 term = result.term
                 self.steps.extend(step.below(path) for step in result.steps)
+                self._check(term, levels)
                 continue
             before = term
             for position in range(len(term.children)):
-                child = self.normal(term.children[position], (*path, position))
+                child = self.normal(term.children[position], (*path, position), levels - 1)
                 term = with_child(term, position, child)
             if term == before:
                 self.known.add(term)
         return term
+
+    def _check(self, term: Term, levels: int) -> None:
+        if term.depth > levels:
+            self.failure = ENDLESS
+        elif len(self.steps) > MOST_STEPS:
+            self.failure = f"it still applies after {MOST_STEPS} steps"
 
 
 @dataclass(frozen=True, repr=False)
