@@ -22,6 +22,11 @@ class Choices:
         """True about once in `count` times."""
         return self.below(count) == 0
 
+    def shuffled(self, options: Sequence[T]) -> list[T]:
+        """The options in any order."""
+        left = list(options)
+        return [left.pop(self.below(len(left))) for _ in options]
+
     def weighted(self, options: Sequence[tuple[int, T]]) -> T:
         """One of the options, each with its weight."""
         left = self.below(sum(weight for weight, _ in options))

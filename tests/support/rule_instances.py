@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from xdsl.utils.exceptions import VerifyException
 
 from riselang.dialects.rise.attributes import literal
-from riselang.dialects.rise.patterns import wrong_argument
 from riselang.dialects.rise.types import (
     SCALARS,
     FunType,
     RiseType,
     ScalarType,
+    i1,
     index_bounds,
     is_float,
+    show,
     type_variables,
     uncurry,
 )
 from riselang.nat import Nat
-from riselang.rewrite.conditions import EXACT, SUM_OF, neutral_number
+from riselang.rewrite.conditions import EXACT, RELAXED, SUM_OF, neutral_number
 from riselang.rewrite.core import Result, Setting
-from riselang.rewrite.eta import expanded
+from riselang.rewrite.eta import eta_expanded, expanded
 from riselang.rewrite.laws import UNKNOWN, Form
 from riselang.rewrite.matching import Applying, Match, NoMatch
-from riselang.rewrite.rule import Rule
+from riselang.rewrite.rule import Permission, Rule
 from riselang.term.nodes import (
     Bound,
     Free,
@@ -41,10 +43,15 @@ from support.generation.generator import Generator
 from support.generation.place import Place
 from support.programs import Program, close
 
-SIZES = (1, 2, 3, 2, 4, 0, 5, 1)
+SIZES = (2, 3, 1, 2, 4, 0, 5, 3)
 ROOM = 4
 """How many scalars the values of an unknown data type may have."""
-INTEGERS = ("i32", "i8", "i64", "i16")
+ATTEMPTS = 30
+"""How often sizes are chosen anew until the patterns of the law permit them."""
+INTEGERS = ("i32", "i8", "i64", "i16", "i1", "index")
+FLOATS = ("f32", "f64")
+PLACE = Place((), 3, 12)
+"""Where functions and values are made: with nothing around, and not large."""
 
 
 @dataclass(frozen=True)
@@ -54,23 +61,22 @@ class Instance:
     rule: Rule
     inputs: tuple[Free, ...]
     body: Term
+    float: str = "strict"
+    """What has to be permitted for the rule to apply."""
 
     def program(self, body: Term) -> Program:
+        """The body, or what became of it, as a function of the inputs."""
         for variable in reversed(self.inputs):
             body = Lambda(variable.name, variable.type, body)
         return Program(body, 1)
 
-    def rewritten(self, float: str = "strict") -> Result:
-        return self.rule.run(self.body, Setting(float))
+    def rewritten(self) -> Result:
+        return self.rule.run(self.body, Setting(self.float))
 
 
 def instance_of(rule: Rule, seed: int) -> Instance | None:
-    """An instance of the left side; None where the sizes chosen are none that patterns permit."""
-    try:
-        return _Maker(rule, Choices(seed)).instance()
-    except VerifyException:
-        # A length would be negative.
-        return None
+    """An instance of the left side; None where no sizes were found that its patterns permit."""
+    return _Maker(rule, Choices(seed)).instance()
 
 
 class _Maker:
@@ -81,49 +87,71 @@ class _Maker:
         self.generator.budget = choices.of((0, 2, 4, 7))
         self.match = Match()
         self.operators: dict[str, str] = {}
+        self.is_relaxed = rule.permission is Permission.RELAXED
         self.is_written = rule.law.form is Form.WRITTEN
         self.applying = Applying.KEPT if self.is_written else Applying.NAMED
 
     def instance(self) -> Instance | None:
         left, right = self.rule.law.sides
+        if not any(self._choose(left, right) for _ in range(ATTEMPTS)):
+            return None
+        both = [*subterms(left), *subterms(right)]
+        unknowns = {each.name: each for each in both if isinstance(each, Free)}
+        found = {name: self._unknown(each) for name, each in sorted(unknowns.items())}
+        inputs = tuple(self.generator.inputs)
+        self.match.terms = {name: self._written(inputs, term) for name, term in found.items()}
+        body = self.match.build(left, applying=self.applying)
+        given = {name: self.match.size(name) for name in self.rule.parameters}
+        return Instance(self.rule(**given), inputs, body, self._float())
+
+    def _float(self) -> str:
+        """Rules of float arithmetic need permission, unless an operator keeps all bits."""
+        operators = self.operators.values()
+        needs = not operators or any(op in RELAXED for op in operators)
+        return "relaxed" if self.is_relaxed and needs else "strict"
+
+    def _written(self, inputs: tuple[Free, ...], term: Term) -> Term:
+        term = under_inputs(inputs, term)
+        if self.is_written:
+            return term
+        return eta_expanded(expanded(term)) if isinstance(term.type, FunType) else expanded(term)
+
+    # Types and sizes
+
+    def _choose(self, left: Term, right: Term) -> bool:
+        """Choose types and sizes; whether the patterns of the left side permit them."""
+        for name in sorted({name for each in subterms(left) for name in type_variables(each.type)}):
+            self.match.types[name] = self._type(name)
         for name in sorted(names_in(left) | names_in(right)):
             if name.startswith(UNKNOWN):
                 self.match.sizes[name] = Nat.const(self.choices.of(SIZES))
-        self._choose_types(left)
-        unknowns = {each.name: each for each in subterms(left) if isinstance(each, Free)}
-        unknowns |= {each.name: each for each in subterms(right) if isinstance(each, Free)}
-        found = {name: self._unknown(each) for name, each in sorted(unknowns.items())}
-        inputs = tuple(self.generator.inputs)
-        self.match.terms = {
-            name: term if self.is_written else expanded(term)
-            for name, term in ((name, _under(inputs, term)) for name, term in found.items())
-        }
         try:
-            body = self.match.build(left, applying=self.applying)
-        except NoMatch:
-            return None
-        if any(isinstance(each, Pattern) and _is_wrong(each) for each in subterms(body)):
-            return None
-        if any(bound == Nat.const(0) for each in inputs for bound in index_bounds(each.type)):
-            return None
-        given = {name: self._given(name) for name in self.rule.parameters}
-        return Instance(self.rule(**given), inputs, body)
+            for each in subterms(left):
+                if isinstance(each, Pattern):
+                    self.match.build(each)
+                elif isinstance(each, Free) and self._has_no_values(each):
+                    return False
+        except (NoMatch, VerifyException):
+            # A pattern does not permit them, a length would be negative, vectors are of arrays.
+            return False
+        return True
 
-    def _given(self, name: str) -> int:
-        return self.match.sizes[UNKNOWN + name].constant
+    def _type(self, name: str) -> RiseType:
+        for condition in self.rule.conditions:
+            if "scalar" in condition.text and name.removeprefix(UNKNOWN) in condition.about:
+                return self.generator.types.scalar()
+        if self.is_relaxed:
+            return SCALARS[self.choices.of((*INTEGERS, *FLOATS))]
+        types = self.generator.types
+        return types.scalar() if self.choices.one_in(2) else types.data(ROOM, 2)
 
-    def _choose_types(self, left: Term) -> None:
-        names = {name for each in subterms(left) for name in type_variables(each.type)}
-        about = {name: condition.text for condition in self.rule.conditions
-                 for name in condition.about}  # fmt: skip
-        for name in sorted(names):
-            short = name.removeprefix(UNKNOWN)
-            if "scalar" in about.get(short, ""):
-                self.match.types[name] = self.generator.types.scalar()
-            elif self.rule.permission.value == "relaxed":
-                self.match.types[name] = SCALARS[self.choices.of(INTEGERS)]
-            else:
-                self.match.types[name] = self.generator.types.data(ROOM, 2)
+    def _has_no_values(self, unknown: Free) -> bool:
+        """Whether a value would have to be an index into nothing, or a vector of nothing."""
+        type = self.match.concrete(unknown.type)
+        has_no_index = not isinstance(type, FunType) and Nat.const(0) in index_bounds(type)
+        return has_no_index or "vec[0," in show(type)
+
+    # Functions and values
 
     def _unknown(self, unknown: Free) -> Term:
         type = self.match.concrete(unknown.type)
@@ -134,8 +162,44 @@ class _Maker:
                 if made is not None:
                     return made
         if isinstance(type, FunType):
-            return self.generator.function(type, Place((), 3, 12))
-        return self.generator.input(type)
+            return self._function(type)
+        computed = not self.is_relaxed and self.choices.one_in(3)
+        return self.generator.term(type, PLACE) if computed else self.generator.input(type)
+
+    def _function(self, type: FunType) -> Term:
+        """A pattern where one has the type, now and then, since rules look for patterns."""
+        if self.choices.one_in(3) and self.generator.matching(type):
+            return self.generator.pattern_function(type, PLACE)
+        if self.is_written and self.choices.one_in(3):
+            return self.generator.partial(type, PLACE)
+        return self._lambdas(type)
+
+    def _lambdas(self, type: FunType) -> Term:
+        """A function that depends on all its parameters: a law may mix them up."""
+        types, result = uncurry(type)
+        parameters = [self.generator.variable(each, "x") for each in types]
+        place = replace(PLACE, scope=tuple(parameters))
+        are_numbers = all(isinstance(each, ScalarType) for each in (*types, result))
+        if are_numbers and self.choices.one_in(2):
+            body = self._weighted(parameters, result)
+        else:
+            body = self.generator.term(result, place)
+            for parameter in self.choices.shuffled(parameters):
+                body = self.generator.using(parameter, body, place)
+        for parameter in reversed(parameters):
+            body = Lambda(parameter.name, parameter.type, body)
+        return body
+
+    def _weighted(self, parameters: Sequence[Free], type: RiseType) -> Term:
+        """A sum of the parameters, each with its weight: any that is missed or moved shows."""
+        assert isinstance(type, ScalarType)
+        plus, times = (f"arith.{op}{'f' if is_float(type) else 'i'}" for op in ("add", "mul"))
+        total: Term = Literal(literal(1, type))
+        for weight, parameter in enumerate(parameters, 2):
+            number = self.generator.scalars.converted(parameter, type)
+            factor = Literal(literal(1 if type == i1 else weight, type))
+            total = Scalar(plus, [total, Scalar(times, [number, factor], type)], type)
+        return total
 
     def _conditional(
         self, name: str, text: str, about: tuple[str, ...], type: RiseType
@@ -150,9 +214,6 @@ class _Maker:
             return None
         result = uncurry(type)[1]
         assert isinstance(result, ScalarType)
-        if "distributes" in text:
-            self.operators.setdefault(about[0], "arith.muli")
-            self.operators.setdefault(about[1], SUM_OF["arith.muli"])
         op = self._operator(name, result)
         operands = [Bound(1, result), Bound(0, result)]
         if self.choices.one_in(2):
@@ -160,13 +221,19 @@ class _Maker:
         return Lambda("a", result, Lambda("b", result, Scalar(op, operands, result)))
 
     def _operator(self, name: str, type: ScalarType) -> str:
-        known = sorted(op for op in EXACT if op.endswith("f") == is_float(type))
-        if any("distributes" in condition.text for condition in self.rule.conditions):
-            known = ["arith.addi"]
-        return self.operators.setdefault(name, self.choices.of(known))
+        """An operator that regroups, or of two the product and the sum over that."""
+        for condition in self.rule.conditions:
+            if "distributes" in condition.text:
+                product = "arith.mulf" if is_float(type) else "arith.muli"
+                pair = (product, SUM_OF[product])
+                self.operators.update(zip(condition.about, pair, strict=True))
+        known = sorted(op for op in EXACT | RELAXED if op.endswith("f") == is_float(type))
+        if name not in self.operators:
+            self.operators[name] = self.choices.of(known)
+        return self.operators[name]
 
 
-def _under(inputs: tuple[Free, ...], term: Term) -> Term:
+def under_inputs(inputs: tuple[Free, ...], term: Term) -> Term:
     """A term with variables by name, under the lambdas of the inputs."""
     for variable in reversed(inputs):
         term = Lambda(variable.name, variable.type, term)
@@ -175,8 +242,3 @@ def _under(inputs: tuple[Free, ...], term: Term) -> Term:
         assert isinstance(term, Lambda)
         term = term.body
     return term
-
-
-def _is_wrong(pattern: Pattern) -> bool:
-    arguments = dict(zip(pattern.spec.parameters, pattern.arguments, strict=True))
-    return (wrong_argument(arguments) or pattern.spec.check(arguments)) is not None

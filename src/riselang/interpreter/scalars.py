@@ -124,8 +124,11 @@ def _round_half_away(a: Any) -> Any:
 
 def _fma(a: Any, b: Any, c: Any) -> Any:
     """a * b + c rounded once."""
-    if not (np.isfinite(a) and np.isfinite(b) and np.isfinite(c)):
+    if not (np.isfinite(a) and np.isfinite(b)):
         return a * b + c
+    if not np.isfinite(c):
+        # The product is a number, even where it is too large to be rounded to one.
+        return c
     product = Fraction(float(a)) * Fraction(float(b))
     exact = product + Fraction(float(c))
     if exact == 0:

@@ -121,6 +121,10 @@ def nth(
 def _address(which: str, pattern: str, over: str | None, length: int | None, nest: int) -> Address:
     if pattern not in GROUPS and pattern not in PATTERNS:
         raise UserError(f"{pattern!r} is no pattern; expected one, or {' or '.join(GROUPS)}")
+    if which.removeprefix("-").isdecimal() and int(which) < 1:
+        raise UserError(f"places are counted from 1, but found {which}")
+    if nest < 1:
+        raise UserError(f"maps inside each other are counted from 1, but found nest={nest}")
     return Address(which, pattern, over, length, nest)
 
 

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from riselang.errors import UserError
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Step, Strategy, Success
 from riselang.term.nodes import Term
 
 MOST_ROUNDS = 10_000
 """How often `repeat` repeats at most; a strategy that goes on for longer does not end."""
+MOST_GROWTH = 500
+"""How many levels deeper a program may become where a strategy is repeated; one that makes it ever
+deeper does not end, and each round takes longer than the one before."""
+ENDLESS = "it still applies, and makes the program ever deeper"
 
 
 @dataclass(frozen=True, repr=False)
@@ -106,6 +111,7 @@ class Repeat(Strategy):
 
     def run(self, term: Term, setting: Setting) -> Result:
         steps: list[Step] = []
+        deepest = term.depth + MOST_GROWTH
         for _ in range(MOST_ROUNDS if self.times is None else self.times):
             result = self.strategy.run(term, setting)
             if isinstance(result, Failure):
@@ -116,9 +122,11 @@ class Repeat(Strategy):
                 return Success(term, tuple(steps))
             term = result.term
             steps.extend(result.steps)
+            if term.depth > deepest:
+                return Failure(self, ENDLESS, term, closeness=CONDITION, steps=tuple(steps))
         if self.times is None:
             reason = f"it still applies after {MOST_ROUNDS} rounds"
-            return Failure(self, reason, term, closeness=CONDITION)
+            return Failure(self, reason, term, closeness=CONDITION, steps=tuple(steps))
         return Success(term, tuple(steps))
 
     def __str__(self) -> str:
@@ -176,6 +184,8 @@ def seq(*strategies: Strategy) -> Strategy:
     parts: list[Strategy] = []
     for strategy in strategies:
         parts.extend(strategy.parts if isinstance(strategy, Sequence) else [strategy])
+    if not parts:
+        return id_
     return parts[0] if len(parts) == 1 else Sequence(tuple(parts))
 
 
@@ -196,6 +206,8 @@ def try_(strategy: Strategy) -> Strategy:
 
 def repeat(strategy: Strategy, times: int | None = None) -> Strategy:
     """The strategy as often as it applies, or exactly so often."""
+    if times is not None and times < 0:
+        raise UserError(f"repeat: expected how often, found {times}")
     return Repeat(strategy, times)
 
 

@@ -83,6 +83,16 @@ def neutral_number(op: str, type: ScalarType) -> float | int | None:
     return numbers.get(op)
 
 
+def relaxed() -> Condition:
+    """The program permits that a float is rounded once more, or once less."""
+
+    def check(match: Match, setting: Setting) -> None:
+        if setting.float != "relaxed":
+            raise Unmet('floats are only rounded otherwise with float="relaxed"')
+
+    return Condition("floats may be rounded otherwise", check)
+
+
 def distributes(times: str, plus: str) -> Condition:
     """A product, and the sum over which it distributes."""
 

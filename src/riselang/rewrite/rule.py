@@ -107,7 +107,8 @@ class Rule(Strategy):
             size = parse_nat(value) if isinstance(value, str) else as_nat(value)
         except (NatError, TypeError):
             raise UserError(f"{self.name}: {name} must be a size, but is {value!r}") from None
-        if size.is_constant and size.constant < 0:
+        is_marked = any(name.startswith(UNKNOWN) for name in size.variables)
+        if is_marked or (size.is_constant and size.constant < 0):
             raise UserError(f"{self.name}: {name} must be a size, but is {size}")
         return size
 

@@ -16,12 +16,18 @@ from typing import Any
 
 from riselang.errors import SourceLocation, UserError
 from riselang.rewrite.addresses import Address
+from riselang.rewrite.combinators import choice, seq
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.registry import vocabulary
 
 _KEYWORDS = re.compile(r"\b(try|not)\b(?=\s*\()")
-"""Words of Python that are names here."""
+"""Words of Python that are names here: they are read with an underscore behind them."""
+_READ_KEYWORDS = re.compile(r"\b(try|not)_(?=\s*\()")
 MOST_CHARACTERS = 100_000
+MOST_DEPTH = 200
+"""How many parts of a text may be inside each other; Python permits as many parentheses."""
+SHOWN = 60
+"""How many characters of a text an error repeats."""
 TYPES: Mapping[str, Any] = {
     "Strategy": (Strategy,), "int": (int,), "str": (str,), "Address": (Address,),
     "Sequence[int]": (list,), "Value": (int, str), "None": (type(None),),
@@ -35,38 +41,57 @@ WORDS: Mapping[str, str] = {
 
 def parse_strategy(text: str, name: str = "<strategy>") -> Strategy:
     """The strategy that a text means; `name` is the file that errors speak of."""
+    reader = _Reader(name, _KEYWORDS.sub(lambda found: f"{found[1]}_", text), vocabulary())
     if len(text) > MOST_CHARACTERS:
-        raise UserError(f"{name}: a strategy has at most {MOST_CHARACTERS} characters")
+        raise reader.error_at(1, 1, f"a strategy has at most {MOST_CHARACTERS} characters")
     try:
-        module = ast.parse(_KEYWORDS.sub(lambda found: f"{found[1]}_", text), name)
+        module = ast.parse(reader.text, name)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = getattr(error, "lineno", None) or 1
         column = getattr(error, "offset", None) or 1
         detail = getattr(error, "msg", None) or str(error)
-        place = _place(name, text, line, column)
-        raise UserError(f"this is no strategy: {detail}", place) from None
-    return _Reader(name, text, vocabulary()).module(module)
-
-
-def _place(name: str, text: str, line: int, column: int) -> SourceLocation:
-    """A place in the text as it was written, with the line, which may be in no file."""
-    lines = text.splitlines()
-    written = lines[line - 1] if line <= len(lines) else ""
-    for found in _KEYWORDS.finditer(written):
-        # Each such word was made one character longer.
-        column -= column > found.end() + 1
-    return SourceLocation(name, line, column, text=written)
+        raise reader.error_at(line, column, f"this is no strategy: {detail}") from None
+    reader.check_depth(module)
+    return reader.module(module)
 
 
 class _Reader:
     def __init__(self, file: str, text: str, known: Mapping[str, Any]):
         self.file = file
         self.text = text
+        self.lines = text.splitlines()
         self.known = dict(known)
 
     def error(self, node: ast.AST, message: str) -> UserError:
-        line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
-        return UserError(message, _place(self.file, self.text, line, column + 1))
+        line, offset = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
+        before = self.line(line).encode()[:offset].decode(errors="replace")
+        return self.error_at(line, len(before) + 1, message)
+
+    def error_at(self, line: int, column: int, message: str) -> UserError:
+        added = len(_READ_KEYWORDS.findall(self.line(line)[: column - 1] + "("))
+        text = _READ_KEYWORDS.sub(r"\1", self.line(line))
+        return UserError(message, SourceLocation(self.file, line, column - added, text=text))
+
+    def line(self, number: int) -> str:
+        return self.lines[number - 1] if number <= len(self.lines) else ""
+
+    def said(self, node: ast.AST) -> str:
+        """What stands in the text, if it is short."""
+        text = ast.get_source_segment(self.text, node) if isinstance(node, ast.expr) else None
+        text = _READ_KEYWORDS.sub(r"\1", text or "this")
+        return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+
+    def check_depth(self, module: ast.Module) -> None:
+        """Refuse what is nested too deep to be read; one after the other is not nested."""
+        stack: list[tuple[ast.AST, int]] = [(module, 0)]
+        while stack:
+            node, depth = stack.pop()
+            if depth > MOST_DEPTH:
+                raise self.error(node, f"strategies are nested at most {MOST_DEPTH} deep")
+            parts: list[ast.AST] = list(ast.iter_child_nodes(node))
+            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.RShift | ast.BitOr):
+                parts = list(_chain(node))
+            stack.extend((part, depth + 1) for part in parts)
 
     def module(self, module: ast.Module) -> Strategy:
         for statement in module.body[:-1]:
@@ -87,8 +112,8 @@ class _Reader:
         if isinstance(value, Strategy):
             return value
         if callable(value):
-            raise self.error(node, f"{ast.unparse(node)} needs its arguments in parentheses")
-        raise self.error(node, f"expected a strategy, found {ast.unparse(node)}")
+            raise self.error(node, f"{self.said(node)} needs its arguments in parentheses")
+        raise self.error(node, f"expected a strategy, found {self.said(node)}")
 
     def value(self, node: ast.expr) -> Any:
         match node:
@@ -100,10 +125,10 @@ class _Reader:
                 return value
             case ast.List(elts=items) | ast.Tuple(elts=items):
                 return [self.value(item) for item in items]
-            case ast.BinOp(left=left, op=ast.RShift(), right=right):
-                return self.strategy(left) >> self.strategy(right)
-            case ast.BinOp(left=left, op=ast.BitOr(), right=right):
-                return self.strategy(left) | self.strategy(right)
+            case ast.BinOp(op=ast.RShift()):
+                return seq(*map(self.strategy, _chain(node)))
+            case ast.BinOp(op=ast.BitOr()):
+                return choice(*map(self.strategy, _chain(node)))
             case ast.BinOp(left=left, op=ast.MatMult(), right=right):
                 address = self.value(right)
                 if not isinstance(address, Address):
@@ -112,7 +137,7 @@ class _Reader:
             case ast.Call():
                 return self.call(node)
             case _:
-                raise self.error(node, f"{ast.unparse(node)} is no strategy")
+                raise self.error(node, f"{self.said(node)} is no strategy")
 
     def name(self, node: ast.expr, name: str) -> Any:
         written = name.removesuffix("_") if name in ("try_", "not_") else name
@@ -129,8 +154,10 @@ class _Reader:
         for keyword in node.keywords:
             if keyword.arg is None:
                 raise self.error(node, "** has no meaning here")
+            if keyword.arg in named:
+                raise self.error(keyword, f"{keyword.arg} is given twice")
             named[keyword.arg] = self.value(keyword.value)
-        called = ast.unparse(node.func).removesuffix("_")
+        called = self.said(node.func).removesuffix("_")
         if not callable(function):
             raise self.error(node, f"{called} takes no arguments")
         try:
@@ -152,9 +179,19 @@ class _Reader:
         expected = [part.strip() for part in str(parameter.annotation).split("|")]
         allowed = tuple(kind for part in expected if part in TYPES for kind in TYPES[part])
         for each in values:
-            if allowed and not isinstance(each, allowed):
+            if allowed and (not isinstance(each, allowed) or isinstance(each, bool)):
                 words = " or ".join(WORDS[part] for part in expected if part in WORDS)
                 raise self.error(node, f"{called}: expected {words}, found {_shown(each)}")
+
+
+def _chain(node: ast.BinOp) -> list[ast.expr]:
+    """The operands of `a >> b >> c`, however many there are."""
+    operands: list[ast.expr] = []
+    operator, left = type(node.op), node
+    while isinstance(left, ast.BinOp) and isinstance(left.op, operator):
+        operands.append(left.right)
+        left = left.left
+    return [left, *reversed(operands)]
 
 
 def _shown(value: Any) -> str:

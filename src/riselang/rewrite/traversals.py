@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from riselang.rewrite.combinators import closer
+from riselang.rewrite.combinators import ENDLESS, MOST_GROWTH, closer
 from riselang.rewrite.core import (
     CONDITION,
     Failure,
@@ -16,9 +16,9 @@ from riselang.rewrite.core import (
     Strategy,
     Success,
 )
-from riselang.rewrite.places import places, places_inside_out, replaced, with_child
+from riselang.rewrite.places import at_path, places, places_inside_out, replaced, with_child
 from riselang.term.nodes import Apply, Lambda, Term
-from riselang.term.recursion import recursive
+from riselang.term.recursion import stack_for
 
 MOST_STEPS = 20_000
 """How many steps a normal form may take; a strategy that needs more does not end."""
@@ -61,17 +61,22 @@ class Every(Strategy):
     strategy: Strategy
 
     def run(self, term: Term, setting: Setting) -> Result:
-        return recursive(self._everywhere)(term, setting)
+        with stack_for(term.depth + MOST_GROWTH):
+            return self._everywhere(term, setting, term.depth + MOST_GROWTH)
 
-    def _everywhere(self, term: Term, setting: Setting) -> Result:
+    def _everywhere(self, term: Term, setting: Setting, levels: int) -> Result:
+        """`levels` says how deep the term may become: it may apply to what it makes for ever."""
         steps: list[Step] = []
         result = self.strategy.run(term, setting)
         if isinstance(result, Success):
             term = result.term
             steps.extend(result.steps)
+        if term.depth > levels:
+            return Failure(self, ENDLESS, term, closeness=CONDITION, steps=tuple(steps))
         for position in range(len(term.children)):
-            inner = self._everywhere(term.children[position], setting)
-            assert isinstance(inner, Success)
+            inner = self._everywhere(term.children[position], setting, levels - 1)
+            if isinstance(inner, Failure):
+                return inner.below((position,)).after(steps)
             term = with_child(term, position, inner.term)
             steps.extend(step.below((position,)) for step in inner.steps)
         return Success(term, tuple(steps))
@@ -88,10 +93,12 @@ class Normalize(Strategy):
 
     def run(self, term: Term, setting: Setting) -> Result:
         normalizer = _Normalizer(self.strategy, setting)
-        normal = recursive(normalizer.normal)(term, ())
-        if len(normalizer.steps) > MOST_STEPS:
-            reason = f"it still applies after {MOST_STEPS} steps"
-            return Failure(self, reason, term, closeness=CONDITION)
+        deepest = term.depth + MOST_GROWTH
+        with stack_for(deepest):
+            normal = normalizer.normal(term, (), deepest)
+        if normalizer.failure is not None:
+            return Failure(self, normalizer.failure, normal, closeness=CONDITION,
+                           steps=tuple(normalizer.steps))  # fmt: skip
         return Success(normal, tuple(normalizer.steps))
 
     def __str__(self) -> str:
@@ -106,20 +113,31 @@ class _Normalizer:
         self.known: set[Term] = set()
         """Terms to which the strategy applies nowhere: a part that was not changed stays so."""
 
-    def normal(self, term: Term, path: Path) -> Term:
-        while term not in self.known and len(self.steps) <= MOST_STEPS:
+        self.failure: str | None = None
+        """Why there is no normal form."""
+
+    def normal(self, term: Term, path: Path, levels: int) -> Term:
+        """The normal form of the part at a path, which may become so many levels deep."""
+        while term not in self.known and self.failure is None:
             result = self.strategy.run(term, self.setting)
             if isinstance(result, Success) and result.term != term:
                 term = result.term
                 self.steps.extend(step.below(path) for step in result.steps)
+                self._check(term, levels)
                 continue
             before = term
             for position in range(len(term.children)):
-                child = self.normal(term.children[position], (*path, position))
+                child = self.normal(term.children[position], (*path, position), levels - 1)
                 term = with_child(term, position, child)
             if term == before:
                 self.known.add(term)
         return term
+
+    def _check(self, term: Term, levels: int) -> None:
+        if term.depth > levels:
+            self.failure = ENDLESS
+        elif len(self.steps) > MOST_STEPS:
+            self.failure = f"it still applies after {MOST_STEPS} steps"
 
 
 @dataclass(frozen=True, repr=False)
@@ -161,16 +179,12 @@ class Inside(Strategy):
     strategy: Strategy
     path: Path
     fits: Callable[[Term], bool]
+    """Whether a term has the part. A function with a name, lest equal strategies differ by it."""
 
     def run(self, term: Term, setting: Setting) -> Result:
-        part = term
-        for position in self.path:
-            if position >= len(part.children):
-                return Failure(self, f"it has no {self.name}", term)
-            part = part.children[position]
         if not self.fits(term):
             return Failure(self, f"it has no {self.name}", term)
-        return run_at(self.strategy, term, self.path, part, setting)
+        return run_at(self.strategy, term, self.path, at_path(term, self.path), setting)
 
     def __str__(self) -> str:
         return f"{self.name}({self.strategy})"
@@ -213,22 +227,30 @@ def one(strategy: Strategy) -> Strategy:
 
 def body(strategy: Strategy) -> Strategy:
     """At the body of a function."""
-    return Inside("body", strategy, (0,), lambda term: isinstance(term, Lambda))
+    return Inside("body", strategy, (0,), _is_function)
 
 
 def function(strategy: Strategy) -> Strategy:
     """At the function of an application."""
-    return Inside("function", strategy, (0,), lambda term: isinstance(term, Apply))
+    return Inside("function", strategy, (0,), _is_application)
 
 
 def argument(strategy: Strategy) -> Strategy:
     """At the last argument of an application: the array of a map."""
-    return Inside("argument", strategy, (1,), lambda term: isinstance(term, Apply))
+    return Inside("argument", strategy, (1,), _is_application)
 
 
 def inside(strategy: Strategy) -> Strategy:
     """At the body of the function that a map applies."""
     return Inside("inside", strategy, (0, 1, 0), _maps)
+
+
+def _is_function(term: Term) -> bool:
+    return isinstance(term, Lambda)
+
+
+def _is_application(term: Term) -> bool:
+    return isinstance(term, Apply)
 
 
 def _maps(term: Term) -> bool:

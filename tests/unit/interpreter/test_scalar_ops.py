@@ -36,6 +36,7 @@ from riselang.dialects.rise.types import (
 )
 from riselang.interpreter.evaluate import from_buffers, run, to_buffers
 from riselang.interpreter.scalars import numpy_dtype
+from riselang.notation.program import parse_term
 from riselang.term.conversion import width
 from riselang.term.nodes import Apply, Bound, Lambda, Pattern, Scalar, Term, apply_all
 from riselang.term.scalars import CMPF_PREDICATES, CMPI_PREDICATES, SCALAR_OPS
@@ -226,3 +227,12 @@ def test_vectors_are_computed_lane_by_lane(op: str) -> None:
         found = np.empty_like(lanes)
         compilation.functions[names[case]](found, *cut)
         assert_same(case, inputs, expected, found.reshape(-1))
+
+
+@pytest.mark.parametrize("infinity", [np.inf, -np.inf])
+def test_fma_with_an_infinity_has_no_infinite_product(infinity: float) -> None:
+    """The product of numbers is a number, however large; only what is rounded overflows."""
+    term = parse_term("fun((a : f32, b : f32, c : f32), fma(a, b, c))")
+    large, opposite = np.float32(1e38), np.float32(-4 * np.sign(infinity))
+    found = run(term, [large, opposite, np.float32(infinity)])
+    assert found == infinity

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from riselang.dialects.rise.schemes import LET, MAP, REDUCE, SLIDE
 from riselang.dialects.rise.types import DepFunType, FunType
-from riselang.rewrite.conditions import EXACT, RELAXED
+from riselang.rewrite.conditions import EXACT, RELAXED, relaxed
 from riselang.rewrite.eta import eta_expanded, eta_reduced, mentions, without
 from riselang.rewrite.laws import Form
 from riselang.rewrite.matching import NoMatch
@@ -162,12 +162,12 @@ def swap_operands(term: Term) -> Term:
     return Scalar(term.op, term.operands[::-1], operation_type(term), None, term.location)
 
 
-@law("a : f32, b : f32, c : f32", permission=Permission.RELAXED)
+@law("a : f32, b : f32, c : f32", relaxed(), permission=Permission.RELAXED)
 def fma_as_sum() -> None:
     """fma(a, b, c) ~> a * b + c"""
 
 
-@law("a : f64, b : f64, c : f64", permission=Permission.RELAXED)
+@law("a : f64, b : f64, c : f64", relaxed(), permission=Permission.RELAXED)
 def fma_as_sum_f64() -> None:
     """fma(a, b, c) ~> a * b + c"""
 

@@ -117,8 +117,8 @@ def split(size: int) -> Strategy:
 @schedule
 def tile(*sizes: int) -> Strategy:
     """Nested maps as maps over tiles, and maps inside of each tile."""
-    if not sizes:
-        raise UserError("tile needs the size of a tile in each dimension")
+    if not sizes or min(sizes) < 1:
+        raise UserError("tile needs the size of a tile in each dimension, of 1 or more")
     return _Tile(tuple(sizes))
 
 
@@ -131,7 +131,7 @@ def interchange() -> Strategy:
 @schedule
 def reorder(*order: int) -> Strategy:
     """Nested loops in another order: the loops by number, from the outside in, counted from 1."""
-    if sorted(order) != list(range(1, len(order) + 1)):
+    if not order or sorted(order) != list(range(1, len(order) + 1)):
         raise UserError(f"reorder needs each number from 1 to {len(order)} once, found {order}")
     return seq(*(_AtLoop(level, _Interchange()) for level in _exchanges(order)))
 
