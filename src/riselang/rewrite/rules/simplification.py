@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from riselang.dialects.rise.schemes import MAP
+from riselang.rewrite.core import Failure, Setting
 from riselang.rewrite.matching import NoMatch
-from riselang.rewrite.rule import Found, Unmet, law, rule
+from riselang.rewrite.rule import law, rule
+from riselang.rewrite.rules.algorithmic import map_fusion
 from riselang.rewrite.terms import applied, viewed
 from riselang.term.nodes import Term
 
@@ -174,15 +176,15 @@ def memory_of_memory() -> None:
     """x |> toMem(heap) |> toMem(heap) ~> x |> toMem(heap)"""
 
 
-@rule("f : s -> t, g : t -> u, x : n.s", condition="g is a view")
-def map_of_views_fusion(term: Term) -> Found:
-    """x |> map(f) |> map(g) ~> x |> map(fun(e, g(f(e))))
+@rule("f : s -> m.p.t, x : n.s")
+def map_of_views_fusion(term: Term, setting: Setting) -> Term:
+    """x |> map(f) |> map(fun(v, v |> transpose)) ~> x |> map(fun(e, f(e) |> transpose))
 
-    What only changes the layout of the elements is done where they are computed."""
-    outer = applied(term, MAP.name)
-    inner = applied(outer[1], MAP.name) if outer is not None else None
-    if outer is None or inner is None:
-        raise NoMatch("expected a map of a map")
-    if viewed(term) is None:
-        raise Unmet("the second function computes something")
-    return {"f": inner[0], "g": outer[0], "x": inner[1]}
+    So for every view in the place of transpose: what only changes the layout of the elements is
+    done where they are computed."""
+    if applied(term, MAP.name) is None or viewed(term) is None:
+        raise NoMatch("expected a map to a view")
+    fused = map_fusion.run(term, setting)
+    if isinstance(fused, Failure):
+        raise NoMatch(fused.reason)
+    return fused.term
