@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from riselang.dialects.rise.schemes import PATTERNS
 from riselang.errors import UserError
 from riselang.nat import Nat
+from riselang.rewrite.combinators import inside_text
 from riselang.rewrite.core import CONDITION, Failure, Path, Result, Setting, Strategy
 from riselang.rewrite.places import places
 from riselang.rewrite.traversals import run_at
@@ -94,7 +95,7 @@ class At(Strategy):
         return run_at(self.strategy, term, *place, setting)
 
     def __str__(self) -> str:
-        return f"({self.strategy}) @ {self.address}"
+        return f"{inside_text(self.strategy)} @ {self.address}"
 
 
 def outermost(

@@ -56,7 +56,7 @@ class Sequence(Strategy):
         return Success(term, tuple(steps))
 
     def __str__(self) -> str:
-        return " >> ".join(_inside(part) for part in self.parts)
+        return " >> ".join(inside_text(part) for part in self.parts)
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,10 +76,11 @@ class Choice(Strategy):
         return closest
 
     def __str__(self) -> str:
-        return " | ".join(_inside(part) for part in self.parts)
+        return " | ".join(inside_text(part) for part in self.parts)
 
 
-def _inside(strategy: Strategy) -> str:
+def inside_text(strategy: Strategy) -> str:
+    """How a strategy is written as a part of another one."""
     return f"({strategy})" if isinstance(strategy, Sequence | Choice) else str(strategy)
 
 

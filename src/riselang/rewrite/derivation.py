@@ -125,7 +125,8 @@ def explained(failure: Failure, start: Term, strategy: Strategy) -> UserError:
     if isinstance(failed, Rule):
         notes.append(f"{failed.name} is the law {failed.law}")
     if failure.steps:
-        notes.append(f"{len(failure.steps)} steps were made before")
+        count = len(failure.steps)
+        notes.append(f"{count} {'step was' if count == 1 else 'steps were'} made before")
     return UserError(
         f"the strategy {strategy} does not apply: {failed} failed, since {failure.reason}",
         failure.term.location,

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
-from riselang.dialects.rise.types import RiseType, variable
+from riselang.dialects.rise.types import RiseType, show, variable
+from riselang.errors import UserError
 from riselang.nat import Nat
 from riselang.notation.program import parse_term
 from riselang.rewrite.eta import expanded
@@ -45,7 +46,8 @@ class Law:
     @staticmethod
     def of(parameters: str, text: str, form: Form = Form.NORMAL) -> Law:
         left, arrow, right = (part.strip() for part in text.partition(ARROW))
-        assert arrow, f"a law is written left {ARROW} right, but found {text}"
+        if not arrow:
+            raise UserError(f"a law is written left {ARROW} right, but found {text or 'nothing'}")
         return Law(parameters, left, right, form)
 
     def __str__(self) -> str:
@@ -66,6 +68,11 @@ class Law:
     def sides(self) -> tuple[Term, Term]:
         """Both sides, with unknowns in the place of the parameters."""
         left, right = (_unknown(side) for side in self.closed)
+        if left.type != right.type:
+            raise UserError(
+                f"both sides of a law have one type, but in {self} the left one is "
+                f"{show(self.closed[0].type)} and the right one {show(self.closed[1].type)}"
+            )
         if self.form is Form.NORMAL:
             return expanded(left), expanded(right)
         return left, right

@@ -263,11 +263,18 @@ def _register(
         rewrite,
         summary=" ".join(rest.split()),
     )
+    if not function.__module__.startswith("riselang."):
+        # Our own laws are read when they are used; a mistake in another is shown at once.
+        assert made.law.sides
     return _added(made)
 
 
 def _added(made: Rule) -> Rule:
-    assert made.name not in RULES, made.name
+    """A rule that its own module defines again, as people do in a notebook, takes its place."""
+    known = RULES.get(made.name)
+    if known is not None and known.family != made.family:
+        raise UserError(f"there is a rule {made.name} already, in {known.family}; its law is "
+                        f"{known.law}; choose another name")  # fmt: skip
     RULES[made.name] = made
     return made
 
