@@ -23,6 +23,7 @@ from riselang.rewrite.places import at_path, replaced
 from riselang.rewrite.rule import Rule
 from riselang.term.digest import digest
 from riselang.term.nodes import Term
+from riselang.term.sizes import names_in
 
 VERSION = 1
 
@@ -112,6 +113,9 @@ def derive(term: Term, strategy: Strategy, float: str = "contract") -> Derivatio
     result = whole.run(term, Setting(float))
     if isinstance(result, Failure):
         raise explained(result, term, strategy)
+    if unknown := names_in(result.term) - names_in(term):
+        raise UserError(f"the strategy {strategy} speaks of {', '.join(sorted(unknown))}, "
+                        "which is no size of the program")  # fmt: skip
     return Derivation(term, result.steps, result.term, str(strategy), float)
 
 
@@ -125,7 +129,8 @@ def explained(failure: Failure, start: Term, strategy: Strategy) -> UserError:
     if isinstance(failed, Rule):
         notes.append(f"{failed.name} is the law {failed.law}")
     if failure.steps:
-        notes.append(f"{len(failure.steps)} steps were made before")
+        count = len(failure.steps)
+        notes.append(f"{count} steps were made before" if count > 1 else "one step was made before")
     return UserError(
         f"the strategy {strategy} does not apply: {failed} failed, since {failure.reason}",
         failure.term.location,

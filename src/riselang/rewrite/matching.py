@@ -25,7 +25,7 @@ from riselang.dialects.rise.types import (
     show,
     substitute,
 )
-from riselang.nat import Deferred, Impossible, Nat, divides, solve
+from riselang.nat import Deferred, Facts, Impossible, Nat, divides, is_nonnegative, solve
 from riselang.rewrite.eta import eta_expanded
 from riselang.rewrite.laws import UNKNOWN
 from riselang.term.fusion import beta
@@ -195,7 +195,8 @@ class Match:
             case _ if law == found:
                 return
             case _:
-                raise NoMatch(f"expected {show(law)}, found {show(found)}")
+                expected = show(law).replace(UNKNOWN, "")
+                raise NoMatch(f"expected {expected}, found {show(found)}")
 
     def _match_size(self, law: Nat, found: Nat) -> None:
         name = _plain_variable(law)
@@ -232,6 +233,8 @@ class Match:
         for name, size in answer.substitution.items():
             if size.is_constant and size.constant < 0:
                 raise NoMatch(_mismatch(law, found))
+            if size != found and not is_nonnegative(size, Facts()):
+                raise NoMatch(f"{size} is not known to be 0 or more")
             self.sizes[name] = size
         return True
 
