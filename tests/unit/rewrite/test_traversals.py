@@ -7,7 +7,7 @@ import pytest
 from riselang.notation.program import parse_term
 from riselang.rewrite.combinators import ENDLESS, choice, fail, id_
 from riselang.rewrite.core import Failure, Setting, Strategy, Success
-from riselang.rewrite.places import at_path, places, places_inside_out, replaced
+from riselang.rewrite.places import Cursor, at_path, places, places_inside_out, replaced
 from riselang.rewrite.rules.algorithmic import (
     blocked_reduce,
     map_fusion,
@@ -59,6 +59,24 @@ def test_a_part_is_replaced_and_the_rest_kept() -> None:
     expected = inner("fun((a : f32, b : f32), (a - b) * sqrt(a))")
     assert replaced(term, (0,), other) == expected
     assert replaced(term, (), other) == other
+
+
+def test_a_cursor_goes_from_place_to_place() -> None:
+    term = inner("fun((a : f32, b : f32), (a + b) * sqrt(a))")
+    cursor = Cursor(term)
+    for path, part in (*places(term), *places_inside_out(term)):
+        cursor.move(path)
+        assert cursor.part is part
+    assert cursor.whole() is term
+    cursor.move((0,))
+    cursor.part = inner("fun((a : f32, b : f32), a - b)")
+    cursor.move((1, 0))
+    cursor.part = inner("fun((a : f32, b : f32), b)")
+    cursor.move((0, 1))
+    assert cursor.part == inner("fun((a : f32, b : f32), b)")
+    assert cursor.whole() == inner("fun((a : f32, b : f32), (a - b) * sqrt(b))")
+    with pytest.raises(IndexError):
+        cursor.move((0, 2))
 
 
 @pytest.mark.parametrize(
