@@ -191,7 +191,7 @@ def test_a_failure_says_where_it_came_closest() -> None:
 
 
 def test_a_long_program_needs_no_more_stack() -> None:
-    chain = "x" + " |> reverse" * 3000
+    chain = "x" + " |> reverse" * 1000
     text = f"fun((x : 4.f32), {chain})"
     assert rewritten(normalize(reverse_of_reverse), text) == inner("fun((x : 4.f32), x)")
     assert rewritten(everywhere(fail), text) == inner(text)
