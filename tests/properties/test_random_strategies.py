@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from riselang.rewrite.normal_forms import data_flow_normal_form
 from riselang.rewrite.text import parse_strategy
 from riselang.term.contraction import contract
 from riselang.term.nodes import Pattern, Term, subterms
-from riselang.term.sizes import at_sizes, free_sizes
+from riselang.term.sizes import at_sizes, check_sizes, free_sizes
 from support.checking import Inputs, call_of, inputs_of, interpreted, module_of
 from support.choices import Choices
 from support.compiled_patterns import COMPILED_PATTERNS
@@ -47,6 +47,10 @@ def example(name: str) -> Term:
     return parse_program(path.read_text(), str(path))[name]
 
 
+def known_sizes(name: str, choices: Choices) -> Nat:
+    return Nat.const(choices.of(SIZES))
+
+
 @dataclass(frozen=True)
 class Case:
     """A program, what it permits, and a strategy for it."""
@@ -56,10 +60,10 @@ class Case:
     term: Term
 
     @staticmethod
-    def of(seed: int) -> Case:
+    def of(seed: int, size: Callable[[str, Choices], Nat] = known_sizes) -> Case:
         choices = Choices(seed)
         whole = example(NAMES[seed % len(NAMES)])
-        sizes = {name: Nat.const(choices.of(SIZES)) for name in sorted(free_sizes(whole))}
+        sizes = {name: size(name, choices) for name in sorted(free_sizes(whole))}
         float, term = choices.of(PERMISSIONS), at_sizes(whole, sizes)
         normal = data_flow_normal_form.run(term if float == "strict" else contract(term), Setting())
         assert isinstance(normal, Success)
@@ -93,7 +97,7 @@ class Case:
         return [[moderate(values) for values in arrays] for arrays in inputs_of(program, self.seed)]
 
 
-@seeds(66, fuzzed=1056, batch=11)
+@seeds(66, fuzzed=1232, batch=11)
 def test_the_program_computes_the_same(seeds: range, ran: Ran) -> None:
     changed = 0
     for seed in seeds:
@@ -135,6 +139,30 @@ def check_texts(made: Derivation, seed: int) -> None:
     terms = list(made.terms())
     for term in (made.end, Choices(seed).of(terms)):
         assert parse_term(str(term)) == term
+
+
+@seeds(44, fuzzed=880, batch=22)
+def test_a_program_of_open_sizes_computes_the_same(seeds: range, ran: Ran) -> None:
+    """Rewritten before its sizes are known, and run with several."""
+    changed = 0
+    for seed in seeds:
+        case = Case.of(seed, open_sizes)
+        made = case.derivation()
+        if made is None or made.end == case.term:
+            continue
+        changed += 1
+        for number in (1, 2):
+            sizes = {name: Nat.const(number) for name in free_sizes(case.term)}
+            check_sizes(made.end, sizes)
+            at = replace(case, term=at_sizes(case.term, sizes))
+            check_values(at, replace(made, end=at_sizes(made.end, sizes)))
+    assert changed >= LEAST_SHARE * len(seeds)
+    ran("random strategies: on programs of open sizes", changed)
+
+
+def open_sizes(name: str, choices: Choices) -> Nat:
+    """A size that is not known, but of which 2 and 4 are divisors."""
+    return Nat.var(name) * choices.of((4, 2, 4))
 
 
 @seeds(48, fuzzed=960, batch=24)

@@ -19,10 +19,11 @@ from riselang.notation.printer import marked
 from riselang.notation.program import parse_term
 from riselang.rewrite.core import Failure, Path, Setting, Step, Strategy
 from riselang.rewrite.normal_forms import data_flow_normal_form
-from riselang.rewrite.places import at_path, replaced, written
+from riselang.rewrite.places import Cursor, at_path, replaced, written
 from riselang.rewrite.rule import Rule
-from riselang.term.digest import digest
+from riselang.term.digest import PartDigests, digest
 from riselang.term.nodes import Term
+from riselang.term.sizes import names_in
 
 VERSION = 1
 
@@ -69,8 +70,9 @@ class Derivation:
 
     def to_json(self) -> str:
         """The derivation as text, from which `replay` makes it again."""
+        digests = PartDigests()
         steps = [
-            {"rule": str(step.rule), "path": list(step.path), "result": digest(step.after)[:16]}
+            {"rule": str(step.rule), "path": list(step.path), "result": digests.of(step.after)}
             for step in self.steps
         ]
         kept = {
@@ -112,6 +114,9 @@ def derive(term: Term, strategy: Strategy, float: str = "contract") -> Derivatio
     result = whole.run(term, Setting(float))
     if isinstance(result, Failure):
         raise explained(result, term, strategy)
+    if unknown := names_in(result.term) - names_in(term):
+        raise UserError(f"the strategy {strategy} speaks of {', '.join(sorted(unknown))}, "
+                        "which is no size of the program")  # fmt: skip
     return Derivation(term, result.steps, result.term, str(strategy), float)
 
 
@@ -126,7 +131,7 @@ def explained(failure: Failure, start: Term, strategy: Strategy) -> UserError:
         notes.append(f"{failed.name} is the law {failed.law}")
     if failure.steps:
         count = len(failure.steps)
-        notes.append(f"{count} {'step was' if count == 1 else 'steps were'} made before")
+        notes.append(f"{count} steps were made before" if count > 1 else "one step was made before")
     return UserError(
         f"the strategy {strategy} does not apply: {failed} failed, since {failure.reason}",
         failure.term.location,
@@ -138,32 +143,39 @@ def replay(text: str, name: str = "<derivation>") -> Derivation:
     """The derivation that was kept as JSON, done again."""
     kept = _read(text, name)
     start, setting = parse_term(kept["program"], name), Setting(kept["float"])
-    rules: dict[str, Rule] = {}
-    term, steps = start, list[Step]()
-    for number, each in enumerate(kept["steps"], 1):
-        step = _replayed(each, term, setting, rules, f"{name}: step {number}")
-        term = replaced(term, step.path, step.after)
-        steps.append(step)
-    if digest(term) != kept["end"]:
+    cursor, again = Cursor(start), _Again(setting)
+    steps = [
+        again.step(each, cursor, f"{name}: step {number}")
+        for number, each in enumerate(kept["steps"], 1)
+    ]
+    end = cursor.whole()
+    if digest(end) != kept["end"]:
         raise UserError(f"{name}: the steps give another program than they did")
-    return Derivation(start, tuple(steps), term, kept["strategy"], kept["float"])
+    return Derivation(start, tuple(steps), end, kept["strategy"], kept["float"])
 
 
-def _replayed(
-    kept: dict[str, Any], term: Term, setting: Setting, rules: dict[str, Rule], place: str
-) -> Step:
-    path = tuple(kept["path"])
-    try:
-        part = at_path(term, path)
-    except IndexError:
-        raise UserError(f"{place}: the program has no such place") from None
-    result = _rule(kept["rule"], rules, place).run(part, setting)
-    if isinstance(result, Failure):
-        raise UserError(f"{place}: {kept['rule']} does not apply, since {result.reason}")
-    (step,) = result.steps
-    if digest(step.after)[:16] != kept["result"]:
-        raise UserError(f"{place}: {kept['rule']} gives something else than it did")
-    return step.below(path)
+class _Again:
+    """Steps that were kept, done again."""
+
+    def __init__(self, setting: Setting):
+        self.setting = setting
+        self.rules: dict[str, Rule] = {}
+        self.digests = PartDigests()
+
+    def step(self, kept: dict[str, Any], cursor: Cursor, place: str) -> Step:
+        path = tuple(kept["path"])
+        try:
+            cursor.move(path)
+        except IndexError:
+            raise UserError(f"{place}: the program has no such place") from None
+        result = _rule(kept["rule"], self.rules, place).run(cursor.part, self.setting)
+        if isinstance(result, Failure):
+            raise UserError(f"{place}: {kept['rule']} does not apply, since {result.reason}")
+        (step,) = result.steps
+        if self.digests.of(step.after) != kept["result"]:
+            raise UserError(f"{place}: {kept['rule']} gives something else than it did")
+        cursor.part = step.after
+        return step.below(path)
 
 
 def _rule(text: str, known: dict[str, Rule], place: str) -> Rule:

@@ -26,7 +26,7 @@ from riselang.dialects.rise.types import (
     substitute,
 )
 from riselang.errors import SourceLocation
-from riselang.nat import Deferred, Impossible, Nat, divides, solve
+from riselang.nat import Deferred, Facts, Impossible, Nat, divides, is_nonnegative, solve
 from riselang.rewrite.eta import eta_expanded
 from riselang.rewrite.laws import UNKNOWN
 from riselang.term.fusion import beta
@@ -203,7 +203,8 @@ class Match:
             case _ if law == found:
                 return
             case _:
-                raise NoMatch(f"expected {show(law)}, found {show(found)}")
+                expected = show(law).replace(UNKNOWN, "")
+                raise NoMatch(f"expected {expected}, found {show(found)}")
 
     def _match_size(self, law: Nat, found: Nat) -> None:
         name = _plain_variable(law)
@@ -240,6 +241,8 @@ class Match:
         for name, size in answer.substitution.items():
             if size.is_constant and size.constant < 0:
                 raise NoMatch(_mismatch(law, found))
+            if size != found and not is_nonnegative(size, Facts()):
+                raise NoMatch(f"{size} is not known to be 0 or more")
             self.sizes[name] = size
         return True
 

@@ -40,6 +40,35 @@ def replaced(term: Term, path: Path, part: Term) -> Term:
     return part
 
 
+class Cursor:
+    """A place in a term that changes; what is around it is only rebuilt when the place is left."""
+
+    def __init__(self, term: Term):
+        self.part = term
+        self._path: list[int] = []
+        self._around: list[Term] = []
+
+    def move(self, path: Path) -> None:
+        """Go to another place; raises IndexError where there is none."""
+        common = 0
+        for ours, theirs in zip(self._path, path, strict=False):
+            if ours != theirs:
+                break
+            common += 1
+        while len(self._path) > common:
+            self.part = with_child(self._around.pop(), self._path.pop(), self.part)
+        for position in path[common:]:
+            child = self.part.children[position]
+            self._around.append(self.part)
+            self._path.append(position)
+            self.part = child
+
+    def whole(self) -> Term:
+        """The term around the place, which is the place then."""
+        self.move(())
+        return self.part
+
+
 def with_child(term: Term, position: int, child: Term) -> Term:
     """The term with another child."""
     if term.children[position] is child:

@@ -39,6 +39,34 @@ def digest(term: Term, *, every_place: bool = False) -> str:
     return hashed.hexdigest()
 
 
+class PartDigests:
+    """Short digests of terms that have parts in common: each part is looked at once.
+
+    Names and places do not count.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[Key, str] = {}
+        self._texts: dict[Hashable, str] = {}
+
+    def of(self, term: Term) -> str:
+        stack = [term.key]
+        while stack:
+            key = stack[-1]
+            inner = [part for part in key.parts if isinstance(part, Key)]
+            missing = [part for part in inner if part not in self._known]
+            if missing:
+                stack.extend(missing)
+                continue
+            stack.pop()
+            if key not in self._known:
+                numbers = dict.fromkeys(inner, 0)
+                own = "\0".join(_text(part, numbers, self._texts) for part in key.parts)
+                text = "\1".join([own, *(self._known[part] for part in inner)])
+                self._known[key] = hashlib.sha256(text.encode()).hexdigest()[:16]
+        return self._known[term.key]
+
+
 def _text(part: Hashable, numbers: dict[Key, int], texts: dict[Hashable, str]) -> str:
     if isinstance(part, Key):
         return f"@{numbers[part]}"

@@ -8,12 +8,14 @@ import sys
 from typing import Any
 
 import riselang as rl
-from riselang.term.digest import digest
+from riselang.notation.program import parse_term
+from riselang.term.digest import PartDigests, digest
 from riselang.term.nodes import Term
 
 SCRIPT = """
 import riselang as rl
-from riselang.term.digest import digest
+from riselang.notation.program import parse_term
+from riselang.term.digest import PartDigests, digest
 program = rl.loads(PROGRAM, name="program.rise")
 print(digest(program.main.lower(N=8).source))
 """
@@ -64,3 +66,21 @@ def test_the_place_of_a_check_matters() -> None:
     assert digest(term(text)) != digest(term("\n" + text))
     unchecked = MATMUL
     assert digest(term(unchecked)) == digest(term("\n" + unchecked))
+
+
+def test_digests_of_parts_tell_terms_apart() -> None:
+    texts = [
+        "fun((x : 4.f32), x |> map(fun(e, e + 1.0)))",
+        "fun((x : 4.f32), x |> map(fun(e, e + 2.0)))",
+        "fun((x : 4.f32), x |> map(fun(e, 1.0 + e)))",
+        "fun((x : 5.f32), x |> map(fun(e, e + 1.0)))",
+        "fun((x : 4.f32), x |> mapSeq(fun(e, e + 1.0)))",
+        "fun((x : f32, y : f32), x - y)",
+        "fun((x : f32, y : f32), y - x)",
+        "fun((x : f32, y : f32), x - x)",
+    ]
+    digests = PartDigests()
+    found = [digests.of(parse_term(text)) for text in texts]
+    assert len(set(found)) == len(texts)
+    assert found == [PartDigests().of(parse_term(text)) for text in texts]
+    assert found[0] == digests.of(parse_term("fun((y : 4.f32), y |> map(fun(z, z + 1.0)))"))
