@@ -37,9 +37,14 @@ Condition = Callable[[Sequence[SSAValue]], SSAValue]
 """From the carried values to whether there is another iteration, a plain i1."""
 
 
+MOST_UNROLLED = 64
+"""Loops of more iterations stay loops."""
+
+
 class LoopKind(Enum):
     SEQUENTIAL = "one iteration after the other"
     PARALLEL = "iterations in any order, on several threads"
+    UNROLLED = "iterations written out, where there are few"
 
 
 class Emitter:
@@ -81,6 +86,8 @@ class Emitter:
         body: LoopBody,
     ) -> Sequence[SSAValue]:
         """`for i = 0 to length`, carrying values from `inits` on; returns the last ones."""
+        if kind is LoopKind.UNROLLED and length.is_constant and length.constant <= MOST_UNROLLED:
+            return self._unrolled(length.constant, inits, body)
         if kind is LoopKind.PARALLEL:
             return self._parallel(length, dialect, self._body(inits, body)[0])
         if dialect == "scf":
@@ -91,6 +98,13 @@ class Emitter:
         operands, bound = self._affine_bound(length)
         op = affine.ForOp.from_region([], operands, inits, types, 0, bound, Region(block))
         return self.add(op).results
+
+    def _unrolled(
+        self, count: int, carried: Sequence[SSAValue], body: LoopBody
+    ) -> Sequence[SSAValue]:
+        for number in range(count):
+            carried = body(self.constant(number), carried)
+        return carried
 
     def _body(self, inits: Sequence[SSAValue], body: LoopBody) -> tuple[Block, Sequence[SSAValue]]:
         """The block of a loop without its end, and the values it passes on."""
