@@ -244,7 +244,10 @@ class _Resolver(LaneAccess):
                 return self.gathered(path, lane, plain, read, builder)
             op = value.owner
             assert isinstance(op, Operation)
-            if isinstance(op, codegen.CastOp) and not _is_nowhere(data_of(value), path):
+            if _is_nowhere(data_of(value), path):
+                nothing = self.nothing(plain.element_type, builder)
+                return self.repeated(nothing, plain, builder)
+            if isinstance(op, codegen.CastOp):
                 return self.load_lanes(op, path, lane, read, builder)
             index = path[0] if path else None
             is_same = isinstance(index, Nat) and not depends_on_lane((index,), lane)

@@ -230,7 +230,7 @@ class LoopRules(WindowRules, LayoutRules):
             accumulator = self.wrap(type, list(carried))
             return self.unwrap(self.applied(function, [elements(index), accumulator]))
 
-        inits = self.unwrap(self.kept(start) if is_computed(start) else self.read_data(start))
+        inits = self.unwrap(self.read_data(start))
         dialect, kind = pattern.to or self.loops, loop_kind(pattern)
         results = self.emitter.loop(size(pattern, "n"), dialect, kind, inits, body)
         self.store_elements(type, list(results), target)
@@ -376,7 +376,7 @@ class LoopRules(WindowRules, LayoutRules):
 
         dialect = pattern.to or self.loops
         results = self.emitter.loop(
-            length, dialect, fold_kind(pattern), [*current, *following], body
+            length, dialect, LoopKind.SEQUENTIAL, [*current, *following], body
         )
         return self.add(codegen.CastOp(results[: len(current)], type))
 
