@@ -27,6 +27,7 @@ from riselang.dialects.rise.types import (
     IdxType,
     RiseType,
     ScalarType,
+    VectorType,
     components,
     contains_array,
 )
@@ -36,10 +37,15 @@ from riselang.lowering.checks import is_report
 from riselang.lowering.indices import (
     first_choice,
 )
+from riselang.lowering.lane_access import (
+    LaneAccess,
+    depends_on_lane,
+    plain_vector,
+    vector_at,
+)
 from riselang.lowering.memory import (
     Anchor,
     Branch,
-    Memory,
     Path,
     Side,
     array_of,
@@ -94,7 +100,7 @@ def _erase_rise_ops(function: Operation) -> None:
         op.erase()
 
 
-class _Resolver(Memory):
+class _Resolver(LaneAccess):
     def __init__(self, helpers: total.Helpers) -> None:
         super().__init__()
         self.helpers = helpers
@@ -148,6 +154,10 @@ class _Resolver(Memory):
             return self.inline(owner)
         if isinstance(owner, codegen.CastOp) and not isinstance(owner.sources[0].type, MemRefType):
             return owner.sources[0]
+        whole = vector_at(data_of(value), path)
+        if whole is not None:
+            lane = self.lane(whole.length)
+            return self.follow_lanes(value, (*path, lane), lane, whole, self.behind(owner))
         return self.follow(value, path, value, self.behind(owner))
 
     def behind(self, op: Operation) -> Builder:
@@ -181,7 +191,7 @@ class _Resolver(Memory):
         """Walk from `value` to the buffer that holds the scalar at `path`, and load it."""
         while True:
             if not contains_array(data_of(value)) and value is not anchor:
-                return self.native(value, path)
+                return self.part(value, path, builder)
             if _is_nowhere(data_of(value), path):
                 return self.nothing(_leaf(data_of(value), path), builder)
             op = value.owner
@@ -209,6 +219,46 @@ class _Resolver(Memory):
             else:
                 value, path = self.step(op, path)
                 path = self.shortened(data_of(value), path, builder)
+
+    def part(self, value: SSAValue, path: Path, builder: Builder) -> SSAValue:
+        """A scalar of a value without arrays, which may be a lane of a vector."""
+        if path and isinstance(path[-1], Nat):
+            return self.extracted(self.native(value, path[:-1]), path[-1], builder)
+        return self.native(value, path)
+
+    def follow_lanes(
+        self, value: SSAValue, path: Path, lane: Nat, type: VectorType, builder: Builder
+    ) -> SSAValue:
+        """Walk from `value` to what holds all lanes of the vector at `path`."""
+        start, anchor, plain = value, value, plain_vector(type)
+
+        def read(path: Path) -> SSAValue:
+            return self.follow(value, path, anchor, builder)
+
+        while True:
+            if not contains_array(data_of(value)) and value is not start:
+                if path and path[-1] == lane:
+                    return self.native(value, path[:-1])
+                if not depends_on_lane(path, lane):
+                    return self.repeated(self.part(value, path, builder), plain, builder)
+                return self.gathered(path, lane, plain, read, builder)
+            op = value.owner
+            assert isinstance(op, Operation)
+            if _is_nowhere(data_of(value), path):
+                nothing = self.nothing(plain.element_type, builder)
+                return self.repeated(nothing, plain, builder)
+            if isinstance(op, codegen.CastOp):
+                return self.load_lanes(op, path, lane, read, builder)
+            index = path[0] if path else None
+            is_same = isinstance(index, Nat) and not depends_on_lane((index,), lane)
+            if isinstance(op, codegen.MapReadOp) and isinstance(index, Nat) and is_same:
+                value, path = self.computed(op, index, anchor, builder), path[1:]
+            elif isinstance(op, codegen.GenerateOp) and isinstance(index, Nat) and is_same:
+                value, path = self.generated(op, index, anchor, builder), path[1:]
+            elif _is_plain_step(op) and not self.can_fail:
+                value, path = self.step(op, path)
+            else:
+                return self.gathered(path, lane, plain, read, builder)
 
     def may_be_empty(self, array: SSAValue) -> bool:
         """Whether a refused index into the array, which goes on as 0, may find no element."""
@@ -299,6 +349,8 @@ class _Resolver(Memory):
             case codegen.ZipOp():
                 chosen = op.first if path[1] is Side.FIRST else op.second
                 return chosen, (path[0], *path[2:])
+            case codegen.ListOp():
+                return op.elements[index_at(path[0]).constant], path[1:]
             case codegen.ZipAccOp():
                 return op.target, (path[0], Side(op.POSITION), *path[1:])
             case codegen.UnzipOp():
@@ -319,6 +371,12 @@ class _Resolver(Memory):
                     index_at(path[0]) % length,
                     *path[1:],
                 )
+            case codegen.AsVectorOp() | codegen.AsScalarAccOp():
+                return op.source, (_joined(path, _lanes_of(op.result)), *path[2:])
+            case codegen.AsScalarOp() | codegen.AsVectorAccOp():
+                lanes = _lanes_of(op.source)
+                index = index_at(path[0])
+                return op.source, (index // lanes, index % lanes, *path[1:])
             case codegen.SlideOp():
                 start = index_at(path[0]) * op.step.data
                 return op.source, (start + index_at(path[1]), *path[2:])
@@ -380,8 +438,12 @@ class _Resolver(Memory):
             copies.append(builder.insert(_copy(inner, mapping)))
         raise InternalError("a region without return passed the verifier")
 
-    def store(self, value: SSAValue, target: SSAValue, builder: Builder) -> None:
-        path: Path = ()
+    def store(self, value: SSAValue, target: SSAValue, builder: Builder, path: Path = ()) -> None:
+        """Store a scalar, or a vector: as a whole, or lane by lane."""
+        type = data_of(target)
+        if isinstance(type, VectorType) and not path:
+            self.store_vector(value, target, type, builder)
+            return
         while not isinstance(op := target.owner, codegen.CastOp):
             assert isinstance(op, Operation)
             target, path = self.step(op, path)
@@ -397,6 +459,26 @@ class _Resolver(Memory):
         else:
             values = self.arithmetic(indices, builder)
             builder.insert(memref.StoreOp.get(value, buffer, values))
+
+    def store_vector(
+        self, value: SSAValue, target: SSAValue, type: VectorType, builder: Builder
+    ) -> None:
+        lane = self.lane(type.length)
+        place, path = target, (lane,)
+        while not isinstance(op := place.owner, codegen.CastOp):
+            assert isinstance(op, Operation)
+            if self.can_fail and _is_chosen(op):
+                break
+            place, path = self.step(op, path)
+        if not isinstance(op, codegen.CastOp) or _is_nowhere(data_of(place), path):
+            is_stored = False
+        else:
+            is_stored = self.store_lanes(value, op, path, lane, builder)
+        if is_stored:
+            return
+        for number in range(type.length.constant):
+            index = Nat.const(number)
+            self.store(self.extracted(value, index, builder), target, builder, (index,))
 
     def inside_unless_empty(self, array: SSAValue, builder: Builder) -> Builder:
         """A place for code that runs where the array has elements."""
@@ -432,7 +514,7 @@ def _is_nowhere(type: RiseType, path: Path) -> bool:
         if isinstance(part, Side):
             type = components(type)[part.value]
         else:
-            assert isinstance(type, ArrayType)
+            assert isinstance(type, ArrayType | VectorType)
             if type.length == Nat.const(0):
                 return True
             type = type.element
@@ -445,7 +527,7 @@ def _leaf(type: RiseType, path: Path) -> Attribute:
         if isinstance(part, Side):
             type = components(type)[part.value]
         else:
-            assert isinstance(type, ArrayType)
+            assert isinstance(type, ArrayType | VectorType)
             type = type.element
     return IndexType() if isinstance(type, IdxType) else _scalar(type).element
 
@@ -465,6 +547,18 @@ def _padded_index(op: codegen.ShiftedPadOp, index: Nat, length: Nat) -> Nat:
         distance = nat_max(inside, -inside)
         return nat_min(distance, last * 2 - distance)
     return nat_max(nat_min(inside, last), Nat.const(0))
+
+
+def _is_plain_step(op: Operation) -> bool:
+    """Whether following an op only changes the path."""
+    others = codegen.GatherOp | codegen.ConcatOp | codegen.PadConstOp | codegen.ElementsOp
+    return not isinstance(op, others | codegen.GenerateOp)
+
+
+def _lanes_of(array: SSAValue) -> Nat:
+    vector = array_of(array).element
+    assert isinstance(vector, VectorType)
+    return vector.length
 
 
 def _joined(path: Path, length: Nat) -> Nat:

@@ -22,7 +22,6 @@ from riselang.lowering.translation import (
     Delayed,
     data_type,
 )
-from riselang.lowering.vectors import VECTOR_PATTERNS
 from riselang.lowering.view_rules import ViewRules
 from riselang.term.nodes import (
     Lambda,
@@ -61,8 +60,7 @@ def store_program(
 
 def compiled_patterns() -> frozenset[str]:
     """The patterns that can be compiled: those with a rule, and those that become others first."""
-    rules = _Translator(Emitter(InsertPoint.at_end(Block())), "scf").read_rules
-    return frozenset((*rules, *(spec.name for spec in VECTOR_PATTERNS)))
+    return frozenset(_Translator(Emitter(InsertPoint.at_end(Block())), "scf").read_rules)
 
 
 class _Translator(LoopRules, ViewRules, IndexRules, SortRules):
@@ -110,6 +108,9 @@ class _Translator(LoopRules, ViewRules, IndexRules, SortRules):
             "split": self.read_view(codegen.SplitOp),
             "join": self.read_view(codegen.JoinOp),
             "transpose": self.read_view(codegen.TransposeOp),
+            "asVector": self.read_view(codegen.AsVectorOp),
+            "asScalar": self.read_view(codegen.AsScalarOp),
+            "vectorFromScalar": self.read_vector_from_scalar,
             "reverse": self.read_view(codegen.ReverseOp),
             "take": self.read_view(codegen.TakeOp),
             "drop": self.read_view(codegen.DropOp),
@@ -138,5 +139,7 @@ class _Translator(LoopRules, ViewRules, IndexRules, SortRules):
             "split": self.store_through(codegen.SplitAccOp),
             "join": self.store_through(codegen.JoinAccOp),
             "transpose": self.store_through(codegen.TransposeAccOp),
+            "asVector": self.store_through(codegen.AsVectorAccOp),
+            "asScalar": self.store_through(codegen.AsScalarAccOp),
             "let": self.store_let,
         }

@@ -7,10 +7,10 @@ takes two arrays in turns.
 
 from __future__ import annotations
 
-from riselang.dialects.rise.schemes import FST, LET, SND, ZIP
+from riselang.dialects.rise.schemes import FST, GENERATE, LET, MAP, PATTERNS, SND, ZIP, Role
 from riselang.dialects.rise.types import components, contains_array, element_of
 from riselang.term.fusion import MAPS
-from riselang.term.nodes import Apply, Bound, Lambda, Pattern, Term, spine
+from riselang.term.nodes import Apply, Bound, Lambda, Pattern, Term, spine, subterms
 from riselang.term.substitution import shift
 
 REDUCTIONS = ("reduce", "reduceSeq", "reduceSeqUnroll")
@@ -22,6 +22,13 @@ def updates_in_place(function: Term) -> bool:
         return False
     accumulator = Bound(0, function.body.parameter)
     return _is_safe(function.body.body, accumulator)
+
+
+def is_elementwise(function: Term) -> bool:
+    """Whether a function is made of maps that ask for no loop of their own."""
+    names = {part.spec.name for part in subterms(function) if isinstance(part, Pattern)}
+    loops = {name for name in names if PATTERNS[name].role in (Role.LOOP, Role.PARALLEL)}
+    return loops <= {MAP.name, GENERATE.name}
 
 
 def _is_safe(body: Term, accumulator: Term) -> bool:

@@ -23,6 +23,8 @@ STORED_THROUGH: Mapping[str, type[codegen.ViewOp]] = {
     "join": codegen.JoinAccOp,
     "transpose": codegen.TransposeAccOp,
     "reverse": codegen.ReverseAccOp,
+    "asVector": codegen.AsVectorAccOp,
+    "asScalar": codegen.AsScalarAccOp,
 }
 
 

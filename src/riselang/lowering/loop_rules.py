@@ -13,13 +13,15 @@ from riselang.dialects.rise.schemes import MAP, ZIP, Role
 from riselang.dialects.rise.types import (
     ArrayType,
     RiseType,
+    ScalarType,
     TupleType,
+    VectorType,
     array,
     contains_array,
     element_of,
 )
 from riselang.interpreter.patterns import CHUNK
-from riselang.lowering.in_place import updates_in_place
+from riselang.lowering.in_place import is_elementwise, updates_in_place
 from riselang.lowering.layouts import LayoutRules, layout_of
 from riselang.lowering.loops import LoopKind
 from riselang.lowering.translation import (
@@ -33,7 +35,7 @@ from riselang.lowering.translation import (
     result_type,
     size,
 )
-from riselang.lowering.window_rules import WindowRules
+from riselang.lowering.window_rules import MOST_REGISTERS, WindowRules
 from riselang.nat import Nat
 from riselang.term.nodes import Pattern, spine
 from riselang.term.substitution import is_used_often, parts_used_often
@@ -42,6 +44,34 @@ from riselang.term.views import is_view
 
 def is_computed(lazy: Lazy) -> bool:
     return isinstance(lazy, Delayed) and not is_view(lazy.term)
+
+
+def is_elementwise_closure(function: Value) -> bool:
+    return isinstance(function, Closure) and is_elementwise(function.function)
+
+
+def loop_kind(pattern: Pattern) -> LoopKind:
+    if pattern.spec.role is Role.PARALLEL:
+        return LoopKind.PARALLEL
+    is_unrolled = pattern.spec.name.endswith("Unroll")
+    return LoopKind.UNROLLED if is_unrolled else LoopKind.SEQUENTIAL
+
+
+def fold_kind(pattern: Pattern) -> LoopKind:
+    """One chunk of a fold on threads is folded in order."""
+    kind = loop_kind(pattern)
+    return LoopKind.SEQUENTIAL if kind is LoopKind.PARALLEL else kind
+
+
+def fits_registers(type: RiseType) -> bool:
+    """Whether the elements of an array are few enough to be values of their own."""
+    count = 1
+    while isinstance(type, ArrayType):
+        if not type.length.is_constant:
+            return False
+        count *= type.length.constant
+        type = type.element
+    return count <= MOST_REGISTERS and isinstance(type, ScalarType | VectorType)
 
 
 def is_updated_in_place(pattern: Pattern, function: Value) -> bool:
@@ -76,7 +106,7 @@ class LoopRules(WindowRules, LayoutRules):
         if layout is not None:
             self.store(arguments[1], self.before_map(layout, target))
             return
-        kind = LoopKind.PARALLEL if pattern.spec.role is Role.PARALLEL else LoopKind.SEQUENTIAL
+        kind = loop_kind(pattern)
         windows = self.windows_in_order(arguments[1]) if kind is LoopKind.SEQUENTIAL else None
         if windows is not None:
             self.store_windows(windows, function, target, pattern.to or self.loops)
@@ -174,13 +204,45 @@ class LoopRules(WindowRules, LayoutRules):
             self.copy(self.read_data(self.read_reduce(pattern, arguments)), target)
             return
         elements = self.elements(arguments[2])
+        if fits_registers(result_type(pattern)) and is_elementwise_closure(function):
+            self.fold_in_registers(pattern, function, arguments[1], elements, target)
+            return
         if not self.is_at(arguments[1], target):
             self.store(arguments[1], target)
 
         def body(index: SSAValue) -> None:
             self.store_applied(function, [elements(index), target], target)
 
-        self.each(size(pattern, "n"), pattern.to or self.loops, body)
+        self.each(size(pattern, "n"), pattern.to or self.loops, body, loop_kind(pattern))
+
+    def fold_in_registers(
+        self,
+        pattern: Pattern,
+        function: Value,
+        start: Lazy,
+        elements: Callable[[SSAValue], SSAValue],
+        target: SSAValue,
+    ) -> None:
+        """The loop carries every element of the accumulator, and they are stored behind it."""
+        type = result_type(pattern)
+
+        def body(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            accumulator = self.wrap(type, list(carried))
+            return self.unwrap(self.applied(function, [elements(index), accumulator]))
+
+        inits = self.unwrap(self.read_data(start))
+        dialect, kind = pattern.to or self.loops, loop_kind(pattern)
+        results = self.emitter.loop(size(pattern, "n"), dialect, kind, inits, body)
+        self.store_elements(type, list(results), target)
+
+    def store_elements(self, type: RiseType, scalars: list[SSAValue], target: SSAValue) -> None:
+        """Store plain scalars, which are taken from the list, as the elements of a value."""
+        if isinstance(type, ArrayType):
+            for number in range(type.length.constant):
+                place = self.add(codegen.IdxOp(target, self.emitter.constant(number)))
+                self.store_elements(type.element, scalars, place)
+        else:
+            self.copy(self.wrap(type, scalars), target)
 
     def is_at(self, lazy: Lazy, target: SSAValue) -> bool:
         """Whether a value lies where it is to be stored."""
@@ -283,21 +345,22 @@ class LoopRules(WindowRules, LayoutRules):
         type = pattern.argument("t")
         assert isinstance(type, RiseType)
         carry = self.carry_in_memory if contains_array(type) else self.carry_in_registers
-        return carry(type, length, pattern.to or self.loops, init, step)
+        return carry(type, length, pattern, init, step)
 
     def carry_in_registers(
-        self, type: RiseType, length: Nat, dialect: str, init: Lazy, step: Step
+        self, type: RiseType, length: Nat, pattern: Pattern, init: Lazy, step: Step
     ) -> SSAValue:
         def body(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
             function, arguments = step(index, self.wrap(type, list(carried)))
             return self.unwrap(self.applied(function, arguments))
 
         inits = self.unwrap(self.read_data(init))
-        results = self.emitter.loop(length, dialect, LoopKind.SEQUENTIAL, inits, body)
+        dialect = pattern.to or self.loops
+        results = self.emitter.loop(length, dialect, fold_kind(pattern), inits, body)
         return self.wrap(type, list(results))
 
     def carry_in_memory(
-        self, type: RiseType, length: Nat, dialect: str, init: Lazy, step: Step
+        self, type: RiseType, length: Nat, pattern: Pattern, init: Lazy, step: Step
     ) -> SSAValue:
         """Two buffers take turns: one is read while the other is written."""
         current, following = self.buffers(type), self.buffers(type)
@@ -311,6 +374,7 @@ class LoopRules(WindowRules, LayoutRules):
             self.store_applied(function, arguments, target)
             return (*carried[half:], *carried[:half])
 
+        dialect = pattern.to or self.loops
         results = self.emitter.loop(
             length, dialect, LoopKind.SEQUENTIAL, [*current, *following], body
         )

@@ -37,9 +37,14 @@ Condition = Callable[[Sequence[SSAValue]], SSAValue]
 """From the carried values to whether there is another iteration, a plain i1."""
 
 
+MOST_UNROLLED = 64
+"""Loops of more iterations stay loops, and so do those inside of others that are written out."""
+
+
 class LoopKind(Enum):
     SEQUENTIAL = "one iteration after the other"
     PARALLEL = "iterations in any order, on several threads"
+    UNROLLED = "iterations written out, where there are few"
 
 
 class Emitter:
@@ -49,6 +54,8 @@ class Emitter:
         self.builder = Builder(point)
         self.sizes = sizes
         self.origin: LocationAttr = NOWHERE
+        self.copies = 1
+        """How often what is added is written out, by the loops around it that are unrolled."""
 
     def add(self, op: Operation) -> Operation:
         locate(op, self.origin)
@@ -81,6 +88,8 @@ class Emitter:
         body: LoopBody,
     ) -> Sequence[SSAValue]:
         """`for i = 0 to length`, carrying values from `inits` on; returns the last ones."""
+        if kind is LoopKind.UNROLLED and _is_most(length, MOST_UNROLLED // self.copies):
+            return self._unrolled(length.constant, inits, body)
         if kind is LoopKind.PARALLEL:
             return self._parallel(length, dialect, self._body(inits, body)[0])
         if dialect == "scf":
@@ -91,6 +100,15 @@ class Emitter:
         operands, bound = self._affine_bound(length)
         op = affine.ForOp.from_region([], operands, inits, types, 0, bound, Region(block))
         return self.add(op).results
+
+    def _unrolled(
+        self, count: int, carried: Sequence[SSAValue], body: LoopBody
+    ) -> Sequence[SSAValue]:
+        self.copies *= max(count, 1)
+        for number in range(count):
+            carried = body(self.constant(number), carried)
+        self.copies //= max(count, 1)
+        return carried
 
     def _body(self, inits: Sequence[SSAValue], body: LoopBody) -> tuple[Block, Sequence[SSAValue]]:
         """The block of a loop without its end, and the values it passes on."""
@@ -154,6 +172,10 @@ class Emitter:
 
     def _bounds(self, length: Nat) -> tuple[SSAValue, SSAValue, SSAValue]:
         return self.constant(0), self.length(length), self.constant(1)
+
+
+def _is_most(length: Nat, most: int) -> bool:
+    return length.is_constant and length.constant <= most
 
 
 def _affine_parallel(operands: list[SSAValue], bound: AffineMapAttr, block: Block) -> Operation:

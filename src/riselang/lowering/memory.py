@@ -33,6 +33,7 @@ from riselang.dialects.rise.types import (
     ArrayType,
     RiseType,
     TupleType,
+    VectorType,
     components,
     leaves,
 )
@@ -108,7 +109,7 @@ class Memory:
             if isinstance(part, Side):
                 type = components(type)[part.value]
             else:
-                assert isinstance(type, ArrayType)
+                assert isinstance(type, ArrayType | VectorType)
                 if part.depth > MAXIMUM_DEPTH:
                     part = self.named(part, type.length, builder)
                 type = type.element
@@ -168,7 +169,7 @@ class Memory:
                 position += 0 if part is Side.FIRST else len(list(leaves(first)))
                 type = first if part is Side.FIRST else second
             else:
-                assert isinstance(type, ArrayType)
+                assert isinstance(type, ArrayType | VectorType)
                 indices.append(simplify(part, self.facts(part)))
                 type = type.element
         buffer = op.sources[position]

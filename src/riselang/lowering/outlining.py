@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from riselang.lowering.distinct import is_distinct, mark_distinct
@@ -119,11 +120,17 @@ def _outlined(part: Sequence[Operation], name: str) -> func.FuncOp:
 
 
 def _without_shared_memory(part: Sequence[Operation]) -> list[Operation]:
-    """Memory that others use as well, and what its size is made of, stays outside of the part."""
+    """Memory that others use as well, and what its size is made of, stays outside of the part.
+
+    Others use it, too, where a loop carries it and gives it as a result.
+    """
     inside = {inner for op in part for inner in op.walk()}
     stays: set[Operation] = set()
+    gives = any(_gives_memory(op) and _is_used_outside(op, inside) for op in part)
     for op in reversed(part):
-        is_shared = any(use.operation not in inside for result in op.results for use in result.uses)
+        carried = (use.operation for result in op.results for use in result.uses)
+        is_given = gives and any(_gives_memory(user) for user in carried)
+        is_shared = is_given or _is_used_outside(op, inside)
         is_needed = any(use.operation in stays for result in op.results for use in result.uses)
         if is_needed or (is_shared and TEMPORARY in op.attributes):
             stays.add(op)
@@ -133,6 +140,15 @@ def _without_shared_memory(part: Sequence[Operation]) -> list[Operation]:
         op.detach()
         block.insert_op_before(op, next(first for first in part if first not in stays))
     return [op for op in part if op not in stays]
+
+
+def _gives_memory(op: Operation) -> bool:
+    """Whether a loop gives memory that it has carried."""
+    return bool(op.regions) and any(isinstance(each.type, MemRefType) for each in op.results)
+
+
+def _is_used_outside(op: Operation, inside: set[Operation]) -> bool:
+    return any(use.operation not in inside for result in op.results for use in result.uses)
 
 
 def _inputs(

@@ -17,6 +17,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from riselang.dialects.rise import codegen
 from riselang.dialects.rise.borders import EmbedOp
+from riselang.dialects.rise.lanes import unwrapped
 from riselang.dialects.rise.schemes import TO_MEM
 from riselang.dialects.rise.types import (
     ArrayType,
@@ -24,6 +25,7 @@ from riselang.dialects.rise.types import (
     RiseType,
     ScalarType,
     TupleType,
+    VectorType,
     components,
     contains_array,
     leaves,
@@ -229,7 +231,7 @@ class Translation:
     def copy(self, value: SSAValue, target: SSAValue) -> None:
         """Store a value that is only read, element by element."""
         type = data_type(value)
-        if isinstance(type, ScalarType | IdxType):
+        if isinstance(type, ScalarType | VectorType | IdxType):
             self.emitter.add(codegen.AssignOp(value, target))
         elif isinstance(type, TupleType):
             for step in (codegen.FstOp, codegen.SndOp):
@@ -299,18 +301,28 @@ class Translation:
         return values
 
     def unwrap(self, value: SSAValue) -> list[SSAValue]:
-        """The plain scalars of a value without arrays."""
+        """The plain scalars of a value; arrays are of known lengths."""
         type = data_type(value)
-        if isinstance(type, ScalarType | IdxType):
-            plain = IndexType() if isinstance(type, IdxType) else type.element
+        if isinstance(type, ScalarType | VectorType | IdxType):
+            plain = IndexType() if isinstance(type, IdxType) else unwrapped(type)
             return [self.add(codegen.CastOp([value], plain))]
+        if isinstance(type, ArrayType):
+            scalars: list[SSAValue] = []
+            for number in range(type.length.constant):
+                index = self.emitter.constant(number)
+                scalars += self.unwrap(self.add(codegen.IdxOp(value, index)))
+            return scalars
         first = self.unwrap(self.component(codegen.FstOp, value))
         return first + self.unwrap(self.component(codegen.SndOp, value))
 
     def wrap(self, type: RiseType, scalars: list[SSAValue]) -> SSAValue:
         """The value of `type` made of the next plain scalars, which it takes from the list."""
-        if isinstance(type, ScalarType | IdxType):
+        if isinstance(type, ScalarType | VectorType | IdxType):
             return self.add(codegen.CastOp([scalars.pop(0)], type))
+        if isinstance(type, ArrayType):
+            count = type.length.constant
+            elements = [self.wrap(type.element, scalars) for _ in range(count)]
+            return self.add(codegen.ListOp(elements, type))
         first_type, second_type = components(type)
         first = self.wrap(first_type, scalars)
         return self.add(codegen.TupleOp(first, self.wrap(second_type, scalars)))

@@ -1,12 +1,13 @@
 """Vectors as arrays: what a term says of vectors, said of arrays of scalars.
 
-A vector lies in memory as an array does. A tree of operations on vectors becomes a map over the
-lanes of its operands, which are read outside of it; the loops over lanes are vectorised later.
+A vector lies in memory as an array does. Where all that is done with vectors can be done with those
+of MLIR, they stay; else a tree of operations on vectors becomes a map over the lanes of its
+operands, which are read outside of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 from riselang.dialects.rise.schemes import (
@@ -32,7 +33,13 @@ from riselang.dialects.rise.types import (
     components,
     dep_fun,
     element_of,
+    f32,
+    f64,
     fun,
+    i8,
+    i16,
+    i32,
+    i64,
     idx,
     pair,
 )
@@ -50,11 +57,24 @@ from riselang.term.nodes import (
     Term,
     apply_all,
     scalar_type,
+    subterms,
 )
 from riselang.term.recursion import recursive
 from riselang.term.substitution import with_children
 
 VECTOR_PATTERNS = (AS_VECTOR, AS_SCALAR, VECTOR_FROM_SCALAR)
+LANES = (f32, f64, i8, i16, i32, i64)
+"""Scalars of which machines have vectors."""
+LANE_OPS = frozenset(
+    f"{dialect}.{name}"
+    for dialect, names in (
+        ("arith", "addf subf mulf divf negf maximumf minimumf addi subi muli andi ori xori "
+                  "maxsi minsi maxui minui"),
+        ("math", "fma absf sqrt"),
+    )
+    for name in names.split()
+)  # fmt: skip
+"""Operations that machines have on vectors, and that are defined for all numbers."""
 
 
 @cache
@@ -75,8 +95,41 @@ def with_arrays(type: RiseType) -> RiseType:
 
 
 def without_vectors(term: Term) -> Term:
-    """The term with arrays in the place of vectors."""
-    return _without_vectors(term) if _has_vectors(term) else term
+    """The term with arrays in the place of vectors, where not all can be done with vectors."""
+    return vectors_as_arrays(term) if _has_vectors(term) and not _stays(term) else term
+
+
+def _stays(term: Term) -> bool:
+    """Whether all that is done with vectors can be done with vectors of MLIR."""
+    return all(_can_stay(part) for part in subterms(term))
+
+
+def _can_stay(part: Term) -> bool:
+    if isinstance(part, Embed):
+        return not _takes_vectors(part)
+    if isinstance(part, Scalar) and isinstance(part.type, VectorType):
+        return part.op in LANE_OPS and _is_lane(part.type)
+    return all(_is_lane(type) for type in _vectors_in(part.type))
+
+
+def _vectors_in(type: RiseType) -> Iterator[VectorType]:
+    match type:
+        case VectorType():
+            yield type
+        case ArrayType():
+            yield from _vectors_in(type.element)
+        case TupleType():
+            for part in components(type):
+                yield from _vectors_in(part)
+        case FunType():
+            yield from _vectors_in(type.input)
+            yield from _vectors_in(type.output)
+        case _:
+            return
+
+
+def _is_lane(type: VectorType) -> bool:
+    return type.length.is_constant and type.length.constant >= 1 and type.element in LANES
 
 
 def _has_vectors(term: Term) -> bool:
@@ -95,7 +148,8 @@ def _has_vectors(term: Term) -> bool:
 
 
 @recursive
-def _without_vectors(term: Term) -> Term:
+def vectors_as_arrays(term: Term) -> Term:
+    """The term with arrays in the place of all vectors."""
     return _visit(term)
 
 

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.ir import SSAValue
+from xdsl.dialects import vector
+from xdsl.ir import Block, Region, SSAValue
 
 from riselang.dialects.rise import codegen
+from riselang.dialects.rise.borders import EmbedOp
+from riselang.dialects.rise.functional import ReturnOp
 from riselang.dialects.rise.types import (
     NatAttr,
+    ScalarType,
+    VectorType,
     uncurry,
 )
+from riselang.lowering.lane_access import plain_vector
 from riselang.lowering.translation import (
     Lazy,
     ReadRule,
@@ -41,6 +47,17 @@ class ViewRules(Translation):
     def read_tuple(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         first = self.read_data(arguments[0])
         return self.add(codegen.TupleOp(first, self.read_data(arguments[1])))
+
+    def read_vector_from_scalar(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        scalar = self.read_data(arguments[0])
+        type = result_type(pattern)
+        element = pattern.argument("t")
+        assert isinstance(type, VectorType)
+        assert isinstance(element, ScalarType)
+        block = Block(arg_types=[element.element])
+        repeated = vector.BroadcastOp(block.args[0], plain_vector(type))
+        block.add_ops([repeated, ReturnOp([repeated.vector])])
+        return self.add(EmbedOp([scalar], Region(block), type))
 
     def read_slide(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         source = self.read_data(arguments[0])

@@ -8,6 +8,7 @@ from riselang.dialects.rise.codegen import CODEGEN_OPS
 A4 = "!rise.array<4, scalar<f32>>"
 I4 = "!rise.array<4, scalar<i32>>"
 A12 = "!rise.array<12, scalar<f32>>"
+V2 = "!rise.array<2, vector<2, scalar<f32>>>"
 A34 = "!rise.array<3, array<4, scalar<f32>>>"
 A43 = "!rise.array<4, array<3, scalar<f32>>>"
 PAIRS = "!rise.array<4, tuple<scalar<f32>, scalar<i32>>>"
@@ -88,6 +89,16 @@ ROUND_TRIPS = {
         f"  %1 = rise.codegen.reverseAcc %x : {A4} -> {A4}",
         f"  rise.return %1 : {A4}",
         "}",
+    ),
+    "asVector": with_values(
+        {"a": A4}, f"%0 = rise.codegen.asVector %a : {A4} -> !rise.array<2, vector<2, scalar<f32>>>"
+    ),
+    "asVectorAcc": with_values({"a": V2}, f"%0 = rise.codegen.asVectorAcc %a : {V2} -> {A4}"),
+    "asScalar": with_values({"a": V2}, f"%0 = rise.codegen.asScalar %a : {V2} -> {A4}"),
+    "asScalarAcc": with_values({"a": A4}, f"%0 = rise.codegen.asScalarAcc %a : {A4} -> {V2}"),
+    "list": with_values(
+        {"a": F32, "b": F32},
+        f"%0 = rise.codegen.list %a, %b : {F32}, {F32} -> !rise.array<2, scalar<f32>>",
     ),
     "assign": with_values({"a": F32, "b": F32}, f"rise.codegen.assign %a, %b : {F32}, {F32}"),
     "reverse": view("reverse", "4", "4"),
@@ -268,6 +279,16 @@ REFUSED = {
         f"  %1 = rise.codegen.cast %x : {F32} -> f32",
         "  rise.return %1 : f32",
         "}",
+    ),
+    "list: another length": with_values(
+        {"a": F32}, f"¦%0 = rise.codegen.list %a : {F32} -> !rise.array<2, scalar<f32>>"
+    ),
+    "list: another element": with_values(
+        {"a": F32}, f"¦%0 = rise.codegen.list %a : {F32} -> !rise.array<1, scalar<i32>>"
+    ),
+    "asVector: wrong length": with_values(
+        {"a": A4},
+        f"¦%0 = rise.codegen.asVector %a : {A4} -> !rise.array<2, vector<3, scalar<f32>>>",
     ),
     "mapAcc: wrong result": with_values(
         {"a": A34},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -58,3 +59,23 @@ def test_names_that_are_taken_are_not_used() -> None:
     out, x = np.zeros(6, np.float32), np.ones(6, np.float32)
     loaded.f(out, x)
     assert np.array_equal(out, x * (x + sum(step % 7 for step in range(LENGTH))))
+
+
+def folds(seed: int) -> str:
+    """A chain of folds whose accumulators are arrays, with other loops in between."""
+    random, steps = Random(seed), ""
+    for step in range(40):
+        others = "".join(f" |> mapSeq(fun(v, v + {k}))" for k in range(random.randrange(3)))
+        start = f"zip(a{step}{others}, x) |> mapSeq(fun(p, fst(p) + snd(p)))"
+        fold = f"x |> reduce(fun((e, acc), acc |> reverse), {start})"
+        steps += f"let a{step + 1} = ({fold}) |> mapSeq(fun(v, v * 3)); "
+    return f"fun((x : 3.i32), let a0 = x |> scan(add, 0); {steps} a40)"
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_memory_that_a_loop_gives_outlives_the_part_it_is_in(seed: int) -> None:
+    program: Any = rl.loads(folds(seed), name="c.rise")
+    expected: Any = rl.loads(folds(seed), name="c.rise", backend="interpret")
+    x = np.array([3, -1, 4], np.int32)
+    assert np.array_equal(program.main(x), expected.main(x))
+    assert "func.call @rise_part_main_" in program.main.lower(x).as_text("affine")

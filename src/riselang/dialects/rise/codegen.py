@@ -26,9 +26,12 @@ from xdsl.utils.exceptions import VerifyException
 
 from riselang.dialects.rise.borders import check_buffers
 from riselang.dialects.rise.functional import returned_value
+from riselang.dialects.rise.lanes import unwrapped
 from riselang.dialects.rise.matching import match_scheme
 from riselang.dialects.rise.operation import RiseOperation
 from riselang.dialects.rise.schemes import (
+    AS_SCALAR,
+    AS_VECTOR,
     CONCAT,
     DROP,
     FST,
@@ -56,6 +59,7 @@ from riselang.dialects.rise.types import (
     RiseType,
     ScalarType,
     TupleType,
+    VectorType,
     array,
     components,
     element_of,
@@ -93,7 +97,7 @@ def _is_unwrapping(one: Attribute, other: Attribute) -> bool:
     wrapped, plain = (one, other) if isinstance(one, RiseType) else (other, one)
     if isinstance(wrapped, IdxType):
         return isinstance(plain, IndexType)
-    return isinstance(wrapped, ScalarType) and wrapped.element == plain
+    return isinstance(wrapped, ScalarType | VectorType) and unwrapped(wrapped) == plain
 
 
 @irdl_op_definition
@@ -167,6 +171,31 @@ class TupleOp(RiseOperation):
 
     def verify_(self) -> None:
         _check_result(self, pair(_data(self.first), _data(self.second)))
+
+
+@irdl_op_definition
+class ListOp(RiseOperation):
+    """An array of elements that are values of their own, read by indices that are numbers."""
+
+    name = "rise.codegen.list"
+    elements = var_operand_def(DataType)
+    result = result_def(ArrayType)
+    traits = traits_def(Pure())
+    assembly_format = "$elements attr-dict `:` type($elements) `->` type($result)"
+
+    def __init__(self, elements: Sequence[SSAValue], type: RiseType):
+        super().__init__(operands=[elements], result_types=[type])
+
+    def verify_(self) -> None:
+        type = _data(self.result)
+        assert isinstance(type, ArrayType)
+        if type.length != Nat.const(len(self.elements)):
+            raise VerifyException(
+                f"has {len(self.elements)} elements, but {type} has another length"
+            )
+        for element in self.elements:
+            if element.type != type.element:
+                raise VerifyException(f"an element is {element.type}, not {type.element}")
 
 
 @irdl_op_definition
@@ -392,6 +421,40 @@ class TransposeAccOp(ViewOp):
 
 
 @irdl_op_definition
+class AsVectorOp(ViewOp):
+    """An array of scalars, read in vectors."""
+
+    name = "rise.codegen.asVector"
+    SPEC: ClassVar = AS_VECTOR
+
+
+@irdl_op_definition
+class AsVectorAccOp(ViewOp):
+    """What `asVector` gives, to be written as the scalars before it."""
+
+    name = "rise.codegen.asVectorAcc"
+    SPEC: ClassVar = AS_VECTOR
+    IS_STORE: ClassVar = True
+
+
+@irdl_op_definition
+class AsScalarOp(ViewOp):
+    """An array of vectors, read as that of their scalars."""
+
+    name = "rise.codegen.asScalar"
+    SPEC: ClassVar = AS_SCALAR
+
+
+@irdl_op_definition
+class AsScalarAccOp(ViewOp):
+    """What `asScalar` gives, to be written as the vectors before it."""
+
+    name = "rise.codegen.asScalarAcc"
+    SPEC: ClassVar = AS_SCALAR
+    IS_STORE: ClassVar = True
+
+
+@irdl_op_definition
 class SlideOp(ViewOp):
     """An array, read as overlapping windows."""
 
@@ -555,7 +618,7 @@ class MapAccOp(ElementsOp):
 
 @irdl_op_definition
 class AssignOp(RiseOperation):
-    """Stores a scalar at the end of an acceptor path."""
+    """Stores a scalar, or a vector of them, at the end of an acceptor path."""
 
     name = "rise.codegen.assign"
     value = operand_def(DataType)
@@ -568,7 +631,7 @@ class AssignOp(RiseOperation):
 
     def verify_(self) -> None:
         for operand in (self.value, self.target):
-            if not isinstance(operand.type, ScalarType | IdxType):
+            if not isinstance(operand.type, ScalarType | VectorType | IdxType):
                 raise VerifyException(f"stores one scalar, but {operand.type} is none")
         if self.value.type != self.target.type:
             raise VerifyException(
@@ -579,8 +642,9 @@ class AssignOp(RiseOperation):
 CODEGEN_OPS = (
     CastOp, SizeOp, IdxOp, ZipOp, TupleOp, ConcatOp, PadConstOp, GatherOp, SliceAtOp, GenerateOp,
     FstOp, SndOp, UnzipOp, UnzipAccOp, SplitOp, SplitAccOp, JoinOp, JoinAccOp, TransposeOp,
-    TransposeAccOp, SlideOp, PadOp, PadWrapOp, PadReflectOp, ReverseOp, ReverseAccOp, TakeOp,
-    DropOp, ZipFirstAccOp, ZipSecondAccOp, MapReadOp, MapAccOp, AssignOp,
+    TransposeAccOp, AsVectorOp, AsVectorAccOp, AsScalarOp, AsScalarAccOp, ListOp, SlideOp, PadOp,
+    PadWrapOp, PadReflectOp, ReverseOp, ReverseAccOp, TakeOp, DropOp, ZipFirstAccOp,
+    ZipSecondAccOp, MapReadOp, MapAccOp, AssignOp,
 )  # fmt: skip
 
 

@@ -1,0 +1,150 @@
+"""Phase 2 for vectors: one path for all lanes, in which the lane is a variable.
+
+Where the lanes lie one behind the other, the path becomes one load or store of a vector; where all
+of them are the same scalar, that is repeated; else each lane is read or written on its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.builder import Builder
+from xdsl.dialects import vector
+from xdsl.dialects.builtin import DenseArrayBase, MemRefType, i64
+from xdsl.dialects.builtin import VectorType as BuiltinVectorType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from riselang.dialects.rise import codegen
+from riselang.dialects.rise.types import RiseType, ScalarType, VectorType, components
+from riselang.lowering.memory import Memory, Path, Side
+from riselang.nat import Nat, simplify
+
+ReadLane = Callable[[Path], SSAValue]
+"""Reads the scalar at a path."""
+
+
+class LaneAccess(Memory):
+    """Loads and stores of vectors."""
+
+    def lane(self, length: Nat) -> Nat:
+        """The variable that stands for every lane of vectors of a length."""
+        name = f"$lane{length}"
+        self.bounds[name] = length - 1
+        return Nat.var(name)
+
+    def load_lanes(
+        self, op: codegen.CastOp, path: Path, lane: Nat, read: ReadLane, builder: Builder
+    ) -> SSAValue:
+        """The vector whose lanes are at a path in buffers."""
+        buffer, indices = self.place(op, path)
+        type = self.vector_type(buffer, lane)
+        if not any(_depends(index, lane) for index in indices):
+            return self.repeated(read(at_lane(path, lane, 0)), type, builder)
+        start = self.start_of_lanes(indices, lane)
+        if start is None:
+            return self.gathered(path, lane, type, read, builder)
+        return builder.insert(vector.LoadOp(buffer, self.arithmetic(start, builder), type)).results[
+            0
+        ]
+
+    def store_lanes(
+        self, value: SSAValue, op: codegen.CastOp, path: Path, lane: Nat, builder: Builder
+    ) -> bool:
+        """Store a vector as a whole, where its lanes lie one behind the other."""
+        buffer, indices = self.place(op, path)
+        start = self.start_of_lanes(indices, lane)
+        if start is not None:
+            builder.insert(vector.StoreOp(value, buffer, self.arithmetic(start, builder)))
+        return start is not None
+
+    def start_of_lanes(self, indices: Sequence[Nat], lane: Nat) -> list[Nat] | None:
+        """The indices of the first lane, where the others lie behind it."""
+        *outer, last = indices
+        if any(_depends(index, lane) for index in outer):
+            return None
+        start = _at(last, lane, 0)
+        rest = last - start - lane
+        return [*outer, start] if simplify(rest, self.facts(rest)) == Nat.const(0) else None
+
+    def vector_type(self, buffer: SSAValue, lane: Nat) -> BuiltinVectorType[Attribute]:
+        assert isinstance(buffer.type, MemRefType)
+        return BuiltinVectorType(buffer.type.element_type, [self.lanes(lane)])
+
+    def lanes(self, lane: Nat) -> int:
+        """How many lanes a variable stands for."""
+        (name,) = lane.variables
+        last = self.bounds[name]
+        assert last is not None
+        return last.constant + 1
+
+    def repeated(self, scalar: SSAValue, type: Attribute, builder: Builder) -> SSAValue:
+        assert isinstance(type, BuiltinVectorType)
+        return builder.insert(vector.BroadcastOp(scalar, type)).results[0]
+
+    def gathered(
+        self, path: Path, lane: Nat, type: Attribute, read: ReadLane, builder: Builder
+    ) -> SSAValue:
+        """A vector of scalars that are read one by one."""
+        result = self.repeated(read(at_lane(path, lane, 0)), type, builder)
+        for number in range(1, self.lanes(lane)):
+            scalar = read(at_lane(path, lane, number))
+            result = builder.insert(_insert(scalar, result, number)).results[0]
+        return result
+
+    def extracted(self, value: SSAValue, index: Nat, builder: Builder) -> SSAValue:
+        """One lane of a vector."""
+        assert isinstance(value.type, BuiltinVectorType)
+        index = simplify(index, self.facts(index))
+        position = index.constant if index.is_constant else DYNAMIC
+        dynamic = [] if index.is_constant else self.arithmetic([index], builder)
+        op = vector.ExtractOp.build(
+            operands=[value, dynamic],
+            properties={"static_position": DenseArrayBase.from_list(i64, [position])},
+            result_types=[value.type.element_type],
+        )
+        return builder.insert(op).results[0]
+
+
+DYNAMIC = -(1 << 63)
+"""Says that a position is a value."""
+
+
+def _insert(scalar: SSAValue, into: SSAValue, position: int) -> Operation:
+    return vector.InsertOp.build(
+        operands=[scalar, into, []],
+        properties={"static_position": DenseArrayBase.from_list(i64, [position])},
+        result_types=[into.type],
+    )
+
+
+def vector_at(type: RiseType, path: Path) -> VectorType | None:
+    """The vector that a path of components leads to, if it is one."""
+    for part in path:
+        if not isinstance(part, Side):
+            return None
+        type = components(type)[part.value]
+    return type if isinstance(type, VectorType) else None
+
+
+def depends_on_lane(path: Path, lane: Nat) -> bool:
+    return any(isinstance(part, Nat) and _depends(part, lane) for part in path)
+
+
+def at_lane(path: Path, lane: Nat, number: int) -> Path:
+    """The path of one of the lanes."""
+    return tuple(_at(part, lane, number) if isinstance(part, Nat) else part for part in path)
+
+
+def _at(index: Nat, lane: Nat, number: int) -> Nat:
+    (name,) = lane.variables
+    return index.substitute({name: Nat.const(number)})
+
+
+def _depends(index: Nat, lane: Nat) -> bool:
+    return bool(index.variables & lane.variables)
+
+
+def plain_vector(type: VectorType) -> BuiltinVectorType[Attribute]:
+    lane = type.element
+    assert isinstance(lane, ScalarType)
+    return BuiltinVectorType(lane.element, [type.length.constant])
