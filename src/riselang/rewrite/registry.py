@@ -44,6 +44,7 @@ class Entry:
     summary: str
     parameters: str
     is_schedule: bool
+    module: str
 
 
 ENTRIES: dict[str, Entry] = {}
@@ -61,7 +62,8 @@ def schedule(make: Callable[P, Strategy]) -> Callable[P, Strategy]:
 
     name = make.__name__.rstrip("_")
     summary = inspect.cleandoc(make.__doc__ or "").partition("\n\n")[0]
-    ENTRIES[name] = Entry(name, named, " ".join(summary.split()), parameters(make), True)
+    made = (name, named, " ".join(summary.split()), parameters(make))
+    ENTRIES[name] = Entry(*made, True, make.__module__)
     return named
 
 
@@ -72,9 +74,10 @@ def parameters(make: Callable[..., Any]) -> str:
 
 
 def whole(name: str, strategy: Strategy, summary: str) -> Strategy:
-    """A strategy for a program, by name: `matmul.blocking`."""
+    """A strategy for a program, by name: `matmul.blocking`, which the module `matmul` defines."""
     made = Named(name, strategy)
-    ENTRIES[name] = Entry(name, lambda: made, summary, "", False)
+    module = f"riselang.rewrite.strategies.{name.partition('.')[0]}"
+    ENTRIES[name] = Entry(name, lambda: made, summary, "", False, module)
     return made
 
 
@@ -85,6 +88,18 @@ def load_all() -> None:
         import_module(f"riselang.rewrite.rules.{family}")
     for module in STRATEGY_MODULES:
         import_module(f"riselang.rewrite.strategies.{module}")
+    _put_in_order()
+
+
+def _put_in_order() -> None:
+    """In the order of the modules, whichever was imported first."""
+    modules = [f"riselang.rewrite.strategies.{name}" for name in STRATEGY_MODULES]
+    known = sorted(
+        ENTRIES.items(),
+        key=lambda item: modules.index(item[1].module) if item[1].module in modules else 99,
+    )
+    ENTRIES.clear()
+    ENTRIES.update(known)
 
 
 def words() -> dict[str, dict[str, Any]]:

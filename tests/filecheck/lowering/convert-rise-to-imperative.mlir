@@ -213,7 +213,7 @@ func.func @mapsThatAreRead(%out : memref<f32>, %in : memref<4xf32>) {
   func.return
 }
 
-// An accumulator with an array in it lives in two buffers that take turns.
+// An accumulator that a round reads elsewhere than it writes lives in two buffers that take turns.
 // AFFINE-LABEL: func.func @reduceOfArrays
 // AFFINE-NEXT:   [[V0:%\w+]] = rise.codegen.cast %in : memref<3x2xf32> -> !rise.array<3, array<2, scalar<f32>>>
 // AFFINE-NEXT:   [[V1:%\w+]] = rise.codegen.cast %init : memref<2xf32> -> !rise.array<2, scalar<f32>>
@@ -230,18 +230,19 @@ func.func @mapsThatAreRead(%out : memref<f32>, %in : memref<4xf32>) {
 // AFFINE-NEXT:     [[V12:%\w+]] = rise.codegen.cast [[V10]] : memref<2xf32> -> !rise.array<2, scalar<f32>>
 // AFFINE-NEXT:     [[V13:%\w+]] = rise.codegen.cast [[V11]] : memref<2xf32> -> !rise.array<2, scalar<f32>>
 // AFFINE-NEXT:     [[V14:%\w+]] = rise.codegen.idx [[V0]], [[Vix1]] : !rise.array<3, array<2, scalar<f32>>> -> !rise.array<2, scalar<f32>>
+// AFFINE-NEXT:     [[V15:%\w+]] = rise.codegen.reverseAcc [[V13]] : !rise.array<2, scalar<f32>> -> !rise.array<2, scalar<f32>>
 // AFFINE-NEXT:     affine.for [[Vix2:%\w+]] = 0 to 2 {
-// AFFINE-NEXT:       [[V15:%\w+]] = rise.codegen.idx [[V14]], [[Vix2]] : !rise.array<2, scalar<f32>> -> !rise.scalar<f32>
-// AFFINE-NEXT:       [[V16:%\w+]] = rise.codegen.idx [[V13]], [[Vix2]] : !rise.array<2, scalar<f32>> -> !rise.scalar<f32>
-// AFFINE-NEXT:       rise.codegen.assign [[V15]], [[V16]] : !rise.scalar<f32>, !rise.scalar<f32>
+// AFFINE-NEXT:       [[V16:%\w+]] = rise.codegen.idx [[V12]], [[Vix2]] : !rise.array<2, scalar<f32>> -> !rise.scalar<f32>
+// AFFINE-NEXT:       [[V17:%\w+]] = rise.codegen.idx [[V15]], [[Vix2]] : !rise.array<2, scalar<f32>> -> !rise.scalar<f32>
+// AFFINE-NEXT:       rise.codegen.assign [[V16]], [[V17]] : !rise.scalar<f32>, !rise.scalar<f32>
 // AFFINE-NEXT:     }
 // AFFINE-NEXT:     affine.yield [[V11]], [[V10]] : memref<2xf32>, memref<2xf32>
 // AFFINE-NEXT:   }
-// AFFINE-NEXT:   [[V17:%\w+]] = rise.codegen.cast [[V8]] : memref<2xf32> -> !rise.array<2, scalar<f32>>
+// AFFINE-NEXT:   [[V18:%\w+]] = rise.codegen.cast [[V8]] : memref<2xf32> -> !rise.array<2, scalar<f32>>
 // AFFINE-NEXT:   affine.for [[Vix3:%\w+]] = 0 to 2 {
-// AFFINE-NEXT:     [[V18:%\w+]] = rise.codegen.idx [[V17]], [[Vix3]] : !rise.array<2, scalar<f32>> -> !rise.scalar<f32>
-// AFFINE-NEXT:     [[V19:%\w+]] = rise.codegen.idx [[V2]], [[Vix3]] : !rise.array<2, scalar<f32>> -> !rise.scalar<f32>
-// AFFINE-NEXT:     rise.codegen.assign [[V18]], [[V19]] : !rise.scalar<f32>, !rise.scalar<f32>
+// AFFINE-NEXT:     [[V19:%\w+]] = rise.codegen.idx [[V18]], [[Vix3]] : !rise.array<2, scalar<f32>> -> !rise.scalar<f32>
+// AFFINE-NEXT:     [[V20:%\w+]] = rise.codegen.idx [[V2]], [[Vix3]] : !rise.array<2, scalar<f32>> -> !rise.scalar<f32>
+// AFFINE-NEXT:     rise.codegen.assign [[V19]], [[V20]] : !rise.scalar<f32>, !rise.scalar<f32>
 // AFFINE-NEXT:   }
 // AFFINE-NEXT:   func.return
 
@@ -250,7 +251,9 @@ func.func @reduceOfArrays(%out : memref<2xf32>, %in : memref<3x2xf32>, %init : m
     %xss = rise.in %in : !rise.array<3, array<2, scalar<f32>>>
     %start = rise.in %init : !rise.array<2, scalar<f32>>
     %first = rise.lambda (%xs : !rise.array<2, scalar<f32>>, %acc : !rise.array<2, scalar<f32>>) -> !rise.array<2, scalar<f32>> {
-      rise.return %xs : !rise.array<2, scalar<f32>>
+      %reverse = rise.reverse #rise.nat<2> #rise.scalar<f32>
+      %turned = rise.apply %reverse, %acc
+      rise.return %turned : !rise.array<2, scalar<f32>>
     }
     %reduce = rise.reduceSeq #rise.nat<3> #rise.array<2, scalar<f32>> #rise.array<2, scalar<f32>>
     %last = rise.apply %reduce, %first, %start, %xss

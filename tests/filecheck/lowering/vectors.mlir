@@ -1,6 +1,6 @@
 // RUN: rise-opt %s -p 'convert-rise-to-imperative{loops=affine},resolve-rise-access' | filecheck %s
 
-// A vector is moved by a loop over its scalars.
+// What is only moved is moved scalar by scalar.
 // CHECK-LABEL: func.func @moved
 // CHECK-NEXT:   affine.for [[Vi:%\w+]] = 0 to 16 {
 // CHECK-NEXT:     [[V0:%\w+]] = affine.load %x[[[Vi]]] : memref<16xf32>
@@ -27,9 +27,10 @@ func.func @moved(%out: memref<16xf32>, %x: memref<16xf32>) {
 // CHECK-LABEL: func.func @repeated
 // CHECK-NEXT:   affine.for [[Vi:%\w+]] = 0 to 4 {
 // CHECK-NEXT:     [[V0:%\w+]] = affine.load %x[[[Vi]]] : memref<4xf32>
-// CHECK-NEXT:     affine.for [[Vix1:%\w+]] = 0 to 3 {
-// CHECK-NEXT:       affine.store [[V0]], %out[[[Vi]] * 3 + [[Vix1]]] : memref<12xf32>
-// CHECK-NEXT:     }
+// CHECK-NEXT:     [[V1:%\w+]] = vector.broadcast [[V0]] : f32 to vector<3xf32>
+// CHECK-NEXT:     [[V2:%\w+]] = arith.constant 3 : index
+// CHECK-NEXT:     [[V3:%\w+]] = arith.muli [[Vi]], [[V2]] : index
+// CHECK-NEXT:     vector.store [[V1]], %out[[[V3]]] : memref<12xf32>, vector<3xf32>
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return
 
@@ -51,14 +52,16 @@ func.func @repeated(%out: memref<12xf32>, %x: memref<4xf32>) {
   func.return
 }
 
-// An operation on vectors is a loop over their lanes.
+// An operation on vectors is one of MLIR on vectors.
 // CHECK-LABEL: func.func @squared
 // CHECK-NEXT:   affine.for [[Vi:%\w+]] = 0 to 4 {
-// CHECK-NEXT:     affine.for [[Vix1:%\w+]] = 0 to 4 {
-// CHECK-NEXT:       [[V0:%\w+]] = affine.load %x[[[Vi]] * 4 + [[Vix1]]] : memref<16xf32>
-// CHECK-NEXT:       [[V1:%\w+]] = arith.mulf [[V0]], [[V0]] : f32
-// CHECK-NEXT:       affine.store [[V1]], %out[[[Vi]] * 4 + [[Vix1]]] : memref<16xf32>
-// CHECK-NEXT:     }
+// CHECK-NEXT:     [[V0:%\w+]] = arith.constant 4 : index
+// CHECK-NEXT:     [[V1:%\w+]] = arith.muli [[Vi]], [[V0]] : index
+// CHECK-NEXT:     [[V2:%\w+]] = vector.load %x[[[V1]]] : memref<16xf32>, vector<4xf32>
+// CHECK-NEXT:     [[V3:%\w+]] = arith.mulf [[V2]], [[V2]] : vector<4xf32>
+// CHECK-NEXT:     [[V4:%\w+]] = arith.constant 4 : index
+// CHECK-NEXT:     [[V5:%\w+]] = arith.muli [[Vi]], [[V4]] : index
+// CHECK-NEXT:     vector.store [[V3]], %out[[[V5]]] : memref<16xf32>, vector<4xf32>
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return
 

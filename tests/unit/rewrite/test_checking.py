@@ -124,7 +124,7 @@ def test_inputs_that_the_program_refuses_are_no_inputs() -> None:
 
 
 def test_a_program_that_is_too_large_says_so() -> None:
-    term = at_sizes(parse_term(DOT), {"N": Nat.const(100_000)})
+    term = at_sizes(parse_term(DOT), {"N": Nat.const(1_000_000)})
     with pytest.raises(UserError, match=r"too large to interpret.* such as --size N=8"):
         check(derive(term, parse_strategy("fuse()"), "strict"))
 

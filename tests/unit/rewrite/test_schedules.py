@@ -79,10 +79,10 @@ GOLDEN = [
         "tile(2, 3) @ outermost('map', nest=2)",
         """\
 fun((x : 4.f32, y : 6.f32),
-  x |> split(2) |> map(fun(block,
-    y |> split(3) |> map(fun(block1,
-      block |> map(fun(a, block1 |> map(fun(b, a * b)))))) |> transpose
-    |> map(fun(v, v |> join)))) |> join)""",
+  x |> split(2) |> map(fun(as,
+    y |> split(3) |> map(fun(bs,
+      as |> map(fun(a, bs |> map(fun(b, a * b)))))) |> transpose |> map(fun(v, v |> join))))
+  |> join)""",
     ),
     (
         OUTER,
@@ -97,9 +97,9 @@ fun((x : 4.f32, y : 6.f32),
         """\
 fun((A : 4.8.f32, B : 8.6.f32),
   A |> map(fun(row,
-    B |> transpose |> map(fun(column, zip(row, column))) |> transpose |> reduce(
-      fun((column, accs),
-        zip(column, accs) |> map(fun(p, fst(fst(p)) * snd(fst(p)) + snd(p)))),
+    zip(row, B) |> reduce(
+      fun((p, accs),
+        zip(snd(p), accs) |> map(fun(p1, fst(p) * fst(p1) + snd(p1)))),
       B |> transpose |> map(fun(column, 0.0))))))""",
     ),
     (

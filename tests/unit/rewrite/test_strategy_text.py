@@ -59,11 +59,11 @@ WRITTEN: dict[str, Strategy] = {
     "tile(4, 2)": tile(4, 2),
     "reorder(2, 1)": reorder(2, 1),
     "store_in_memory(space='stack')": store_in_memory(space="stack"),
-    "(beta) @ outermost('map')": beta @ outermost("map"),
-    "(split(4)) @ innermost('any map', over='row', length=8, nest=2)":
+    "beta @ outermost('map')": beta @ outermost("map"),
+    "split(4) @ innermost('any map', over='row', length=8, nest=2)":
         split(4) @ innermost("any map", over="row", length=8, nest=2),
-    "(beta) @ nth(2, 'let') >> id": beta @ nth(2, "let") >> id_,
-    "((beta >> id) @ outermost('map')) @ outermost('let')":
+    "beta @ nth(2, 'let') >> id": beta @ nth(2, "let") >> id_,
+    "(beta >> id) @ outermost('map') @ outermost('let')":
         (beta >> id_) @ outermost("map") @ outermost("let"),
 }  # fmt: skip
 

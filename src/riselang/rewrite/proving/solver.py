@@ -15,6 +15,9 @@ from riselang.rewrite.proving.arithmetic import Query, least, simplified
 from riselang.rewrite.proving.conditions import Condition, Relation, at_least, in_range
 from riselang.rewrite.proving.symbols import Symbols
 
+STEPS_PER_MS = 5_000
+"""How many steps z3 makes in a millisecond, more or less."""
+
 
 class Outcome(Enum):
     """Whether there are sizes and indices for which conditions hold."""
@@ -73,7 +76,8 @@ class Solver:
         if any(condition.decided is False for condition in query.conditions):
             return IMPOSSIBLE
         solver = self._z3.Solver()
-        solver.set("timeout", self._timeout_ms)
+        # Not by time: what is proved must not depend on how busy a machine is.
+        solver.set("rlimit", self._timeout_ms * STEPS_PER_MS)
         encoding = _Encoding(self._z3, self._symbols, query)
         solver.add(*[encoding.condition(condition) for condition in query.conditions])
         solver.add(*encoding.definitions)

@@ -34,5 +34,5 @@ separated = whole(
     >> top_down(share_rows >> argument(argument(store_on_heap)))
     >> fuse()
     >> everywhere(choice(sum_as_fma, sum_as_fma_f64)),
-    "a convolution over the columns after one over the rows, which is computed once",
+    "A convolution over the columns after one over the rows, which is computed once.",
 )

@@ -27,39 +27,39 @@ STEPS = 4
 """How many products are added to an accumulator one after the other."""
 LANES = 4
 
-baseline = whole("matmul.baseline", fuse(), "a fold for each element")
+baseline = whole("matmul.baseline", fuse(), "A fold for each element.")
 blocking = whole(
     "matmul.blocking",
     baseline
     >> tile(TILE, TILE) @ outermost("map", nest=2)
     >> reorder(1, 2, 5, 3, 4) @ outermost("map")
     >> split(STEPS) @ outermost("reduce"),
-    "tiles of accumulators that stay in the cache, with the columns innermost",
+    "Tiles of accumulators that stay in the cache, with the columns innermost.",
 )
 vectorization = whole(
     "matmul.vectorization",
     blocking >> vectorize(LANES) @ outermost("reduce"),
-    "the accumulators in vectors",
+    "The accumulators in vectors.",
 )
 loop_permutation = whole(
     "matmul.loop_permutation",
     blocking >> interchange() @ innermost("reduce") >> vectorize(LANES) @ outermost("reduce"),
-    "a row of accumulators takes several products before the next row",
+    "A row of accumulators takes several products before the next row.",
 )
 array_packing = whole(
     "matmul.array_packing",
     loop_permutation >> pack() @ outermost("map", over="columns") >> hoist(),
-    "the columns of a tile copied to where they lie one behind the other",
+    "The columns of a tile copied to where they lie one behind the other.",
 )
 cache_blocks = whole(
     "matmul.cache_blocks",
     array_packing >> unroll() @ innermost("reduce"),
-    "the products of a row of accumulators written out",
+    "The products of a row of accumulators written out.",
 )
 parallel_blocks = whole(
     "matmul.parallel",
     cache_blocks >> parallel() @ outermost("map", over="rows"),
-    "the tiles on threads",
+    "The tiles on threads.",
 )
 LADDER = (
     baseline, blocking, vectorization, loop_permutation, array_packing, cache_blocks,
