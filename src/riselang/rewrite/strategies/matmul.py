@@ -1,8 +1,8 @@
 """Matrix multiplication, optimised step by step: seven versions, each built on the one before.
 
-They are those of the ELEVATE work, for `A |> map(row => B |> transpose |> map(column => ...))`. All
-of them add in the order of the source, so all of them compute the same bits. Sizes have to be
-multiples of the tiles.
+They are those of the ELEVATE work, for `A |> map(row => B |> transpose |> map(column => ...))`. An
+eighth keeps its accumulators in registers. All of them add in the order of the source, so all of
+them compute the same bits. Sizes have to be multiples of the tiles.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ TILE = 32
 STEPS = 4
 """How many products are added to an accumulator one after the other."""
 LANES = 4
+ROWS, COLUMNS = 8, 8
+"""A tile whose accumulators, in vectors, are half of the registers that processors have."""
 
 baseline = whole("matmul.baseline", fuse(), "A fold for each element.")
 blocking = whole(
@@ -61,7 +63,20 @@ parallel_blocks = whole(
     cache_blocks >> parallel() @ outermost("map", over="rows"),
     "The tiles on threads.",
 )
+register_tiles = whole(
+    "matmul.register_tiles",
+    baseline
+    >> tile(ROWS, COLUMNS) @ outermost("map", nest=2)
+    >> reorder(1, 2, 5, 3, 4) @ outermost("map")
+    >> vectorize(LANES) @ outermost("reduce")
+    >> pack() @ outermost("map", over="columns")
+    >> hoist()
+    >> pack() @ outermost("map", over="rows")
+    >> hoist()
+    >> parallel() @ outermost("map", over="rows"),
+    "Tiles of accumulators that stay in registers, both matrices packed, on threads.",
+)
 LADDER = (
     baseline, blocking, vectorization, loop_permutation, array_packing, cache_blocks,
-    parallel_blocks,
+    parallel_blocks, register_tiles,
 )  # fmt: skip
