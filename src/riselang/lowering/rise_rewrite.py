@@ -64,10 +64,12 @@ def rewrite_module(module: ModuleOp, given: Strategy | None, permission: str) ->
 
     Contraction is decided first, on the programs as they were written, and only once.
     """
+    chosen = [(function, given or _own_strategy(function)) for function in functions(module)]
+    if all(strategy is None for _, strategy in chosen):
+        return
     if permission != "strict" and CONTRACTED not in module.attributes:
         contract_programs(module)
-    for function in functions(module):
-        strategy = given or _own_strategy(function)
+    for function, strategy in chosen:
         if strategy is not None:
             _rewrite(function, strategy, permission)
 

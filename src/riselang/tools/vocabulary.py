@@ -31,8 +31,9 @@ COLUMN = 28
 def all_rules() -> str:
     """Every rule by family: how it is called, its law, and what has to hold."""
     load_all()
+    others = dict.fromkeys(rule.family for rule in RULES.values())
     families = {family: [rule for rule in RULES.values() if rule.family == family]
-                for family in RULE_FAMILIES}  # fmt: skip
+                for family in dict.fromkeys((*RULE_FAMILIES, *others))}  # fmt: skip
     return "\n".join(_section(family, rules, _rule_lines) for family, rules in families.items())
 
 
