@@ -23,7 +23,6 @@ from riselang.lowering.contract_rise_floats import (
     CONTRACTED,
     FLOAT_PERMISSION,
     ContractRiseFloatsPass,
-    contracts,
 )
 from riselang.lowering.convert_math_to_calls import ConvertMathToCallsPass
 from riselang.lowering.convert_rise_to_imperative import (
@@ -138,7 +137,8 @@ class Compilation:
     @property
     def _contracts(self) -> bool:
         """Whether float contraction is still to be decided."""
-        return contracts(self._marked(ModuleOp([], dict(self.module.attributes))))
+        is_decided = self.options.contracted or CONTRACTED in self.module.attributes
+        return self.options.float != "strict" and not is_decided
 
     def _marked(self, module: ModuleOp) -> ModuleOp:
         """A module that says what may be done to its float arithmetic, and what has been done."""

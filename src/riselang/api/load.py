@@ -22,6 +22,8 @@ from riselang.term.nodes import Term
 from riselang.text import decode
 
 if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
     from riselang.api.compile import Compilation
     from riselang.notation.program import Program
 
@@ -50,11 +52,8 @@ class LoadedModule:
     @cached_property
     def _compilation(self) -> Compilation:
         from riselang.api.compile import Compilation
-        from riselang.dialects.module import parse_module, verify_module
 
-        module = parse_module(self._text, self._name)
-        verify_module(module)
-        return Compilation(module, self._options)
+        return Compilation(*read_module(self._text, self._name, None, self._options))
 
     @cached_property
     def _functions(self) -> dict[str, Executable]:
@@ -202,13 +201,26 @@ def rewritten_text(
     text: str, name: str, strategy: Strategy, options: Options
 ) -> tuple[str, Options]:
     """An MLIR module with its programs rewritten; and what is left to be decided."""
-    from riselang.dialects.module import module_text, parse_module, verify_module
-    from riselang.lowering.rise_rewrite import rewrite_module
+    from riselang.dialects.module import module_text
+
+    module, options = read_module(text, name, strategy, options)
+    return module_text(module), options
+
+
+def read_module(
+    text: str, name: str, strategy: Strategy | None, options: Options
+) -> tuple[ModuleOp, Options]:
+    """A verified module, rewritten where there is a strategy; and what is left to be decided."""
+    from riselang.dialects.module import parse_module, verify_module
 
     module = parse_module(text, name)
     verify_module(module)
+    if strategy is None:
+        return module, options
+    from riselang.lowering.rise_rewrite import rewrite_module
+
     rewrite_module(module, strategy, options.float)
-    return module_text(module), replace(options, contracted=True)
+    return module, replace(options, contracted=True)
 
 
 def program_kernels(

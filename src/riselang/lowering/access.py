@@ -22,13 +22,10 @@ from riselang.dialects.module import walk
 from riselang.dialects.rise import codegen
 from riselang.dialects.rise.borders import EmbedOp
 from riselang.dialects.rise.functional import ReturnOp
+from riselang.dialects.rise.lanes import builtin_vector
 from riselang.dialects.rise.types import (
-    ArrayType,
-    IdxType,
     RiseType,
-    ScalarType,
     VectorType,
-    components,
     contains_array,
 )
 from riselang.errors import InternalError
@@ -38,9 +35,7 @@ from riselang.lowering.indices import (
     first_choice,
 )
 from riselang.lowering.lane_access import (
-    LaneAccess,
     depends_on_lane,
-    plain_vector,
     vector_at,
 )
 from riselang.lowering.memory import (
@@ -51,15 +46,13 @@ from riselang.lowering.memory import (
     array_of,
     data_of,
     index_at,
-    inner_length,
 )
 from riselang.lowering.origins import builder_at, builder_like
+from riselang.lowering.steps import PathSteps, is_nowhere, is_plain_step, leaf_type
 from riselang.nat import (
     Nat,
     is_less,
     is_nonnegative,
-    nat_max,
-    nat_min,
     simplify,
 )
 
@@ -100,7 +93,7 @@ def _erase_rise_ops(function: Operation) -> None:
         op.erase()
 
 
-class _Resolver(LaneAccess):
+class _Resolver(PathSteps):
     def __init__(self, helpers: total.Helpers) -> None:
         super().__init__()
         self.helpers = helpers
@@ -192,8 +185,8 @@ class _Resolver(LaneAccess):
         while True:
             if not contains_array(data_of(value)) and value is not anchor:
                 return self.part(value, path, builder)
-            if _is_nowhere(data_of(value), path):
-                return self.nothing(_leaf(data_of(value), path), builder)
+            if is_nowhere(data_of(value), path):
+                return self.nothing(leaf_type(data_of(value), path), builder)
             op = value.owner
             assert isinstance(op, Operation)
             if isinstance(op, codegen.CastOp):
@@ -230,7 +223,7 @@ class _Resolver(LaneAccess):
         self, value: SSAValue, path: Path, lane: Nat, type: VectorType, builder: Builder
     ) -> SSAValue:
         """Walk from `value` to what holds all lanes of the vector at `path`."""
-        start, anchor, plain = value, value, plain_vector(type)
+        start, anchor, plain = value, value, builtin_vector(type)
 
         def read(path: Path) -> SSAValue:
             return self.follow(value, path, anchor, builder)
@@ -244,7 +237,7 @@ class _Resolver(LaneAccess):
                 return self.gathered(path, lane, plain, read, builder)
             op = value.owner
             assert isinstance(op, Operation)
-            if _is_nowhere(data_of(value), path):
+            if is_nowhere(data_of(value), path):
                 nothing = self.nothing(plain.element_type, builder)
                 return self.repeated(nothing, plain, builder)
             if isinstance(op, codegen.CastOp):
@@ -255,7 +248,7 @@ class _Resolver(LaneAccess):
                 value, path = self.computed(op, index, anchor, builder), path[1:]
             elif isinstance(op, codegen.GenerateOp) and isinstance(index, Nat) and is_same:
                 value, path = self.generated(op, index, anchor, builder), path[1:]
-            elif _is_plain_step(op) and not self.can_fail:
+            elif is_plain_step(op) and not self.can_fail:
                 value, path = self.step(op, path)
             else:
                 return self.gathered(path, lane, plain, read, builder)
@@ -267,7 +260,7 @@ class _Resolver(LaneAccess):
 
     def unless_empty(self, array: SSAValue, path: Path, builder: Builder) -> SSAValue:
         """The scalar at `path`, where the array has elements when the program runs."""
-        leaf = _leaf(data_of(array), path)
+        leaf = leaf_type(data_of(array), path)
         return self.choice(
             array_of(array).length - 1,
             leaf,
@@ -280,7 +273,7 @@ class _Resolver(LaneAccess):
         index, length = index_at(path[0]), array_of(op.first).length
         return self.choice(
             length - 1 - index,
-            _leaf(data_of(op.result), path),
+            leaf_type(data_of(op.result), path),
             lambda block, inner: self.follow(op.first, path, block, inner),
             lambda block, inner: self.follow(op.second, (index - length, *path[1:]), block, inner),
             builder,
@@ -288,7 +281,7 @@ class _Resolver(LaneAccess):
 
     def padded(self, op: codegen.PadConstOp, path: Path, builder: Builder) -> SSAValue:
         index = index_at(path[0]) - op.left.data
-        leaf = _leaf(data_of(op.result), path)
+        leaf = leaf_type(data_of(op.result), path)
 
         def outside(block: Block, inner: Builder) -> SSAValue:
             return self.follow(op.value, path[1:], block, inner)
@@ -335,84 +328,6 @@ class _Resolver(LaneAccess):
         wrapped = builder.insert(codegen.CastOp([place], argument.type)).results[0]
         return self.copied(op.body.block, wrapped, builder)
 
-    def step(self, op: Operation, path: Path) -> tuple[SSAValue, Path]:
-        """One step of figure 8 of seed 000."""
-        match op:
-            case codegen.IdxOp():
-                return op.array, (self.index(op), *path)
-            case codegen.FstOp():
-                return op.source, (Side.FIRST, *path)
-            case codegen.SndOp():
-                return op.source, (Side.SECOND, *path)
-            case codegen.TupleOp():
-                return (op.first if path[0] is Side.FIRST else op.second), path[1:]
-            case codegen.ZipOp():
-                chosen = op.first if path[1] is Side.FIRST else op.second
-                return chosen, (path[0], *path[2:])
-            case codegen.ListOp():
-                return op.elements[index_at(path[0]).constant], path[1:]
-            case codegen.ZipAccOp():
-                return op.target, (path[0], Side(op.POSITION), *path[1:])
-            case codegen.UnzipOp():
-                return op.source, (path[1], path[0], *path[2:])
-            case codegen.UnzipAccOp():
-                return op.source, (path[1], path[0], *path[2:])
-            case codegen.TransposeOp() | codegen.TransposeAccOp():
-                return op.source, (path[1], path[0], *path[2:])
-            case codegen.SplitOp():
-                return op.source, (_joined(path, inner_length(op.result)), *path[2:])
-            case codegen.JoinAccOp():
-                return op.source, (_joined(path, inner_length(op.result)), *path[2:])
-            case codegen.JoinOp() | codegen.SplitAccOp():
-                # In an empty array there is nothing to read, so any index will do.
-                length = nat_max(inner_length(op.source), Nat.const(1))
-                return op.source, (
-                    index_at(path[0]) // length,
-                    index_at(path[0]) % length,
-                    *path[1:],
-                )
-            case codegen.AsVectorOp() | codegen.AsScalarAccOp():
-                return op.source, (_joined(path, _lanes_of(op.result)), *path[2:])
-            case codegen.AsScalarOp() | codegen.AsVectorAccOp():
-                lanes = _lanes_of(op.source)
-                index = index_at(path[0])
-                return op.source, (index // lanes, index % lanes, *path[1:])
-            case codegen.SlideOp():
-                start = index_at(path[0]) * op.step.data
-                return op.source, (start + index_at(path[1]), *path[2:])
-            case codegen.ReverseOp() | codegen.ReverseAccOp():
-                return op.source, (array_of(op.source).length - 1 - index_at(path[0]), *path[1:])
-            case codegen.SliceAtOp():
-                starts = array_of(op.source).length - array_of(op.result).length + 1
-                start = self.known_index(op.index, starts)
-                return op.source, (start + index_at(path[0]), *path[1:])
-            case codegen.TakeOp():
-                return op.source, path
-            case codegen.DropOp():
-                dropped = array_of(op.source).length - array_of(op.result).length
-                return op.source, (index_at(path[0]) + dropped, *path[1:])
-            case codegen.MapAccOp():
-                return op.source, (path[0], *self.in_element(op, path[1:]))
-            case codegen.ShiftedPadOp():
-                length = array_of(op.source).length
-                return op.source, (_padded_index(op, index_at(path[0]), length), *path[1:])
-            case _:
-                raise InternalError(f"{op.name} is no step of an access path")
-
-    def in_element(self, op: codegen.MapAccOp, path: Path) -> Path:
-        """Where a map of views has what stands at a path in one of the elements before it."""
-        last = op.body.block.last_op
-        assert isinstance(last, ReturnOp)
-        value = last.values[0]
-        while value is not op.body.block.args[0]:
-            assert isinstance(value.owner, Operation)
-            value, path = self.step(value.owner, path)
-        return path
-
-    def index(self, op: codegen.IdxOp) -> Nat:
-        """The index as an expression; by its type it is below the length of the array."""
-        return self.known_index(op.index, array_of(op.array).length)
-
     def computed(
         self, op: codegen.MapReadOp, index: Nat, anchor: Anchor, builder: Builder
     ) -> SSAValue:
@@ -447,7 +362,7 @@ class _Resolver(LaneAccess):
         while not isinstance(op := target.owner, codegen.CastOp):
             assert isinstance(op, Operation)
             target, path = self.step(op, path)
-            if _is_nowhere(data_of(target), path):
+            if is_nowhere(data_of(target), path):
                 return
             if _is_chosen(op) and self.may_be_empty(target):
                 builder = self.inside_unless_empty(target, builder)
@@ -470,7 +385,7 @@ class _Resolver(LaneAccess):
             if self.can_fail and _is_chosen(op):
                 break
             place, path = self.step(op, path)
-        if not isinstance(op, codegen.CastOp) or _is_nowhere(data_of(place), path):
+        if not isinstance(op, codegen.CastOp) or is_nowhere(data_of(place), path):
             is_stored = False
         else:
             is_stored = self.store_lanes(value, op, path, lane, builder)
@@ -503,63 +418,3 @@ def _is_chosen(op: Operation) -> bool:
         return False
     # A cast of nothing stands for an expression over other indices.
     return not isinstance(owner, codegen.CastOp) or len(owner.sources) > 0
-
-
-def _is_nowhere(type: RiseType, path: Path) -> bool:
-    """Whether the path leads into an empty array.
-
-    Loops over it do not run, but an index into it that a check has refused gets here.
-    """
-    for part in path:
-        if isinstance(part, Side):
-            type = components(type)[part.value]
-        else:
-            assert isinstance(type, ArrayType | VectorType)
-            if type.length == Nat.const(0):
-                return True
-            type = type.element
-    return False
-
-
-def _leaf(type: RiseType, path: Path) -> Attribute:
-    """The plain type of the scalar at the end of a path."""
-    for part in path:
-        if isinstance(part, Side):
-            type = components(type)[part.value]
-        else:
-            assert isinstance(type, ArrayType | VectorType)
-            type = type.element
-    return IndexType() if isinstance(type, IdxType) else _scalar(type).element
-
-
-def _scalar(type: RiseType) -> ScalarType:
-    assert isinstance(type, ScalarType)
-    return type
-
-
-def _padded_index(op: codegen.ShiftedPadOp, index: Nat, length: Nat) -> Nat:
-    """Where in an array of `length` elements a padded array has its element `index`."""
-    if isinstance(op, codegen.PadWrapOp):
-        # The left pad is at most the length, so adding the length once makes it positive.
-        return (index - op.left.data + length) % nat_max(length, Nat.const(1))
-    inside, last = index - op.left.data, length - 1
-    if isinstance(op, codegen.PadReflectOp):
-        distance = nat_max(inside, -inside)
-        return nat_min(distance, last * 2 - distance)
-    return nat_max(nat_min(inside, last), Nat.const(0))
-
-
-def _is_plain_step(op: Operation) -> bool:
-    """Whether following an op only changes the path."""
-    others = codegen.GatherOp | codegen.ConcatOp | codegen.PadConstOp | codegen.ElementsOp
-    return not isinstance(op, others | codegen.GenerateOp)
-
-
-def _lanes_of(array: SSAValue) -> Nat:
-    vector = array_of(array).element
-    assert isinstance(vector, VectorType)
-    return vector.length
-
-
-def _joined(path: Path, length: Nat) -> Nat:
-    return index_at(path[0]) * length + index_at(path[1])

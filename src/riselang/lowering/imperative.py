@@ -14,6 +14,7 @@ from xdsl.rewriter import InsertPoint
 from riselang.dialects.rise import codegen
 from riselang.lowering.checks import Checks
 from riselang.lowering.index_rules import IndexRules
+from riselang.lowering.layouts import STORED_THROUGH
 from riselang.lowering.loop_rules import LoopRules
 from riselang.lowering.loops import Emitter
 from riselang.lowering.sizes import Sizes
@@ -132,14 +133,9 @@ class _Translator(LoopRules, ViewRules, IndexRules, SortRules):
             "concat": self.store_concat,
             "scan": self.store_scan,
             "scanSeq": self.store_scan,
-            "reverse": self.store_through(codegen.ReverseAccOp),
             "zip": self.store_zip,
             "tuple": self.store_tuple,
             "unzip": self.store_through(codegen.UnzipAccOp),
-            "split": self.store_through(codegen.SplitAccOp),
-            "join": self.store_through(codegen.JoinAccOp),
-            "transpose": self.store_through(codegen.TransposeAccOp),
-            "asVector": self.store_through(codegen.AsVectorAccOp),
-            "asScalar": self.store_through(codegen.AsScalarAccOp),
+            **{name: self.store_through(step) for name, step in STORED_THROUGH.items()},
             "let": self.store_let,
         }

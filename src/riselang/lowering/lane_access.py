@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import VectorType as BuiltinVectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from riselang.dialects.rise import codegen
-from riselang.dialects.rise.types import RiseType, ScalarType, VectorType, components
+from riselang.dialects.rise.types import RiseType, VectorType, components
 from riselang.lowering.memory import Memory, Path, Side
 from riselang.nat import Nat, simplify
 
@@ -142,9 +142,3 @@ def _at(index: Nat, lane: Nat, number: int) -> Nat:
 
 def _depends(index: Nat, lane: Nat) -> bool:
     return bool(index.variables & lane.variables)
-
-
-def plain_vector(type: VectorType) -> BuiltinVectorType[Attribute]:
-    lane = type.element
-    assert isinstance(lane, ScalarType)
-    return BuiltinVectorType(lane.element, [type.length.constant])

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from xdsl.ir import Block, Region, SSAValue
 
 from riselang.dialects.rise import codegen
+from riselang.dialects.rise.codegen_views import ViewOp
 from riselang.dialects.rise.functional import ReturnOp
 from riselang.dialects.rise.schemes import MAP
 from riselang.dialects.rise.types import ArrayType, array, element_of, uncurry
 from riselang.lowering.translation import Closure, Partial, Translation, Value, data_type
 from riselang.term.nodes import Bound, Lambda, Pattern, Term, spine
 
-STORED_THROUGH: Mapping[str, type[codegen.ViewOp]] = {
+STORED_THROUGH: Mapping[str, type[ViewOp]] = {
     "split": codegen.SplitAccOp,
     "join": codegen.JoinAccOp,
     "transpose": codegen.TransposeAccOp,
@@ -26,6 +27,7 @@ STORED_THROUGH: Mapping[str, type[codegen.ViewOp]] = {
     "asVector": codegen.AsVectorAccOp,
     "asScalar": codegen.AsScalarAccOp,
 }
+"""The views that are stored through as they stand, and in maps."""
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,15 @@ from xdsl.ir import Block, Region, SSAValue
 
 from riselang.dialects.rise import codegen
 from riselang.dialects.rise.borders import EmbedOp
+from riselang.dialects.rise.codegen_views import ShiftedPadOp, ViewOp
 from riselang.dialects.rise.functional import ReturnOp
+from riselang.dialects.rise.lanes import builtin_vector
 from riselang.dialects.rise.types import (
     NatAttr,
     ScalarType,
     VectorType,
     uncurry,
 )
-from riselang.lowering.lane_access import plain_vector
 from riselang.lowering.translation import (
     Lazy,
     ReadRule,
@@ -34,7 +35,7 @@ from riselang.term.nodes import (
 class ViewRules(Translation):
     """Rules of the patterns that only rearrange."""
 
-    def read_view(self, step: type[codegen.ViewOp]) -> ReadRule:
+    def read_view(self, step: type[ViewOp]) -> ReadRule:
         def rule(pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
             return self.add(step(self.read_data(arguments[0]), result_type(pattern)))
 
@@ -55,7 +56,7 @@ class ViewRules(Translation):
         assert isinstance(type, VectorType)
         assert isinstance(element, ScalarType)
         block = Block(arg_types=[element.element])
-        repeated = vector.BroadcastOp(block.args[0], plain_vector(type))
+        repeated = vector.BroadcastOp(block.args[0], builtin_vector(type))
         block.add_ops([repeated, ReturnOp([repeated.vector])])
         return self.add(EmbedOp([scalar], Region(block), type))
 
@@ -64,7 +65,7 @@ class ViewRules(Translation):
         step = NatAttr(size(pattern, "sp"))
         return self.add(codegen.SlideOp(source, result_type(pattern), step))
 
-    def read_pad(self, step: type[codegen.ShiftedPadOp]) -> ReadRule:
+    def read_pad(self, step: type[ShiftedPadOp]) -> ReadRule:
         def rule(pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
             source = self.read_data(arguments[0])
             left = NatAttr(size(pattern, "l"))
@@ -88,7 +89,7 @@ class ViewRules(Translation):
         left = NatAttr(size(pattern, "l"))
         return self.add(codegen.PadConstOp(value, source, result_type(pattern), left))
 
-    def store_through(self, step: type[codegen.ViewOp]) -> StoreRule:
+    def store_through(self, step: type[ViewOp]) -> StoreRule:
         def rule(pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
             (source,), _ = uncurry(pattern.type)
             self.store(arguments[0], self.add(step(target, source)))

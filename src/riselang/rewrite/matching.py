@@ -75,10 +75,8 @@ class Match:
     """Unknown functions applied to more than variables: looked at when the rest is known."""
     location: SourceLocation | None = None
     """Where what is rewritten was written; what takes its place comes from there."""
-    _places: dict[str, SourceLocation | None] = field(
-        default_factory=dict[str, SourceLocation | None]
-    )
-    """Where each pattern of the left side was written."""
+    _patterns: dict[str, Pattern] = field(default_factory=dict[str, Pattern])
+    """The patterns of the left side, as they stand in the term."""
 
     def size(self, name: str) -> Nat:
         return self.sizes[UNKNOWN + name]
@@ -154,7 +152,7 @@ class Match:
     def _match_pattern(self, law: Pattern, term: Term) -> None:
         if not isinstance(term, Pattern) or term.spec is not law.spec:
             raise NoMatch(f"expected {law.spec.name}")
-        self._places.setdefault(term.spec.name, term.location)
+        self._patterns.setdefault(term.spec.name, term)
         for expected, found in zip(law.arguments, term.arguments, strict=True):
             self._match_argument(expected, found)
 
@@ -294,8 +292,11 @@ class Match:
         problem = wrong_argument(named) or law.spec.check(named)
         if problem is not None:
             raise NoMatch(f"{law.spec.name}: {problem}")
-        location = self._places.get(law.spec.name) or self.location
-        return Pattern(law.spec, arguments, law.to, location)
+        # The same pattern on the left says where it was written, and which loops it asks for.
+        before = self._patterns.get(law.spec.name)
+        if before is None:
+            return Pattern(law.spec, arguments, law.to, self.location)
+        return Pattern(law.spec, arguments, before.to, before.location or self.location)
 
     def _name(self, law: Lambda) -> str:
         """What the function that takes the variable calls it, else what the law does."""

@@ -177,6 +177,8 @@ class Rule(Strategy):
 
     def reversed(self, name: str) -> Rule:
         """The law from right to left, as a rule of its own."""
+        if self.rewrite is not None:
+            raise UserError(f"{self.name} is found by a function, which does not go the other way")
         law = Law(self.law.parameters, self.law.right, self.law.left, self.law.form)
         return _added(replace(self, name=name, law=law, summary=""))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import runpy
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -177,21 +177,14 @@ def _given_strategy(text: str | None) -> Strategy | None:
 def _read_module(path: str, choices: Mapping[str, Any], strategy: Strategy | None) -> Source:
     with timed("import the compiler"):
         from riselang.api.compile import Compilation
-        from riselang.api.load import MLIR_LOOPS
+        from riselang.api.load import MLIR_LOOPS, read_module
         from riselang.config import default_options
-        from riselang.dialects.module import parse_module, verify_module
         from riselang.text import decode
 
     options = default_options(MLIR_LOOPS).changed(**choices)
     name = "<stdin>" if path == "-" else path
-    module = parse_module(decode(read_bytes(path), name), name)
-    verify_module(module)
-    if strategy is not None:
-        from riselang.lowering.rise_rewrite import rewrite_module
-
-        rewrite_module(module, strategy, options.float)
-        options = replace(options, contracted=True)
-    return ModuleSource(name, Compilation(module, options))
+    text = decode(read_bytes(path), name)
+    return ModuleSource(name, Compilation(*read_module(text, name, strategy, options)))
 
 
 def _read_notation(

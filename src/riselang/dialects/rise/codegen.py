@@ -25,30 +25,39 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from riselang.dialects.rise.borders import check_buffers
+from riselang.dialects.rise.codegen_views import (
+    AsScalarAccOp,
+    AsScalarOp,
+    AsVectorAccOp,
+    AsVectorOp,
+    DropOp,
+    FstOp,
+    JoinAccOp,
+    JoinOp,
+    PadOp,
+    PadReflectOp,
+    PadWrapOp,
+    ReverseAccOp,
+    ReverseOp,
+    SlideOp,
+    SndOp,
+    SplitAccOp,
+    SplitOp,
+    TakeOp,
+    TransposeAccOp,
+    TransposeOp,
+    UnzipAccOp,
+    UnzipOp,
+    data_type,
+)
 from riselang.dialects.rise.functional import returned_value
 from riselang.dialects.rise.lanes import unwrapped
 from riselang.dialects.rise.matching import match_scheme
 from riselang.dialects.rise.operation import RiseOperation
 from riselang.dialects.rise.schemes import (
-    AS_SCALAR,
-    AS_VECTOR,
     CONCAT,
-    DROP,
-    FST,
     GATHER,
-    JOIN,
-    PAD,
     PAD_CONST,
-    PAD_REFLECT,
-    PAD_WRAP,
-    REVERSE,
-    SLIDE,
-    SND,
-    SPLIT,
-    TAKE,
-    TRANSPOSE,
-    UNZIP,
-    PatternSpec,
 )
 from riselang.dialects.rise.traits import ReadsScalars, StoresScalar
 from riselang.dialects.rise.types import (
@@ -130,11 +139,11 @@ class IdxOp(RiseOperation):
     assembly_format = "$array `,` $index attr-dict `:` type($array) `->` type($result)"
 
     def __init__(self, array: SSAValue, index: SSAValue):
-        element = element_of(_data(array))
+        element = element_of(data_type(array))
         super().__init__(operands=[array, index], result_types=[element])
 
     def verify_(self) -> None:
-        _check_result(self, element_of(_data(self.array)))
+        _check_result(self, element_of(data_type(self.array)))
 
 
 @irdl_op_definition
@@ -167,10 +176,12 @@ class TupleOp(RiseOperation):
     assembly_format = PAIR_FORMAT
 
     def __init__(self, first: SSAValue, second: SSAValue):
-        super().__init__(operands=[first, second], result_types=[pair(_data(first), _data(second))])
+        super().__init__(
+            operands=[first, second], result_types=[pair(data_type(first), data_type(second))]
+        )
 
     def verify_(self) -> None:
-        _check_result(self, pair(_data(self.first), _data(self.second)))
+        _check_result(self, pair(data_type(self.first), data_type(self.second)))
 
 
 @irdl_op_definition
@@ -187,7 +198,7 @@ class ListOp(RiseOperation):
         super().__init__(operands=[elements], result_types=[type])
 
     def verify_(self) -> None:
-        type = _data(self.result)
+        type = data_type(self.result)
         assert isinstance(type, ArrayType)
         if type.length != Nat.const(len(self.elements)):
             raise VerifyException(
@@ -213,7 +224,7 @@ class ConcatOp(RiseOperation):
         super().__init__(operands=[first, second], result_types=[type])
 
     def verify_(self) -> None:
-        types = [_data(self.first), _data(self.second), _data(self.result)]
+        types = [data_type(self.first), data_type(self.second), data_type(self.result)]
         if match_scheme(CONCAT.type, types) is None:
             raise VerifyException(f"{types[0]} and {types[1]} do not make up {types[2]}")
 
@@ -237,7 +248,7 @@ class PadConstOp(RiseOperation):
         super().__init__(operands=[value, source], result_types=[type], properties={"left": left})
 
     def verify_(self) -> None:
-        types = [_data(self.value), _data(self.source), _data(self.result)]
+        types = [data_type(self.value), data_type(self.source), data_type(self.result)]
         if match_scheme(PAD_CONST.type, types, {"l": self.left.data}) is None:
             raise VerifyException(f"{types[1]} padded with {types[0]} is not {types[2]}")
 
@@ -259,7 +270,7 @@ class GatherOp(RiseOperation):
         super().__init__(operands=[indices, source], result_types=[type])
 
     def verify_(self) -> None:
-        types = [_data(self.indices), _data(self.source), _data(self.result)]
+        types = [data_type(self.indices), data_type(self.source), data_type(self.result)]
         if match_scheme(GATHER.type, types) is None:
             raise VerifyException(f"{types[0]} does not pick {types[2]} out of {types[1]}")
 
@@ -279,7 +290,7 @@ class SliceAtOp(RiseOperation):
         super().__init__(operands=[source, index], result_types=[type])
 
     def verify_(self) -> None:
-        whole, part = _data(self.source), _data(self.result)
+        whole, part = data_type(self.source), data_type(self.result)
         assert isinstance(whole, ArrayType)
         assert isinstance(part, ArrayType)
         if whole.element != part.element:
@@ -300,246 +311,12 @@ class GenerateOp(RiseOperation):
         super().__init__(regions=[body], result_types=[type])
 
     def verify_(self) -> None:
-        type = _data(self.result)
+        type = data_type(self.result)
         assert isinstance(type, ArrayType)
         if [argument.type for argument in self.body.block.args] != [idx(type.length)]:
             raise VerifyException(f"its region must take an index below {type.length}")
         value = returned_value(self.body, "the generate")
-        _check_result(self, array(type.length, _data(value)))
-
-
-class ViewOp(RiseOperation):
-    """Base of the steps with one operand; `spec` relates operand and result as the pattern does."""
-
-    SPEC: ClassVar[PatternSpec]
-    IS_STORE: ClassVar[bool] = False
-    """Acceptors run the other way: the pattern maps the result type to the operand type."""
-
-    source = operand_def(DataType)
-    result = result_def(DataType)
-    traits = traits_def(ReadsScalars())
-    assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
-
-    def __init__(self, source: SSAValue, type: RiseType):
-        super().__init__(operands=[source], result_types=[type])
-
-    def known_sizes(self) -> dict[str, Nat]:
-        return {}
-
-    def verify_(self) -> None:
-        before, after = _data(self.source), _data(self.result)
-        if self.IS_STORE:
-            before, after = after, before
-        if match_scheme(self.SPEC.type, [before, after], self.known_sizes()) is None:
-            raise VerifyException(
-                f"{_data(self.source)} and {_data(self.result)} are not related by {self.SPEC}"
-            )
-
-
-@irdl_op_definition
-class FstOp(ViewOp):
-    """The first of a pair."""
-
-    name = "rise.codegen.fst"
-    SPEC: ClassVar = FST
-
-
-@irdl_op_definition
-class SndOp(ViewOp):
-    """The second of a pair."""
-
-    name = "rise.codegen.snd"
-    SPEC: ClassVar = SND
-
-
-@irdl_op_definition
-class UnzipOp(ViewOp):
-    """An array of pairs, read as a pair of arrays."""
-
-    name = "rise.codegen.unzip"
-    SPEC: ClassVar = UNZIP
-
-
-@irdl_op_definition
-class UnzipAccOp(ViewOp):
-    """What `unzip` gives, to be written as the array of pairs."""
-
-    name = "rise.codegen.unzipAcc"
-    SPEC: ClassVar = UNZIP
-    IS_STORE: ClassVar = True
-
-
-@irdl_op_definition
-class SplitOp(ViewOp):
-    """An array, read as chunks of it."""
-
-    name = "rise.codegen.split"
-    SPEC: ClassVar = SPLIT
-
-
-@irdl_op_definition
-class SplitAccOp(ViewOp):
-    """What `split` gives, to be written as the array."""
-
-    name = "rise.codegen.splitAcc"
-    SPEC: ClassVar = SPLIT
-    IS_STORE: ClassVar = True
-
-
-@irdl_op_definition
-class JoinOp(ViewOp):
-    """An array of arrays, read as one."""
-
-    name = "rise.codegen.join"
-    SPEC: ClassVar = JOIN
-
-
-@irdl_op_definition
-class JoinAccOp(ViewOp):
-    """What `join` gives, to be written as the array of arrays."""
-
-    name = "rise.codegen.joinAcc"
-    SPEC: ClassVar = JOIN
-    IS_STORE: ClassVar = True
-
-
-@irdl_op_definition
-class TransposeOp(ViewOp):
-    """An array of arrays, read with the two dimensions swapped."""
-
-    name = "rise.codegen.transpose"
-    SPEC: ClassVar = TRANSPOSE
-
-
-@irdl_op_definition
-class TransposeAccOp(ViewOp):
-    """What `transpose` gives, to be written as the array of arrays before it."""
-
-    name = "rise.codegen.transposeAcc"
-    SPEC: ClassVar = TRANSPOSE
-    IS_STORE: ClassVar = True
-
-
-@irdl_op_definition
-class AsVectorOp(ViewOp):
-    """An array of scalars, read in vectors."""
-
-    name = "rise.codegen.asVector"
-    SPEC: ClassVar = AS_VECTOR
-
-
-@irdl_op_definition
-class AsVectorAccOp(ViewOp):
-    """What `asVector` gives, to be written as the scalars before it."""
-
-    name = "rise.codegen.asVectorAcc"
-    SPEC: ClassVar = AS_VECTOR
-    IS_STORE: ClassVar = True
-
-
-@irdl_op_definition
-class AsScalarOp(ViewOp):
-    """An array of vectors, read as that of their scalars."""
-
-    name = "rise.codegen.asScalar"
-    SPEC: ClassVar = AS_SCALAR
-
-
-@irdl_op_definition
-class AsScalarAccOp(ViewOp):
-    """What `asScalar` gives, to be written as the vectors before it."""
-
-    name = "rise.codegen.asScalarAcc"
-    SPEC: ClassVar = AS_SCALAR
-    IS_STORE: ClassVar = True
-
-
-@irdl_op_definition
-class SlideOp(ViewOp):
-    """An array, read as overlapping windows."""
-
-    name = "rise.codegen.slide"
-    SPEC: ClassVar = SLIDE
-    step = prop_def(NatAttr)
-    assembly_format = "$source `step` $step attr-dict `:` type($source) `->` type($result)"
-
-    def __init__(self, source: SSAValue, type: RiseType, step: NatAttr):
-        super().__init__(source, type)
-        self.properties["step"] = step
-
-    def known_sizes(self) -> dict[str, Nat]:
-        return {"sp": self.step.data}
-
-
-@irdl_op_definition
-class ReverseOp(ViewOp):
-    """An array, read back to front."""
-
-    name = "rise.codegen.reverse"
-    SPEC: ClassVar = REVERSE
-
-
-@irdl_op_definition
-class ReverseAccOp(ViewOp):
-    """What `reverse` gives, to be written as the array before it."""
-
-    name = "rise.codegen.reverseAcc"
-    SPEC: ClassVar = REVERSE
-    IS_STORE: ClassVar = True
-
-
-@irdl_op_definition
-class TakeOp(ViewOp):
-    """The beginning of an array."""
-
-    name = "rise.codegen.take"
-    SPEC: ClassVar = TAKE
-
-
-@irdl_op_definition
-class DropOp(ViewOp):
-    """The rest of an array."""
-
-    name = "rise.codegen.drop"
-    SPEC: ClassVar = DROP
-
-
-class ShiftedPadOp(ViewOp):
-    """Base of the pads that need to know how much stands on the left."""
-
-    left = prop_def(NatAttr)
-    assembly_format = "$source `left` $left attr-dict `:` type($source) `->` type($result)"
-
-    def __init__(self, source: SSAValue, type: RiseType, left: NatAttr):
-        super().__init__(source, type)
-        self.properties["left"] = left
-
-    def known_sizes(self) -> dict[str, Nat]:
-        return {"l": self.left.data}
-
-
-@irdl_op_definition
-class PadOp(ShiftedPadOp):
-    """An array with its first and last elements repeated."""
-
-    name = "rise.codegen.pad"
-    SPEC: ClassVar = PAD
-
-
-@irdl_op_definition
-class PadWrapOp(ShiftedPadOp):
-    """An array with its end before it and its beginning after it."""
-
-    name = "rise.codegen.padWrap"
-    SPEC: ClassVar = PAD_WRAP
-
-
-@irdl_op_definition
-class PadReflectOp(ShiftedPadOp):
-    """An array with its ends mirrored."""
-
-    name = "rise.codegen.padReflect"
-    SPEC: ClassVar = PAD_REFLECT
+        _check_result(self, array(type.length, data_type(value)))
 
 
 class ZipAccOp(RiseOperation):
@@ -555,7 +332,7 @@ class ZipAccOp(RiseOperation):
         super().__init__(operands=[target], result_types=[self._component(target)])
 
     def _component(self, target: SSAValue) -> RiseType:
-        type = _data(target)
+        type = data_type(target)
         assert isinstance(type, ArrayType)
         if not isinstance(type.element, TupleType):
             raise VerifyException(f"expected an array of pairs, but found {type}")
@@ -594,12 +371,12 @@ class ElementsOp(RiseOperation):
         super().__init__(operands=[source], regions=[body], result_types=[type])
 
     def verify_(self) -> None:
-        source = _data(self.source)
+        source = data_type(self.source)
         assert isinstance(source, ArrayType)
         if [argument.type for argument in self.body.block.args] != [source.element]:
             raise VerifyException(f"its region must take one element of {source}")
         value = returned_value(self.body, f"the {self.name.rpartition('.')[2]}")
-        _check_result(self, array(source.length, _data(value)))
+        _check_result(self, array(source.length, data_type(value)))
 
 
 @irdl_op_definition
@@ -648,14 +425,8 @@ CODEGEN_OPS = (
 )  # fmt: skip
 
 
-def _data(value: SSAValue) -> RiseType:
-    if not isinstance(value.type, DataType):
-        raise VerifyException(f"expected RISE data, but found {value.type}")
-    return value.type
-
-
 def _zipped(first: SSAValue, second: SSAValue) -> RiseType:
-    left, right = _data(first), _data(second)
+    left, right = data_type(first), data_type(second)
     assert isinstance(left, ArrayType)
     assert isinstance(right, ArrayType)
     if left.length != right.length:

@@ -27,8 +27,11 @@ def with_lane(type: RiseType, lane: RiseType) -> RiseType:
 
 def unwrapped(type: Lanes) -> Attribute:
     """The type of other dialects that a scalar or a vector has inside an embed."""
-    if isinstance(type, ScalarType):
-        return type.element
+    return type.element if isinstance(type, ScalarType) else builtin_vector(type)
+
+
+def builtin_vector(type: VectorType) -> BuiltinVectorType[Attribute]:
+    """The vector of other dialects."""
     lane, length = type.element, type.length
     if not isinstance(lane, ScalarType) or not length.is_constant or length.constant < 1:
         raise VerifyException(
