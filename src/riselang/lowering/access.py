@@ -48,7 +48,7 @@ from riselang.lowering.memory import (
     index_at,
 )
 from riselang.lowering.origins import builder_at, builder_like
-from riselang.lowering.steps import PathSteps, is_nowhere, is_plain_step, leaf_type
+from riselang.lowering.steps import PaddedOp, PathSteps, is_nowhere, is_plain_step, leaf_type
 from riselang.nat import (
     Nat,
     is_less,
@@ -150,7 +150,7 @@ class _Resolver(PathSteps):
         whole = vector_at(data_of(value), path)
         if whole is not None:
             lane = self.lane(whole.length)
-            return self.follow_lanes(value, (*path, lane), lane, whole, self.behind(owner))
+            return self.follow_lanes(value, (*path, lane), lane, whole, self.behind(owner), value)
         return self.follow(value, path, value, self.behind(owner))
 
     def behind(self, op: Operation) -> Builder:
@@ -220,10 +220,16 @@ class _Resolver(PathSteps):
         return self.native(value, path)
 
     def follow_lanes(
-        self, value: SSAValue, path: Path, lane: Nat, type: VectorType, builder: Builder
+        self,
+        value: SSAValue,
+        path: Path,
+        lane: Nat,
+        type: VectorType,
+        builder: Builder,
+        anchor: Anchor,
     ) -> SSAValue:
         """Walk from `value` to what holds all lanes of the vector at `path`."""
-        start, anchor, plain = value, value, builtin_vector(type)
+        start, plain = value, builtin_vector(type)
 
         def read(path: Path) -> SSAValue:
             return self.follow(value, path, anchor, builder)
@@ -248,10 +254,37 @@ class _Resolver(PathSteps):
                 value, path = self.computed(op, index, anchor, builder), path[1:]
             elif isinstance(op, codegen.GenerateOp) and isinstance(index, Nat) and is_same:
                 value, path = self.generated(op, index, anchor, builder), path[1:]
+            elif isinstance(op, PaddedOp) and not is_same and not self.can_fail:
+                return self.padded_lanes(op, path, lane, type, builder)
             elif is_plain_step(op) and not self.can_fail:
                 value, path = self.step(op, path)
             else:
                 return self.gathered(path, lane, plain, read, builder)
+
+    def padded_lanes(
+        self, op: PaddedOp, path: Path, lane: Nat, type: VectorType, builder: Builder
+    ) -> SSAValue:
+        """A vector of a padded array: at once where no lane is of the pad, else lane by lane."""
+        plain = builtin_vector(type)
+        index = index_at(path[0]) - op.left.data
+
+        def lanes(block: Block, inner: Builder) -> SSAValue:
+            def read(path: Path) -> SSAValue:
+                return self.follow(op.result, path, block, inner)
+
+            return self.gathered(path, lane, plain, read, inner)
+
+        if not self.rises_with(index, lane):
+            return lanes(Block(), builder)
+        last = array_of(op.source).length - 1 - self.at_last_lane(index, lane)
+
+        def whole(block: Block, inner: Builder) -> SSAValue:
+            return self.follow_lanes(op.source, (index, *path[1:]), lane, type, inner, block)
+
+        def before_end(block: Block, inner: Builder) -> SSAValue:
+            return self.choice(last, plain, whole, lanes, inner)
+
+        return self.choice(self.at_first_lane(index, lane), plain, before_end, lanes, builder)
 
     def may_be_empty(self, array: SSAValue) -> bool:
         """Whether a refused index into the array, which goes on as 0, may find no element."""
@@ -359,6 +392,7 @@ class _Resolver(PathSteps):
         if isinstance(type, VectorType) and not path:
             self.store_vector(value, target, type, builder)
             return
+        self.guards = []
         while not isinstance(op := target.owner, codegen.CastOp):
             assert isinstance(op, Operation)
             target, path = self.step(op, path)
@@ -367,6 +401,10 @@ class _Resolver(PathSteps):
             if _is_chosen(op) and self.may_be_empty(target):
                 builder = self.inside_unless_empty(target, builder)
             path = self.shortened(data_of(target), path, builder)
+        inside = self.inside_guards(self.guards, builder)
+        if inside is None:
+            return
+        builder = inside
         buffer, indices = self.place(op, path)
         if self.is_affine(indices):
             map, operands = self.affine_map(indices)
@@ -380,28 +418,67 @@ class _Resolver(PathSteps):
     ) -> None:
         lane = self.lane(type.length)
         place, path = target, (lane,)
+        self.guards = []
         while not isinstance(op := place.owner, codegen.CastOp):
             assert isinstance(op, Operation)
             if self.can_fail and _is_chosen(op):
                 break
             place, path = self.step(op, path)
-        if not isinstance(op, codegen.CastOp) or is_nowhere(data_of(place), path):
-            is_stored = False
-        else:
-            is_stored = self.store_lanes(value, op, path, lane, builder)
-        if is_stored:
-            return
-        for number in range(type.length.constant):
+        by_lanes: Builder | None = builder
+        if isinstance(op, codegen.CastOp) and not is_nowhere(data_of(place), path):
+            by_lanes = self.store_whole(value, op, path, lane, builder)
+        for number in range(type.length.constant if by_lanes else 0):
+            assert by_lanes is not None
             index = Nat.const(number)
-            self.store(self.extracted(value, index, builder), target, builder, (index,))
+            self.store(self.extracted(value, index, by_lanes), target, by_lanes, (index,))
+
+    def store_whole(
+        self, value: SSAValue, op: codegen.CastOp, path: Path, lane: Nat, builder: Builder
+    ) -> Builder | None:
+        """Store a vector at once; where only some of its lanes may be stored, the place for them.
+
+        Some may be where the end of an array that is filled can lie inside of a vector.
+        """
+        shared = [guard for guard in self.guards if not depends_on_lane((guard,), lane)]
+        ends = [guard for guard in self.unproven(self.guards) if guard not in shared]
+        inside = self.inside_guards(shared, builder)
+        if inside is None:
+            return None
+        if not self.lanes_follow(op, path, lane) or len(ends) > 1:
+            return inside
+        if not ends:
+            self.store_lanes(value, op, path, lane, inside)
+            return None
+        whole, other = self.branches(self.at_last_lane(ends[0], lane), inside)
+        self.store_lanes(value, op, path, lane, whole)
+        return None if self.has_whole_lanes(ends[0], lane) else other
+
+    def unproven(self, guards: Sequence[Nat]) -> list[Nat]:
+        return [guard for guard in guards if not is_nonnegative(guard, self.facts(guard))]
+
+    def inside_guards(self, guards: Sequence[Nat], builder: Builder) -> Builder | None:
+        """A place for code that runs where no guard is negative; none where it never runs."""
+        for guard in self.unproven(guards):
+            guard = simplify(guard, self.facts(guard))
+            if is_less(guard, Nat.const(0), self.facts(guard)):
+                return None
+            builder, _ = self.branches(guard, builder)
+        return builder
+
+    def branches(self, gap: Nat, builder: Builder) -> tuple[Builder, Builder]:
+        """The place for code that runs where `gap` is not negative, and that for the rest."""
+        gap = simplify(gap, self.facts(gap))
+        distance, zero = self.arithmetic([gap, Nat.const(0)], builder)
+        condition = builder.insert(arith.CmpiOp(distance, zero, "sge")).results[0]
+        ends = [scf.YieldOp(), scf.YieldOp()]
+        regions = [Region(Block([end])) for end in ends]
+        builder.insert(scf.IfOp(condition, [], regions[0], regions[1]))
+        first, second = (builder_like(builder, InsertPoint.before(end)) for end in ends)
+        return first, second
 
     def inside_unless_empty(self, array: SSAValue, builder: Builder) -> Builder:
         """A place for code that runs where the array has elements."""
-        length, zero = self.arithmetic([array_of(array).length, Nat.const(0)], builder)
-        condition = builder.insert(arith.CmpiOp(length, zero, "sgt")).results[0]
-        block = Block([end := scf.YieldOp()])
-        builder.insert(scf.IfOp(condition, [], Region(block)))
-        return builder_like(builder, InsertPoint.before(end))
+        return self.branches(array_of(array).length - 1, builder)[0]
 
 
 def _copy(op: Operation, mapping: dict[SSAValue, SSAValue]) -> Operation:

@@ -137,5 +137,6 @@ class _Translator(LoopRules, ViewRules, IndexRules, SortRules):
             "tuple": self.store_tuple,
             "unzip": self.store_through(codegen.UnzipAccOp),
             **{name: self.store_through(step) for name, step in STORED_THROUGH.items()},
+            "take": self.store_take,
             "let": self.store_let,
         }

@@ -1,8 +1,9 @@
 """Folds whose accumulator is an array that each round may change in its place.
 
 That is so where a round reads, of the accumulator, nothing but what it is about to write: element
-by element (`zip(x, accumulator) |> map(f)`), or by another such fold that starts from it. All else
-takes two arrays in turns.
+by element (`zip(x, accumulator) |> map(f)`), or by another such fold that starts from it; in the
+accumulator's own layout, or in another that the result undoes (`zip(x, accumulator |> split(4)) |>
+map(f) |> join`). All else takes two arrays in turns.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from riselang.dialects.rise.types import components, contains_array, element_of
 from riselang.term.fusion import MAPS
 from riselang.term.nodes import Apply, Bound, Lambda, Pattern, Term, spine, subterms
 from riselang.term.substitution import shift
+from riselang.term.views import before_view
 
 REDUCTIONS = ("reduce", "reduceSeq", "reduceSeqUnroll")
 
@@ -21,7 +23,7 @@ def updates_in_place(function: Term) -> bool:
     if not isinstance(function, Lambda) or not isinstance(function.body, Lambda):
         return False
     accumulator = Bound(0, function.body.parameter)
-    return _is_safe(function.body.body, accumulator)
+    return _is_safe(function.body.body, accumulator, accumulator)
 
 
 def is_elementwise(function: Term) -> bool:
@@ -31,37 +33,44 @@ def is_elementwise(function: Term) -> bool:
     return loops <= {MAP.name, GENERATE.name}
 
 
-def _is_safe(body: Term, accumulator: Term) -> bool:
-    """Whether the body may be stored where the accumulator is, which is a part of a variable."""
-    if body == accumulator or not _mentions(body, accumulator):
+def _is_safe(body: Term, accumulator: Term, place: Term) -> bool:
+    """Whether the body may be stored at a place: the accumulator, maybe in another layout.
+
+    The accumulator is a part of a variable. Views that the body ends in are undone at the place, so
+    that what is computed before them is compared with where it goes.
+    """
+    if body == place or not _mentions(body, accumulator):
         return True
     head, arguments = spine(body)
     if not isinstance(head, Pattern) or len(arguments) != head.spec.arity:
         return False
+    before = before_view(body, place)
+    if before is not None:
+        return _is_safe(before[0], accumulator, before[1])
     if head.spec.name in MAPS:
-        return _is_safe_map(arguments[0], arguments[1], accumulator)
+        return _is_safe_map(arguments[0], arguments[1], accumulator, place)
     if head.spec.name in REDUCTIONS:
         function, start, xs = arguments
         apart = not _mentions(function, accumulator) and not _mentions(xs, accumulator)
-        return apart and start == accumulator and updates_in_place(function)
+        return apart and start == place and updates_in_place(function)
     if head.spec is LET and isinstance(arguments[1], Lambda):
-        inner = _is_safe(arguments[1].body, shift(accumulator, 1))
+        inner = _is_safe(arguments[1].body, shift(accumulator, 1), shift(place, 1))
         return not _mentions(arguments[0], accumulator) and inner
     return False
 
 
-def _is_safe_map(function: Term, xs: Term, accumulator: Term) -> bool:
+def _is_safe_map(function: Term, xs: Term, accumulator: Term, place: Term) -> bool:
     if not isinstance(function, Lambda) or _mentions(function, accumulator):
         return False
-    element = _element(xs, accumulator, Bound(0, function.parameter))
+    element = _element(xs, accumulator, place, Bound(0, function.parameter))
     if element is None:
         return False
-    return not contains_array(element.type) or _is_safe(function.body, element)
+    return not contains_array(element.type) or _is_safe(function.body, element, element)
 
 
-def _element(xs: Term, accumulator: Term, element: Term) -> Term | None:
-    """The part of an element that is of the accumulator, where `xs` has that once, zipped."""
-    if xs == accumulator:
+def _element(xs: Term, accumulator: Term, place: Term, element: Term) -> Term | None:
+    """The part of an element that is of the place, where `xs` has that once, zipped."""
+    if xs == place:
         return element
     head, arguments = spine(xs)
     if not isinstance(head, Pattern) or head.spec is not ZIP or len(arguments) != 2:
@@ -71,7 +80,7 @@ def _element(xs: Term, accumulator: Term, element: Term) -> Term | None:
         return None
     spec = FST if having[0] is arguments[0] else SND
     part = Apply(Pattern(spec, components(element_of(xs.type))), element)
-    return _element(having[0], accumulator, part)
+    return _element(having[0], accumulator, place, part)
 
 
 def _mentions(term: Term, accumulator: Term) -> bool:

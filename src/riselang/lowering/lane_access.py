@@ -47,24 +47,42 @@ class LaneAccess(Memory):
             0
         ]
 
+    def lanes_follow(self, op: codegen.CastOp, path: Path, lane: Nat) -> bool:
+        """Whether lanes lie one behind the other in a buffer."""
+        return self.start_of_lanes(self.place(op, path)[1], lane) is not None
+
     def store_lanes(
         self, value: SSAValue, op: codegen.CastOp, path: Path, lane: Nat, builder: Builder
-    ) -> bool:
-        """Store a vector as a whole, where its lanes lie one behind the other."""
+    ) -> None:
+        """Store a vector as a whole, whose lanes lie one behind the other."""
         buffer, indices = self.place(op, path)
         start = self.start_of_lanes(indices, lane)
-        if start is not None:
-            builder.insert(vector.StoreOp(value, buffer, self.arithmetic(start, builder)))
-        return start is not None
+        assert start is not None
+        builder.insert(vector.StoreOp(value, buffer, self.arithmetic(start, builder)))
+
+    def at_last_lane(self, expression: Nat, lane: Nat) -> Nat:
+        return _at(expression, lane, self.lanes(lane) - 1)
+
+    def has_whole_lanes(self, gap: Nat, lane: Nat) -> bool:
+        """Whether a gap that falls with the lanes is negative for all of them or for none."""
+        count = Nat.const(self.lanes(lane))
+        rest = (_at(gap, lane, 0) + 1) % count
+        return simplify(rest, self.facts(rest)) == Nat.const(0)
 
     def start_of_lanes(self, indices: Sequence[Nat], lane: Nat) -> list[Nat] | None:
         """The indices of the first lane, where the others lie behind it."""
         *outer, last = indices
-        if any(_depends(index, lane) for index in outer):
+        if any(_depends(index, lane) for index in outer) or not self.rises_with(last, lane):
             return None
-        start = _at(last, lane, 0)
-        rest = last - start - lane
-        return [*outer, start] if simplify(rest, self.facts(rest)) == Nat.const(0) else None
+        return [*outer, self.at_first_lane(last, lane)]
+
+    def rises_with(self, index: Nat, lane: Nat) -> bool:
+        """Whether the next lane has the next index."""
+        rest = index - self.at_first_lane(index, lane) - lane
+        return simplify(rest, self.facts(rest)) == Nat.const(0)
+
+    def at_first_lane(self, expression: Nat, lane: Nat) -> Nat:
+        return _at(expression, lane, 0)
 
     def vector_type(self, buffer: SSAValue, lane: Nat) -> BuiltinVectorType[Attribute]:
         assert isinstance(buffer.type, MemRefType)

@@ -14,7 +14,7 @@ from xdsl.ir import Block, Region, SSAValue
 from riselang.dialects.rise import codegen
 from riselang.dialects.rise.codegen_views import ViewOp
 from riselang.dialects.rise.functional import ReturnOp
-from riselang.dialects.rise.schemes import MAP
+from riselang.dialects.rise.schemes import MAP, TAKE
 from riselang.dialects.rise.types import ArrayType, array, element_of, uncurry
 from riselang.lowering.translation import Closure, Partial, Translation, Value, data_type
 from riselang.term.nodes import Bound, Lambda, Pattern, Term, spine
@@ -26,6 +26,7 @@ STORED_THROUGH: Mapping[str, type[ViewOp]] = {
     "reverse": codegen.ReverseAccOp,
     "asVector": codegen.AsVectorAccOp,
     "asScalar": codegen.AsScalarAccOp,
+    "take": codegen.TakeAccOp,
 }
 """The views that are stored through as they stand, and in maps."""
 
@@ -36,6 +37,18 @@ class Layout:
 
     views: tuple[Pattern | Layout, ...]
     """A layout among the views is that of each element."""
+
+
+def keeps_all(layout: Layout) -> bool:
+    """Whether what is stored through a layout is stored as a whole."""
+    views = layout.views
+    return all(
+        keeps_all(view) if isinstance(view, Layout) else view.spec is not TAKE for view in views
+    )
+
+
+def is_layout(function: Term) -> bool:
+    return _layout(function) is not None
 
 
 def layout_of(function: Value) -> Layout | None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 
 from xdsl.dialects import arith
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 from riselang.dialects.rise import codegen
 from riselang.dialects.rise.functional import ReturnOp
-from riselang.dialects.rise.schemes import MAP, ZIP, Role
+from riselang.dialects.rise.schemes import GENERATE, LET, MAP, ZIP, Role
 from riselang.dialects.rise.types import (
     ArrayType,
     RiseType,
@@ -19,15 +20,23 @@ from riselang.dialects.rise.types import (
     array,
     contains_array,
     element_of,
+    uncurry,
 )
 from riselang.interpreter.patterns import CHUNK
 from riselang.lowering.in_place import is_elementwise, updates_in_place
-from riselang.lowering.layouts import LayoutRules, layout_of
+from riselang.lowering.layouts import (
+    STORED_THROUGH,
+    LayoutRules,
+    is_layout,
+    keeps_all,
+    layout_of,
+)
 from riselang.lowering.loops import LoopKind
 from riselang.lowering.translation import (
     Closure,
     Delayed,
     Lazy,
+    Partial,
     Step,
     Value,
     data_type,
@@ -37,13 +46,34 @@ from riselang.lowering.translation import (
 )
 from riselang.lowering.window_rules import MOST_REGISTERS, WindowRules
 from riselang.nat import Nat
-from riselang.term.nodes import Pattern, spine
+from riselang.term.nodes import Lambda, Pattern, Term, spine
 from riselang.term.substitution import is_used_often, parts_used_often
 from riselang.term.views import is_view
 
 
 def is_computed(lazy: Lazy) -> bool:
     return isinstance(lazy, Delayed) and not is_view(lazy.term)
+
+
+def is_computed_whole(term: Term) -> bool:
+    """Whether a part of a computed array costs as much as all of it.
+
+    Elements of a map or of something generated are computed one by one, so a part of them that is
+    stored is computed alone. Loops that are asked for, and what a view shows of them, go the whole
+    way, and what is too much is dropped.
+    """
+    head, arguments = spine(term)
+    if not isinstance(head, Pattern) or not arguments:
+        return False
+    if head.spec is LET and isinstance(arguments[1], Lambda):
+        return is_computed_whole(arguments[1].body)
+    if head.spec.name in STORED_THROUGH or (head.spec is MAP and is_layout(arguments[0])):
+        return is_computed_whole(arguments[-1])
+    return head.spec.has_target and head.spec not in (MAP, GENERATE)
+
+
+def is_made_whole(lazy: Lazy) -> bool:
+    return isinstance(lazy, Delayed) and is_computed_whole(lazy.term)
 
 
 def is_elementwise_closure(function: Value) -> bool:
@@ -80,6 +110,22 @@ def is_updated_in_place(pattern: Pattern, function: Value) -> bool:
     return has_arrays and isinstance(function, Closure) and updates_in_place(function.function)
 
 
+def is_readable(target: SSAValue) -> bool:
+    """Whether what is stored at a target can be read there: none of it is dropped."""
+    stack = [target]
+    while stack:
+        op = stack.pop().owner
+        if isinstance(op, codegen.TakeAccOp):
+            return False
+        if isinstance(op, codegen.MapAccOp) and any(
+            isinstance(inner, codegen.TakeAccOp) for inner in op.walk()
+        ):
+            return False
+        if isinstance(op, Operation) and not isinstance(op, codegen.CastOp):
+            stack += [operand for operand in op.operands if isinstance(operand.type, RiseType)]
+    return True
+
+
 def place_of(value: SSAValue) -> tuple[SSAValue, tuple[SSAValue | int, ...]]:
     """What a value is a part of, and which: indices, and 0 or 1 for the components of pairs."""
     path: tuple[SSAValue | int, ...] = ()
@@ -100,10 +146,13 @@ def place_of(value: SSAValue) -> tuple[SSAValue, tuple[SSAValue | int, ...]]:
 class LoopRules(WindowRules, LayoutRules):
     """Rules of the patterns that compute."""
 
+    reads_by_number = False
+    """Whether elements of arrays are read by indices that are numbers."""
+
     def store_map(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
         function = self.force(arguments[0])
         layout = layout_of(function) if pattern.spec is MAP and is_computed(arguments[1]) else None
-        if layout is not None:
+        if layout is not None and (keeps_all(layout) or is_made_whole(arguments[1])):
             self.store(arguments[1], self.before_map(layout, target))
             return
         kind = loop_kind(pattern)
@@ -197,14 +246,23 @@ class LoopRules(WindowRules, LayoutRules):
 
         return self.fold(pattern, size(pattern, "n"), arguments[1], step)
 
+    def store_take(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
+        if is_made_whole(arguments[0]):
+            (source,), _ = uncurry(pattern.type)
+            self.store(arguments[0], self.add(codegen.TakeAccOp(target, source)))
+        else:
+            self.copy(self.read_data(self.apply(Partial(pattern, ()), arguments)), target)
+
     def store_reduce(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
         """Where rounds only change elements in their place, the target is the accumulator."""
         function = self.force(arguments[0])
-        if not is_updated_in_place(pattern, function):
+        in_place = is_updated_in_place(pattern, function)
+        in_registers = fits_registers(result_type(pattern)) and is_elementwise_closure(function)
+        if not in_place or not (in_registers or is_readable(target)):
             self.copy(self.read_data(self.read_reduce(pattern, arguments)), target)
             return
         elements = self.elements(arguments[2])
-        if fits_registers(result_type(pattern)) and is_elementwise_closure(function):
+        if in_registers:
             self.fold_in_registers(pattern, function, arguments[1], elements, target)
             return
         if not self.is_at(arguments[1], target):
@@ -228,7 +286,8 @@ class LoopRules(WindowRules, LayoutRules):
 
         def body(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
             accumulator = self.wrap(type, list(carried))
-            return self.unwrap(self.applied(function, [elements(index), accumulator]))
+            with self.in_registers():
+                return self.unwrap(self.applied(function, [elements(index), accumulator]))
 
         inits = self.unwrap(self.read_data(start))
         dialect, kind = pattern.to or self.loops, loop_kind(pattern)
@@ -416,6 +475,9 @@ class LoopRules(WindowRules, LayoutRules):
 
         The place itself is written through a path, which no loop can carry.
         """
+        if not is_readable(target):
+            self.copy(self.read_data(self.read_scan(pattern, [function, init, source])), target)
+            return
         type = element_of(data_type(target))
         last = self.buffers(type)
         self.store(init, self.add(codegen.CastOp(last, type)))
@@ -430,9 +492,18 @@ class LoopRules(WindowRules, LayoutRules):
         self.each(size(pattern, "n"), pattern.to or self.loops, body)
 
     def read_to_memory(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
-        return self.materialised(
-            result_type(pattern), lambda target: self.store(arguments[0], target)
-        )
+        type = result_type(pattern)
+        asks_registers = pattern.argument("space") == "register"
+        if asks_registers and self.reads_by_number and fits_registers(type):
+            return self.wrap(type, self.unwrap(self.read_data(arguments[0])))
+        return self.materialised(type, lambda target: self.store(arguments[0], target))
+
+    @contextmanager
+    def in_registers(self) -> Generator[None]:
+        """Where elements are read one by one, each by its number, so that no memory is needed."""
+        before, self.reads_by_number = self.reads_by_number, True
+        yield
+        self.reads_by_number = before
 
     # Let
 

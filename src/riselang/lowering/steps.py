@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -21,9 +23,17 @@ from riselang.lowering.lane_access import LaneAccess
 from riselang.lowering.memory import Path, Side, array_of, index_at, inner_length
 from riselang.nat import Nat, nat_max, nat_min
 
+PaddedOp: TypeAlias = ShiftedPadOp | codegen.PadConstOp
+"""The pads: each has its array somewhere in the middle."""
+
 
 class PathSteps(LaneAccess):
     """What each op does to a path that goes through it, to read or to write."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.guards: list[Nat] = []
+        """What must not be negative where the path of a store ends, or nothing is stored."""
 
     def step(self, op: Operation, path: Path) -> tuple[SSAValue, Path]:
         """One step of figure 8 of seed 000."""
@@ -77,6 +87,9 @@ class PathSteps(LaneAccess):
                 start = self.known_index(op.index, starts)
                 return op.source, (start + index_at(path[0]), *path[1:])
             case codegen.TakeOp():
+                return op.source, path
+            case codegen.TakeAccOp():
+                self.guards.append(array_of(op.source).length - 1 - index_at(path[0]))
                 return op.source, path
             case codegen.DropOp():
                 dropped = array_of(op.source).length - array_of(op.result).length

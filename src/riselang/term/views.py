@@ -1,9 +1,46 @@
-"""Which terms cost nothing to read."""
+"""Which terms cost nothing to read, and views that undo views."""
 
 from __future__ import annotations
 
-from riselang.dialects.rise.schemes import Role
-from riselang.term.nodes import Bound, Pattern, Term, spine
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from riselang.dialects.rise.schemes import (
+    AS_SCALAR,
+    AS_VECTOR,
+    JOIN,
+    MAP,
+    REVERSE,
+    SPLIT,
+    TRANSPOSE,
+    Argument,
+    PatternSpec,
+    Role,
+)
+from riselang.dialects.rise.types import FunType
+from riselang.term.nodes import Apply, Bound, Lambda, Pattern, Term, apply_all, spine
+
+Arguments: TypeAlias = tuple[Argument, ...]
+
+
+def _same(arguments: Arguments) -> Arguments:
+    return arguments
+
+
+def _swapped(arguments: Arguments) -> Arguments:
+    first, second, *others = arguments
+    return (second, first, *others)
+
+
+INVERSES: Mapping[str, tuple[PatternSpec, Callable[[Arguments], Arguments]]] = {
+    "split": (JOIN, _swapped),
+    "join": (SPLIT, _swapped),
+    "transpose": (TRANSPOSE, _swapped),
+    "reverse": (REVERSE, _same),
+    "asVector": (AS_SCALAR, _same),
+    "asScalar": (AS_VECTOR, _same),
+}
+"""The views that have every element once, with the view that undoes each."""
 
 
 def is_view(term: Term) -> bool:
@@ -16,3 +53,50 @@ def is_view(term: Term) -> bool:
         elif arguments or not isinstance(head, Bound):
             return False
     return True
+
+
+def undoing(function: Term) -> Term | None:
+    """The function that undoes a function of views, which has every element once."""
+    if isinstance(function, Pattern) and function.spec.name in INVERSES:
+        spec, arguments = INVERSES[function.spec.name]
+        return Pattern(spec, arguments(function.arguments))
+    if isinstance(function, Lambda):
+        type = function.body.type
+        undone = undone_in(function.body, Bound(0, type))
+        return None if undone is None else Lambda(function.name, type, undone)
+    return None
+
+
+def undone_in(body: Term, value: Term) -> Term | None:
+    """What the innermost variable is, where `body` shows it in another layout as `value`."""
+    while not isinstance(body, Bound):
+        before = before_view(body, value)
+        if before is None:
+            return None
+        body, value = before
+    return value if body.index == 0 else None
+
+
+def before_view(term: Term, value: Term) -> tuple[Term, Term] | None:
+    """What a term shows in another layout, and what that is where the term is `value`."""
+    if not isinstance(term, Apply):
+        return None
+    undo = _undoing_one(term.function)
+    if undo is None:
+        return None
+    if isinstance(value, Apply) and _undoing_one(value.function) == undo:
+        return term.argument, value.argument
+    return term.argument, Apply(undo, value)
+
+
+def _undoing_one(function: Term) -> Term | None:
+    """The function that undoes a view, or a map of views."""
+    head, arguments = spine(function)
+    if not isinstance(head, Pattern) or head.spec is not MAP or len(arguments) != 1:
+        return undoing(function) if isinstance(function, Pattern) else None
+    undo = undoing(arguments[0])
+    if undo is None:
+        return None
+    assert isinstance(undo.type, FunType)
+    n = head.argument("n")
+    return apply_all(Pattern(MAP, (n, undo.type.input, undo.type.output)), [undo])

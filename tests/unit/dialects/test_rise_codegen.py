@@ -104,6 +104,7 @@ ROUND_TRIPS = {
     "reverse": view("reverse", "4", "4"),
     "reverseAcc": view("reverseAcc", "4", "4"),
     "take": view("take", "6", "4"),
+    "takeAcc": view("takeAcc", "4", "6"),
     "drop": view("drop", "6", "4"),
     "padWrap": view("padWrap", "4", "7", "left <1> "),
     "padReflect": view("padReflect", "4", "7", "left <1> "),

@@ -28,10 +28,26 @@ IN_PLACE = {
         "x |> split(2) |> reduce(fun((es, acc), es |> reduce(fun((e, a), zip(e, a) |> map(max)), "
         "acc)), start)"
     ),
+    "in blocks": (
+        "x |> reduce(fun((e, acc), zip(e |> split(1), acc |> split(1)) |> map(fun(p, "
+        "zip(fst(p), snd(p)) |> map(add))) |> join), start)"
+    ),
+    "back to front": (
+        "x |> reduce(fun((e, acc), zip(e, acc |> reverse) |> map(add) |> reverse), start)"
+    ),
+    "in vectors": (
+        "x |> reduce(fun((e, acc), zip(e |> asVector(3), acc |> asVector(3)) |> map(add) "
+        "|> asScalar), start)"
+    ),
     "a loop that is asked for": "x |> reduceSeq(fun((e, acc), zip(e, acc) |> mapSeq(add)), start)",
 }
 NOT_IN_PLACE = {
     "another order": "x |> reduce(fun((e, acc), zip(e, acc |> reverse) |> map(add)), start)",
+    "another order in the end": "x |> reduce(fun((e, acc), zip(e, acc) |> map(add) |> reverse), start)",
+    "one view that undoes another": (
+        "x |> reduce(fun((e, acc), zip(e |> split(1), acc |> reverse |> split(1)) |> map(fun(p, "
+        "zip(fst(p), snd(p)) |> map(add))) |> join), start)"
+    ),
     "a neighbour": (
         "x |> reduce(fun((e, acc), acc |> pad(1, 1) |> slide(3, 1) |> map(reduce(add, 0))), start)"
     ),

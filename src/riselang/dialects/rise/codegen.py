@@ -43,6 +43,7 @@ from riselang.dialects.rise.codegen_views import (
     SndOp,
     SplitAccOp,
     SplitOp,
+    TakeAccOp,
     TakeOp,
     TransposeAccOp,
     TransposeOp,
@@ -420,7 +421,7 @@ CODEGEN_OPS = (
     CastOp, SizeOp, IdxOp, ZipOp, TupleOp, ConcatOp, PadConstOp, GatherOp, SliceAtOp, GenerateOp,
     FstOp, SndOp, UnzipOp, UnzipAccOp, SplitOp, SplitAccOp, JoinOp, JoinAccOp, TransposeOp,
     TransposeAccOp, AsVectorOp, AsVectorAccOp, AsScalarOp, AsScalarAccOp, ListOp, SlideOp, PadOp,
-    PadWrapOp, PadReflectOp, ReverseOp, ReverseAccOp, TakeOp, DropOp, ZipFirstAccOp,
+    PadWrapOp, PadReflectOp, ReverseOp, ReverseAccOp, TakeOp, TakeAccOp, DropOp, ZipFirstAccOp,
     ZipSecondAccOp, MapReadOp, MapAccOp, AssignOp,
 )  # fmt: skip
 

@@ -232,6 +232,15 @@ class TakeOp(ViewOp):
 
 
 @irdl_op_definition
+class TakeAccOp(ViewOp):
+    """What `take` gives, to be written as the array before it: what is too much is dropped."""
+
+    name = "rise.codegen.takeAcc"
+    SPEC: ClassVar = TAKE
+    IS_STORE: ClassVar = True
+
+
+@irdl_op_definition
 class DropOp(ViewOp):
     """The rest of an array."""
 
