@@ -43,7 +43,9 @@ IN_PLACE = {
 }
 NOT_IN_PLACE = {
     "another order": "x |> reduce(fun((e, acc), zip(e, acc |> reverse) |> map(add)), start)",
-    "another order in the end": "x |> reduce(fun((e, acc), zip(e, acc) |> map(add) |> reverse), start)",
+    "another order in the end": (
+        "x |> reduce(fun((e, acc), zip(e, acc) |> map(add) |> reverse), start)"
+    ),
     "one view that undoes another": (
         "x |> reduce(fun((e, acc), zip(e |> split(1), acc |> reverse |> split(1)) |> map(fun(p, "
         "zip(fst(p), snd(p)) |> map(add))) |> join), start)"
