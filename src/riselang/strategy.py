@@ -10,7 +10,7 @@ is read by `st.parse_strategy`.
 """
 
 from riselang.rewrite import rules
-from riselang.rewrite.addresses import Address, innermost, nth, outermost
+from riselang.rewrite.addresses import Address, innermost, loop, nth, outermost
 from riselang.rewrite.checking import check
 from riselang.rewrite.combinators import choice, fail, id_, not_, repeat, seq, try_
 from riselang.rewrite.core import Strategy
@@ -19,10 +19,13 @@ from riselang.rewrite.normal_forms import beta_eta_normal_form, data_flow_normal
 from riselang.rewrite.rule import RULES, Permission, Rule, law, rule
 from riselang.rewrite.strategies import convolution, matmul, stencils
 from riselang.rewrite.strategies.schedules import (
+    fill,
     fuse,
     hoist,
     interchange,
+    keep,
     pack,
+    pack_vectors,
     parallel,
     reorder,
     sequential,
@@ -68,6 +71,7 @@ __all__ = [
     "derive",
     "everywhere",
     "fail",
+    "fill",
     "function",
     "fuse",
     "hoist",
@@ -75,7 +79,9 @@ __all__ = [
     "innermost",
     "inside",
     "interchange",
+    "keep",
     "law",
+    "loop",
     "matmul",
     "normalize",
     "not_",
@@ -85,6 +91,7 @@ __all__ = [
     "overlapped_tiles",
     "overlapped_tiles_2d",
     "pack",
+    "pack_vectors",
     "parallel",
     "parse_strategy",
     "reorder",

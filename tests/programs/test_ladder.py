@@ -37,7 +37,7 @@ def test_every_version_of_matmul_gives_the_same_bits(
 def test_each_version_is_built_on_the_one_before() -> None:
     kernel = program("matmul")
     traced = kernel.trace(N=SIZE, M=SIZE, K=SIZE)
-    *seven, _ = LADDER
+    seven = LADDER[:7]
     lengths = [len(traced.derive(strategy)) for strategy in seven]
     assert lengths == sorted(lengths)
 

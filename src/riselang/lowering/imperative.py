@@ -138,5 +138,6 @@ class _Translator(LoopRules, ViewRules, IndexRules, SortRules):
             "unzip": self.store_through(codegen.UnzipAccOp),
             **{name: self.store_through(step) for name, step in STORED_THROUGH.items()},
             "take": self.store_take,
+            "asVector": self.store_vectors,
             "let": self.store_let,
         }

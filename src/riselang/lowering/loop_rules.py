@@ -246,6 +246,14 @@ class LoopRules(WindowRules, LayoutRules):
 
         return self.fold(pattern, size(pattern, "n"), arguments[1], step)
 
+    def store_vectors(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
+        """Scalars that are computed are stored one by one; those that are there, in vectors."""
+        if is_computed(arguments[0]):
+            (source,), _ = uncurry(pattern.type)
+            self.store(arguments[0], self.add(codegen.AsVectorAccOp(target, source)))
+        else:
+            self.copy(self.read_data(self.apply(Partial(pattern, ()), arguments)), target)
+
     def store_take(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
         if is_made_whole(arguments[0]):
             (source,), _ = uncurry(pattern.type)

@@ -17,6 +17,8 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from riselang.dialects.rise import codegen
 from riselang.dialects.rise.borders import EmbedOp
+from riselang.dialects.rise.codegen_views import ViewOp
+from riselang.dialects.rise.functional import ReturnOp
 from riselang.dialects.rise.lanes import unwrapped
 from riselang.dialects.rise.schemes import TO_MEM
 from riselang.dialects.rise.types import (
@@ -340,8 +342,12 @@ def is_in_memory(value: SSAValue) -> bool:
     while stack:
         value, path = stack.pop()
         op = value.owner
-        if isinstance(op, codegen.MapReadOp | codegen.GenerateOp | EmbedOp | Block):
+        if isinstance(op, codegen.GenerateOp | EmbedOp | Block):
             return False
+        if isinstance(op, codegen.MapReadOp):
+            if not _only_rearranges(op):
+                return False
+            path = ()
         if isinstance(op, codegen.CastOp):
             continue
         operands = [operand for operand in op.operands if isinstance(operand.type, RiseType)]
@@ -353,6 +359,12 @@ def is_in_memory(value: SSAValue) -> bool:
             path = path[:-1]
         stack.extend((operand, path) for operand in operands)
     return True
+
+
+def _only_rearranges(op: codegen.MapReadOp) -> bool:
+    """Whether the function of a map that is read computes nothing, of any of its elements."""
+    views = ViewOp | codegen.ZipOp | codegen.TupleOp | codegen.MapReadOp | ReturnOp
+    return all(isinstance(inner, views) for inner in op.walk())
 
 
 def data_type(value: SSAValue) -> RiseType:

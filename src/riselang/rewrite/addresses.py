@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from riselang.dialects.rise.schemes import PATTERNS
+from riselang.dialects.rise.schemes import LET, PATTERNS
 from riselang.errors import UserError
 from riselang.nat import Nat
 from riselang.rewrite.combinators import inside_text
 from riselang.rewrite.core import CONDITION, Failure, Path, Result, Setting, Strategy
 from riselang.rewrite.places import places
+from riselang.rewrite.terms import viewed
 from riselang.rewrite.traversals import run_at
 from riselang.term.nodes import Lambda, Pattern, Term, spine
 
@@ -21,8 +23,62 @@ GROUPS: dict[str, tuple[str, ...]] = {
 """Names for several patterns."""
 
 
+LOOPS = ("map", "mapSeq", "mapPar", "mapSeqUnroll", "reduce", "reduceSeq", "reduceSeqUnroll")
+
+
+class Place(ABC):
+    """Which part of a term is meant."""
+
+    @abstractmethod
+    def find(self, term: Term) -> tuple[Path, Term] | None:
+        """The place in a term, if there is such a place."""
+
+    @abstractmethod
+    def missing(self) -> str:
+        """What to say where there is no such place."""
+
+
 @dataclass(frozen=True)
-class Address:
+class Loop(Place):
+    """One of nested loops: what is computed by functions, views and lets is looked into."""
+
+    number: int
+
+    def find(self, term: Term) -> tuple[Path, Term] | None:
+        path: list[int] = []
+        left = self.number
+        while True:
+            if isinstance(term, Lambda):
+                path.append(0)
+                term = term.body
+                continue
+            head, arguments = spine(term)
+            if not isinstance(head, Pattern) or len(arguments) != head.spec.arity:
+                return None
+            if head.spec is LET and isinstance(arguments[1], Lambda):
+                path.append(1)
+                term = arguments[1]
+            elif viewed(term) is not None:
+                path.append(1)
+                term = arguments[-1]
+            elif head.spec.name in LOOPS:
+                left -= 1
+                if left == 0:
+                    return tuple(path), term
+                path += [0] * (len(arguments) - 1) + [1]
+                term = arguments[0]
+            else:
+                return None
+
+    def __str__(self) -> str:
+        return f"loop({self.number})"
+
+    def missing(self) -> str:
+        return f"there are fewer than {self.number} nested loops"
+
+
+@dataclass(frozen=True)
+class Address(Place):
     """A place: an application of a pattern, and which one where there are several."""
 
     which: str
@@ -71,13 +127,13 @@ class Address:
         options += [f"nest={self.nest}"] if self.nest != 1 else []
         return f"{start}{', '.join(options)})"
 
-    def describe(self) -> str:
-        """In words."""
+    def missing(self) -> str:
         words = f"the {self.which} {self.pattern}" if not self.which.isdecimal() else (
             f"{self.pattern} number {self.which}")  # fmt: skip
         words += f" over {self.over}" if self.over is not None else ""
         words += f" of length {self.length}" if self.length is not None else ""
-        return words + (f" with {self.nest} maps inside each other" if self.nest > 1 else "")
+        words += f" with {self.nest} maps inside each other" if self.nest > 1 else ""
+        return f"there is no place that is {words}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -85,13 +141,12 @@ class At(Strategy):
     """The strategy at an address."""
 
     strategy: Strategy
-    address: Address
+    address: Place
 
     def run(self, term: Term, setting: Setting) -> Result:
         place = self.address.find(term)
         if place is None:
-            reason = f"there is no place that is {self.address.describe()}"
-            return Failure(self, reason, term, closeness=CONDITION)
+            return Failure(self, self.address.missing(), term, closeness=CONDITION)
         return run_at(self.strategy, term, *place, setting)
 
     def __str__(self) -> str:
@@ -117,6 +172,13 @@ def nth(
 ) -> Address:
     """One of several such places, counted from 1 from the outside in."""
     return _address(str(number), pattern, over, length, nest)
+
+
+def loop(number: int) -> Loop:
+    """One of nested loops, counted from 1 from the outside in."""
+    if number < 1:
+        raise UserError(f"loops are counted from 1, but found {number}")
+    return Loop(number)
 
 
 def _address(which: str, pattern: str, over: str | None, length: int | None, nest: int) -> Address:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from riselang.term.nodes import Term
 
 if TYPE_CHECKING:
-    from riselang.rewrite.addresses import Address
+    from riselang.rewrite.addresses import Place
     from riselang.rewrite.rule import Rule
 
 Path = tuple[int, ...]
@@ -106,7 +106,7 @@ class Strategy(ABC):
 
         return choice(self, other)
 
-    def __matmul__(self, address: Address) -> Strategy:
+    def __matmul__(self, address: Place) -> Strategy:
         """This one at an address: `tile(32, 32) @ outermost("map")`."""
         from riselang.rewrite.addresses import At
 

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
+from riselang.dialects.rise.schemes import PATTERNS
 from riselang.dialects.rise.types import RiseType, show, variable
 from riselang.errors import UserError
 from riselang.nat import Nat
 from riselang.notation.program import parse_term
 from riselang.rewrite.eta import expanded
 from riselang.term.nodes import DepLambda, Free, Lambda, Term, spine
-from riselang.term.sizes import at, at_argument, names_in
+from riselang.term.sizes import at, names_in
 from riselang.term.substitution import instantiate
 
 ARROW = "~>"
@@ -54,20 +55,33 @@ class Law:
         return f"{self.left} {ARROW} {self.right}"
 
     @cached_property
+    def outline(self) -> tuple[str, ...]:
+        """The patterns that the left side ends with, the last one first.
+
+        They are read off the text, so that a law is parsed only where it may be the one: a strategy
+        tries many laws, and most of them nowhere match.
+        """
+        if self.left.startswith("let "):
+            return ("let",)
+        names: list[str] = []
+        for stage in reversed(_stages(self.left)):
+            found = re.fullmatch(r"(\w+)(\(.*\))?", stage)
+            if found is None or found[1] not in PATTERNS:
+                break
+            names.append(found[1])
+        return tuple(names)
+
+    @cached_property
     def closed(self) -> tuple[Term, Term]:
         """Both sides as functions of the parameters, with data types and sizes open."""
-        both = self._parsed()
-        names: list[tuple[str, RiseType]] = []
-        while isinstance(both, Lambda):
-            names.append((both.name, both.parameter))
-            both = both.body
-        _, sides = spine(both)
+        names, sides = self._opened("")
         return _under(names, sides[0]), _under(names, sides[1])
 
     @cached_property
     def sides(self) -> tuple[Term, Term]:
         """Both sides, with unknowns in the place of the parameters."""
-        left, right = (_unknown(side) for side in self.closed)
+        names, sides = self._opened(UNKNOWN)
+        left, right = (_with_unknowns(names, side) for side in sides)
         if left.type != right.type:
             raise UserError(
                 f"both sides of a law have one type, but in {self} the left one is "
@@ -77,15 +91,39 @@ class Law:
             return expanded(left), expanded(right)
         return left, right
 
+    def _opened(self, mark: str) -> tuple[list[tuple[str, RiseType]], list[Term]]:
+        """The parameters with their types, and both sides, with a mark before sizes and types."""
+        term, types = self._parsed, {}
+        while isinstance(term, DepLambda):
+            types[term.binder] = variable(mark + term.name)
+            term = term.body
+        sizes = {name: Nat.var(mark + name) for name in names_in(term) if name not in types}
+        term = at(term, sizes, types)
+        parameters: list[tuple[str, RiseType]] = []
+        while isinstance(term, Lambda):
+            parameters.append((term.name, term.parameter))
+            term = term.body
+        return parameters, spine(term)[1]
+
+    @cached_property
     def _parsed(self) -> Term:
         text = f"fun(({self.parameters}), ({self.left}, {self.right}))"
-        names = [name for name in _TYPE_NAMES if re.search(rf"\b{name}\b", self.parameters)]
-        for name in names:
-            text = f"depFun({name} : data, {text})"
-        term = parse_term(text, f"the law {self}")
-        while isinstance(term, DepLambda):
-            term = at_argument(term, variable(term.name))
-        return term
+        for name in _TYPE_NAMES:
+            if re.search(rf"\b{name}\b", self.parameters):
+                text = f"depFun({name} : data, {text})"
+        return parse_term(text, f"the law {self}")
+
+
+def _stages(text: str) -> list[str]:
+    """What stands between the `|>` of an expression that are not in parentheses."""
+    stages, start, depth = [], 0, 0
+    for found in re.finditer(r"[(\[{]|[)\]}]|\|>", text):
+        if found[0] != "|>":
+            depth += 1 if found[0] in "([{" else -1
+        elif depth == 0:
+            stages.append(text[start : found.start()].strip())
+            start = found.end()
+    return [*stages, text[start:].strip()]
 
 
 def _under(names: list[tuple[str, RiseType]], side: Term) -> Term:
@@ -94,11 +132,8 @@ def _under(names: list[tuple[str, RiseType]], side: Term) -> Term:
     return side
 
 
-def _unknown(side: Term) -> Term:
-    """A side of a law with its parameters, sizes and data types marked as unknown."""
-    sizes = {name: Nat.var(UNKNOWN + name) for name in names_in(side) if name not in _TYPE_NAMES}
-    types = {name: variable(UNKNOWN + name) for name in _TYPE_NAMES}
-    side = at(side, sizes, types)
-    while isinstance(side, Lambda):
-        side = instantiate(side.body, Free(UNKNOWN + side.name, side.parameter))
+def _with_unknowns(names: list[tuple[str, RiseType]], side: Term) -> Term:
+    """A side with the parameters around it marked as unknown, from the inside out."""
+    for name, type in reversed(names):
+        side = instantiate(side, Free(UNKNOWN + name, type))
     return side

@@ -9,7 +9,7 @@ from functools import cache, wraps
 from importlib import import_module
 from typing import Any, ParamSpec
 
-from riselang.rewrite.addresses import innermost, nth, outermost
+from riselang.rewrite.addresses import innermost, loop, nth, outermost
 from riselang.rewrite.combinators import Named, choice, fail, id_, not_, repeat, seq, try_
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.rule import RULES
@@ -32,7 +32,7 @@ RULE_FAMILIES = (
     "algorithmic", "movement", "simplification", "functions", "vectorisation", "lowering",
 )  # fmt: skip
 """The modules of rules, in the order in which the documentation has them."""
-STRATEGY_MODULES = ("schedules", "matmul", "convolution", "stencils")
+STRATEGY_MODULES = ("schedules", "contractions", "matmul", "convolution", "stencils")
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def words() -> dict[str, dict[str, Any]]:
             "normalize": normalize, "all": all_, "some": some, "one": one, "body": body,
             "function": function, "argument": argument, "inside": inside,
         },
-        "addresses": {"outermost": outermost, "innermost": innermost, "nth": nth},
+        "addresses": {"outermost": outermost, "innermost": innermost, "nth": nth, "loop": loop},
         "normal forms": {
             "data_flow_normal_form": data_flow_normal_form,
             "beta_eta_normal_form": beta_eta_normal_form,

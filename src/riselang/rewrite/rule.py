@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
@@ -11,7 +11,6 @@ from typing import Any
 
 from xdsl.utils.exceptions import VerifyException
 
-from riselang.dialects.rise.schemes import PatternSpec
 from riselang.errors import UserError
 from riselang.nat import Nat, NatError, as_nat, parse_nat
 from riselang.rewrite.core import (
@@ -117,8 +116,12 @@ class Rule(Strategy):
         return f"{self.name}({given})" if given else self.name
 
     def run(self, term: Term, setting: Setting) -> Result:
-        if not self._may_match(term):
-            return Failure(self, f"this is not {self.law.left}", term, closeness=NOTHING)
+        outline = () if self.rewrite is not None else self.law.outline
+        for depth, (wanted, name) in enumerate(zip(outline, _outline(term), strict=False)):
+            if wanted != name and depth == 0:
+                return Failure(self, f"this is not {self.law.left}", term, closeness=NOTHING)
+            if wanted != name:
+                return Failure(self, f"expected {wanted}", term, closeness=HEAD)
         try:
             after = self._rewritten(term, setting)
         except NoMatch as error:
@@ -182,19 +185,16 @@ class Rule(Strategy):
         law = Law(self.law.parameters, self.law.right, self.law.left, self.law.form)
         return _added(replace(self, name=name, law=law, summary=""))
 
-    @cached_property
-    def _head(self) -> tuple[PatternSpec, int] | None:
-        """The pattern that the left side applies, and to how many arguments."""
-        if self.rewrite is not None:
-            return None
-        head, arguments = spine(self.law.sides[0])
-        return (head.spec, len(arguments)) if isinstance(head, Pattern) else None
 
-    def _may_match(self, term: Term) -> bool:
-        if self._head is None:
-            return True
+def _outline(term: Term) -> Iterator[str]:
+    """The patterns that a term ends with, the last one first; at the end of them, no pattern."""
+    while True:
         head, arguments = spine(term)
-        return isinstance(head, Pattern) and (head.spec, len(arguments)) == self._head
+        if not isinstance(head, Pattern) or not arguments:
+            yield ""
+            return
+        yield head.spec.name
+        term = arguments[-1]
 
 
 def _finish(match: Match) -> None:

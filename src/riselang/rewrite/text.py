@@ -15,7 +15,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from riselang.errors import SourceLocation, UserError
-from riselang.rewrite.addresses import Address
+from riselang.rewrite.addresses import Place
 from riselang.rewrite.combinators import choice, seq
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.registry import vocabulary
@@ -29,11 +29,11 @@ MOST_DEPTH = 200
 SHOWN = 60
 """How many characters of a text an error repeats."""
 TYPES: Mapping[str, Any] = {
-    "Strategy": (Strategy,), "int": (int,), "str": (str,), "Address": (Address,),
+    "Strategy": (Strategy,), "int": (int,), "str": (str,), "Place": (Place,),
     "Sequence[int]": (list,), "Value": (int, str), "None": (type(None),),
 }  # fmt: skip
 WORDS: Mapping[str, str] = {
-    "Strategy": "a strategy", "int": "a number", "str": "a text", "Address": "an address",
+    "Strategy": "a strategy", "int": "a number", "str": "a text", "Place": "an address",
     "Sequence[int]": "a list of numbers", "Value": "a size",
 }  # fmt: skip
 """What the annotations of parameters mean, and how they are called."""
@@ -131,7 +131,7 @@ class _Reader:
                 return choice(*map(self.strategy, _chain(node)))
             case ast.BinOp(left=left, op=ast.MatMult(), right=right):
                 address = self.value(right)
-                if not isinstance(address, Address):
+                if not isinstance(address, Place):
                     raise self.error(right, 'expected an address such as outermost("map")')
                 return self.strategy(left) @ address
             case ast.Call():
@@ -195,4 +195,4 @@ def _chain(node: ast.BinOp) -> list[ast.expr]:
 
 
 def _shown(value: Any) -> str:
-    return str(value) if isinstance(value, Strategy | Address) else repr(value)
+    return str(value) if isinstance(value, Strategy | Place) else repr(value)

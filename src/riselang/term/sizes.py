@@ -116,8 +116,12 @@ def names_in(term: Term) -> set[str]:
 
 @recursive
 def _substituted(term: Term, sizes: Mapping[str, Nat], types: Mapping[str, RiseType]) -> Term:
+    known: dict[RiseType, RiseType] = {}
+
     def type_at(type: RiseType) -> RiseType:
-        return substitute(type, sizes, types)
+        if type not in known:
+            known[type] = substitute(type, sizes, types)
+        return known[type]
 
     def at(argument: Argument) -> Argument:
         if isinstance(argument, Nat):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from riselang.errors import UserError
-from riselang.rewrite.addresses import Address, innermost, nth, outermost
-from riselang.rewrite.core import CONDITION
+from riselang.rewrite.addresses import Address, innermost, loop, nth, outermost
+from riselang.rewrite.core import CONDITION, Success
 from riselang.rewrite.rules.lowering import map_as_loop
 from support.rewriting import inner, refused, run
 
@@ -73,6 +73,21 @@ def test_the_place_is_in_the_steps() -> None:
 
 def test_a_failure_at_an_address_says_where() -> None:
     assert refused("split_join(5) @ innermost('map')", PROGRAM).path == PRODUCTS
+
+
+def test_loops_by_number() -> None:
+    """Functions, views and lets around a loop are not counted."""
+    text = (
+        "fun((x : 4.6.f32), (let y = x |> toMem(heap); y |> map(fun(a, a |> map(sqrt) |> reverse))"
+        " |> transpose |> map(fun(v, v |> reverse))) |> take(3))"
+    )
+    for number, length in ((1, 4), (2, 6)):
+        result = run(map_as_loop @ loop(number), text)
+        assert isinstance(result, Success)
+        assert f"array<{length}, " in str(result.steps[0].before.type)
+    assert refused(map_as_loop @ loop(3), text).reason == "there are fewer than 3 nested loops"
+    with pytest.raises(UserError, match="loops are counted from 1, but found 0"):
+        loop(0)
 
 
 def test_addresses_are_checked() -> None:

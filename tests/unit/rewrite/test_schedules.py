@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from riselang.notation.program import parse_term
-from riselang.rewrite.places import at_path
+from riselang.rewrite.addresses import LOOPS, loop
 from riselang.rewrite.registry import ENTRIES
-from riselang.rewrite.strategies.schedules import LOOPS, loop_path
 from riselang.term.nodes import Lambda, Pattern, Term, spine
 from support.rewriting import derived, refused
 
@@ -31,8 +30,8 @@ def loops(term: Term) -> list[int]:
     while isinstance(term, Lambda):
         term = term.body
     found: list[int] = []
-    while (path := loop_path(term, len(found) + 1)) is not None:
-        head, _ = spine(at_path(term, path))
+    while (place := loop(len(found) + 1).find(term)) is not None:
+        head, _ = spine(place[1])
         assert isinstance(head, Pattern)
         assert head.spec.name in LOOPS
         length = head.argument("n")

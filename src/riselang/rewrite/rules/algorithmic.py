@@ -51,6 +51,13 @@ def peel_map() -> None:
     What is left over when no tile divides a length is peeled off first."""
 
 
+@law("f : s -> t, x : (n + 1).s", choose="m")
+def fill_map() -> None:
+    """x |> map(f) ~> x |> pad(0, m) |> map(f) |> take(n + 1)
+
+    The array is filled up to whole tiles, and what is too much is dropped in the end."""
+
+
 @law("f : s -> t, g : s -> u, x : n.s")
 def map_pairing() -> None:
     """zip(x |> map(f), x |> map(g)) ~> x |> map(fun(e, (f(e), g(e))))"""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from riselang.rewrite.conditions import neutral, regroups
+from riselang.rewrite.conditions import neutral, regroups, scalar
 from riselang.rewrite.rule import Permission, law
 
 
@@ -97,6 +97,22 @@ def pack_blocks() -> None:
       |> map(fun(block, block |> transpose))
 
     Blocks lie in memory one behind the other, each with its columns as rows."""
+
+
+@law("x : n.(m * k).p.t", scalar("t"), choose="k")
+def pack_vectors_of_blocks() -> None:
+    """x ~> x |> map(fun(block, block |> transpose |> map(fun(row, row |> asVector(k)))))
+      |> toMem(heap)
+      |> map(fun(block, block |> map(fun(row, row |> asScalar)) |> transpose))
+
+    The same, with the rows copied in vectors."""
+
+
+@law("x : (n * k).t", scalar("t"), choose="k")
+def keep_in_vectors() -> None:
+    """x ~> x |> asVector(k) |> toMem(register) |> asScalar
+
+    Scalars that are read one by one are loaded at once."""
 
 
 @law("f : s -> t, x : (n + sz - 1).s", choose="alloc")

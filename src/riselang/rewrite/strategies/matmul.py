@@ -1,14 +1,16 @@
 """Matrix multiplication, optimised step by step: seven versions, each built on the one before.
 
 They are those of the ELEVATE work, for `A |> map(row => B |> transpose |> map(column => ...))`. An
-eighth keeps its accumulators in registers. All of them add in the order of the source, so all of
-them compute the same bits. Sizes have to be multiples of the tiles.
+eighth keeps its accumulators in registers, and a ninth asks the machine for all of its sizes. All
+of them add in the order of the source, so all of them compute the same bits. Sizes have to be
+multiples of the tiles, but for the last one.
 """
 
 from __future__ import annotations
 
 from riselang.rewrite.addresses import innermost, outermost
 from riselang.rewrite.registry import whole
+from riselang.rewrite.strategies.contractions import contraction
 from riselang.rewrite.strategies.schedules import (
     fuse,
     hoist,
@@ -21,6 +23,7 @@ from riselang.rewrite.strategies.schedules import (
     unroll,
     vectorize,
 )
+from riselang.rewrite.traversals import top_down
 
 TILE = 32
 STEPS = 4
@@ -76,7 +79,12 @@ register_tiles = whole(
     >> parallel() @ outermost("map", over="rows"),
     "Tiles of accumulators that stay in registers, both matrices packed, on threads.",
 )
+goto = whole(
+    "matmul.goto",
+    baseline >> top_down(contraction()),
+    "Register tiles and blocks of sizes that suit the machine and the matrices, which may be any.",
+)
 LADDER = (
     baseline, blocking, vectorization, loop_permutation, array_packing, cache_blocks,
-    parallel_blocks, register_tiles,
+    parallel_blocks, register_tiles, goto,
 )  # fmt: skip

@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from riselang.dialects.rise.schemes import LET
+from riselang.dialects.rise.types import ArrayType, ScalarType, element_of
 from riselang.errors import UserError
+from riselang.rewrite.addresses import loop
 from riselang.rewrite.combinators import Guard, Identity, choice, repeat, seq
-from riselang.rewrite.core import CONDITION, Failure, Path, Result, Setting, Strategy
+from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
 from riselang.rewrite.registry import schedule
 from riselang.rewrite.rules.algorithmic import (
     blocked_reduce,
+    fill_map,
     lift_reduce,
     lift_reduce_with,
     map_fusion,
@@ -38,10 +40,12 @@ from riselang.rewrite.rules.functions import (
     map_fission,
 )
 from riselang.rewrite.rules.lowering import (
+    keep_in_vectors,
     map_as_loop,
     map_in_parallel,
     map_unrolled,
     pack_blocks,
+    pack_vectors_of_blocks,
     reduce_as_loop,
     reduce_unrolled,
     store_in_registers,
@@ -85,7 +89,7 @@ from riselang.rewrite.rules.vectorisation import (
     vectors_of_one_scalar,
 )
 from riselang.rewrite.terms import applied, computes_nothing, viewed
-from riselang.rewrite.traversals import argument, inside, normalize, run_at, top_down
+from riselang.rewrite.traversals import argument, function, inside, normalize, top_down
 from riselang.term.nodes import Lambda, Pattern, Term, spine
 
 SIMPLIFICATIONS = choice(
@@ -133,7 +137,7 @@ def reorder(*order: int) -> Strategy:
     """Nested loops in another order: the loops by number, from the outside in, counted from 1."""
     if not order or sorted(order) != list(range(1, len(order) + 1)):
         raise UserError(f"reorder needs each number from 1 to {len(order)} once, found {order}")
-    return seq(*(_AtLoop(level, _Interchange()) for level in _exchanges(order)))
+    return seq(*(_Interchange() @ loop(level) for level in _exchanges(order)))
 
 
 @schedule
@@ -168,6 +172,27 @@ def pack() -> Strategy:
 
 
 @schedule
+def pack_vectors(length: int) -> Strategy:
+    """The same as pack, with the rows of a block in vectors of a length."""
+    return argument(pack_vectors_of_blocks(length))
+
+
+@schedule
+def fill(size: int) -> Strategy:
+    """A map over an array that is filled up to a multiple of a size; the rest is dropped."""
+    if size < 1:
+        raise UserError("fill needs a size of 1 or more")
+    return _Fill(size)
+
+
+@schedule
+def keep(length: int) -> Strategy:
+    """The scalars that each round of a fold of vectors takes, loaded in vectors of a length."""
+    takes = Guard("it pairs scalars with vectors", _pairs_scalars)
+    return top_down(takes >> function(argument(keep_in_vectors(length))))
+
+
+@schedule
 def store_in_memory(space: str = "heap") -> Strategy:
     """Gives a value memory of its own: heap, stack or register."""
     spaces = {"heap": store_on_heap, "stack": store_on_stack, "register": store_in_registers}
@@ -184,10 +209,45 @@ def hoist() -> Strategy:
 
 
 @dataclass(frozen=True, repr=False)
+class _Fill(Strategy):
+    """How much is missing is found when the length of the array is known."""
+
+    size: int
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        found = applied(term, "map")
+        if found is None:
+            return Failure(self, "expected map", term)
+        assert isinstance(found[1].type, ArrayType)
+        length = found[1].type.length
+        if not length.is_constant:
+            reason = f"the length {length} is not a number"
+            return Failure(self, reason, term, closeness=CONDITION)
+        missing = -length.constant % self.size
+        return (fill_map(missing) if missing else Identity()).run(term, setting)
+
+    def __str__(self) -> str:
+        return f"fill({self.size})"
+
+
+def _pairs_scalars(term: Term) -> bool:
+    """Whether a term is a zip of an array of scalars with one of arrays of vectors."""
+    found = applied(term, "zip")
+    if found is None:
+        return False
+    first, second = (element_of(part.type) for part in found)
+    return isinstance(first, ScalarType) and isinstance(second, ArrayType)
+
+
+@dataclass(frozen=True, repr=False)
 class _Tile(Strategy):
+    """Views that stand between the loops are moved out first."""
+
     sizes: tuple[int, ...]
 
     def run(self, term: Term, setting: Setting) -> Result:
+        if len(self.sizes) > 1 and _result_is_view(term):
+            return seq(map_fission, argument(self)).run(term, setting)
         return _tiled(self.sizes).run(term, setting)
 
     def __str__(self) -> str:
@@ -212,7 +272,7 @@ def _sunk(times: int) -> Strategy:
     """A map moved inside of so many loops."""
     if times == 0:
         return Identity()
-    return _Interchange() >> _AtLoop(2, _sunk(times - 1))
+    return _Interchange() >> _sunk(times - 1) @ loop(2)
 
 
 def _reads_pairing(term: Term) -> bool:
@@ -278,56 +338,6 @@ def _result_is_view(term: Term) -> bool:
     if not isinstance(head, Pattern) or not arguments or not isinstance(arguments[0], Lambda):
         return False
     return viewed(arguments[0].body) is not None
-
-
-@dataclass(frozen=True, repr=False)
-class _AtLoop(Strategy):
-    """A strategy at the loop with a number, counted from 1 from the outside in."""
-
-    level: int
-    strategy: Strategy
-
-    def run(self, term: Term, setting: Setting) -> Result:
-        path = loop_path(term, self.level)
-        if path is None:
-            reason = f"there are fewer than {self.level} nested loops"
-            return Failure(self, reason, term, closeness=CONDITION)
-        part = term
-        for position in path:
-            part = part.children[position]
-        return run_at(self.strategy, term, path, part, setting)
-
-    def __str__(self) -> str:
-        return f"at_loop({self.level}, {self.strategy})"
-
-
-LOOPS = ("map", "mapSeq", "mapPar", "mapSeqUnroll", "reduce", "reduceSeq", "reduceSeqUnroll")
-
-
-def loop_path(term: Term, level: int) -> Path | None:
-    """The place of a loop in nested loops: what is computed by views and lets is looked into."""
-    path: list[int] = []
-    while True:
-        head, arguments = spine(term)
-        if not isinstance(head, Pattern) or len(arguments) != head.spec.arity:
-            return None
-        if head.spec is LET and isinstance(arguments[1], Lambda):
-            path += [1, 0]
-            term = arguments[1].body
-        elif viewed(term) is not None:
-            path.append(1)
-            term = arguments[-1]
-        elif head.spec.name in LOOPS:
-            level -= 1
-            if level == 0:
-                return tuple(path)
-            path += [0] * (len(arguments) - 1) + [1]
-            term = arguments[0]
-            while isinstance(term, Lambda):
-                path.append(0)
-                term = term.body
-        else:
-            return None
 
 
 def _exchanges(order: Sequence[int]) -> list[int]:

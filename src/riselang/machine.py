@@ -1,0 +1,71 @@
+"""What strategies ask of the machine: how long vectors are, how many fit, how large caches are.
+
+What a program computes never depends on it.
+"""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
+PROCESSORS = Path("/proc/cpuinfo")
+COMMON_CACHES = {1: 32 << 10, 2: 1 << 20, 3: 8 << 20}
+"""Sizes in bytes by level, where the system does not tell."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A processor, as far as it decides how loops are best arranged."""
+
+    vector_bytes: int = 16
+    registers: int = 16
+    """For vectors."""
+    multiplies_by_lanes: bool = False
+    """Whether a vector is multiplied by one lane of another at no cost."""
+    caches: tuple[tuple[int, int], ...] = field(default=tuple(COMMON_CACHES.items()))
+    """Levels, and bytes that one core has at each."""
+
+    def lanes(self, bytes: int) -> int:
+        """How many elements of so many bytes a vector has."""
+        return max(1, self.vector_bytes // bytes)
+
+    def cache(self, level: int) -> int:
+        return dict(self.caches).get(level, COMMON_CACHES[level])
+
+
+@cache
+def this_machine() -> Machine:
+    """The machine that this runs on; one that any has a part of, where it is not known."""
+    caches = tuple(sorted({**COMMON_CACHES, **_caches()}.items()))
+    if platform.machine().lower() in ("aarch64", "arm64"):
+        return Machine(16, 32, multiplies_by_lanes=True, caches=caches)
+    features = _features()
+    if "avx512f" in features:
+        return Machine(64, 32, caches=caches)
+    return Machine(32 if "avx2" in features else 16, 16, caches=caches)
+
+
+def _features() -> frozenset[str]:
+    try:
+        lines = PROCESSORS.read_text().splitlines()
+    except OSError:
+        return frozenset()
+    flags = [line.partition(":")[2].split() for line in lines if line.startswith("flags")]
+    return frozenset(flags[0]) if flags else frozenset()
+
+
+def _caches() -> dict[int, int]:
+    """The sizes of the caches for data that the system tells of, by level."""
+    found: dict[int, int] = {}
+    try:
+        for folder in CACHES.glob("index*"):
+            kind = (folder / "type").read_text().strip()
+            size = (folder / "size").read_text().strip()
+            if kind != "Instruction" and size.endswith("K") and size[:-1].isdecimal():
+                found[int((folder / "level").read_text())] = int(size[:-1]) << 10
+    except (OSError, ValueError):
+        return {}
+    return found

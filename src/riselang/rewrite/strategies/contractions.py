@@ -1,0 +1,217 @@
+"""Sums of products over two matrices, at the speed of the libraries (after Goto and van de Geijn).
+
+A tile of accumulators stays in registers while a fold goes over the common dimension. Both matrices
+are copied so that what the fold takes lies one behind the other: the columns once, the rows in
+blocks that stay in a cache while all columns go by. What no tile divides is filled up, and what is
+too much is dropped where it would be stored. Sums are made in the order of the source.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import FixedBitwidthType
+
+from riselang.dialects.rise.types import ArrayType, RiseType, ScalarType
+from riselang.machine import Machine, this_machine
+from riselang.nat import Nat
+from riselang.rewrite.addresses import loop
+from riselang.rewrite.combinators import Identity, seq
+from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
+from riselang.rewrite.registry import schedule
+from riselang.rewrite.rules.lowering import map_in_parallel
+from riselang.rewrite.strategies.schedules import (
+    fill,
+    hoist,
+    interchange,
+    keep,
+    pack,
+    pack_vectors,
+    parallel,
+    reorder,
+    sequential,
+    split,
+    tile,
+    vectorize,
+)
+from riselang.rewrite.terms import applied
+from riselang.rewrite.traversals import argument
+from riselang.term.nodes import Lambda, Term
+from riselang.term.substitution import mentions
+
+PARALLEL_FROM = 1 << 22
+"""Products from which on threads are worth their start."""
+PACKED_FROM = 2
+"""Tiles that have to use the same columns before these are copied."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How many rows, columns and products for each of their pairs, and bytes of an element."""
+
+    rows: int
+    columns: int
+    depth: int
+    bytes: int
+
+    @property
+    def products(self) -> int:
+        return self.rows * self.columns * self.depth
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """The numbers that a machine and a shape ask for."""
+
+    rows: int
+    """Of a tile of accumulators, as its columns."""
+    columns: int
+    lanes: int
+    """Columns that a vector has."""
+    block: int
+    """Tiles above each other for which all columns go by."""
+    is_kept: bool
+    """Whether the rows of a tile are taken from vectors."""
+    is_packed: bool
+    is_parallel: bool
+
+    def __str__(self) -> str:
+        copies = "packed" if self.is_packed else "in place"
+        threads = "on threads" if self.is_parallel else "on one thread"
+        return (
+            f"tiles of {self.rows} x {self.columns} in vectors of {self.lanes}, "
+            f"blocks of {self.block * self.rows} rows, {copies}, {threads}"
+        )
+
+    def strategy(self) -> Strategy:
+        return register_tiles(
+            self.rows, self.columns, self.lanes,
+            block=self.block, kept=self.is_kept, packed=self.is_packed, threads=self.is_parallel,
+        )  # fmt: skip
+
+
+def chosen_tiles(shape: Shape, machine: Machine) -> Tiles:
+    """The tile that takes the fewest cycles, and the block that a cache holds."""
+    lanes = machine.lanes(shape.bytes)
+    fitting = [
+        (rows, vectors)
+        for rows in range(1, 9)
+        for vectors in range(1, 17)
+        if _registers(rows, vectors, lanes, machine) <= machine.registers
+    ]
+    rows, vectors = min(fitting, key=lambda each: _cycles(*each, lanes, shape, machine))
+    count = -(-shape.rows // rows)
+    is_parallel = shape.products >= PARALLEL_FROM
+    most = machine.cache(2) // 2 // (shape.depth * shape.bytes * rows)
+    most = min(max(most, 2), 16, max(1, count // 4) if is_parallel else count)
+    block = min(range((most + 1) // 2, most + 1), key=lambda size: (-count % size, -size))
+    kept, packed = _keeps(rows, lanes, machine), count >= PACKED_FROM
+    return Tiles(rows, vectors * lanes, lanes, block, kept, packed, is_parallel)
+
+
+def _keeps(rows: int, lanes: int, machine: Machine) -> bool:
+    return machine.multiplies_by_lanes and rows % lanes == 0
+
+
+def _registers(rows: int, vectors: int, lanes: int, machine: Machine) -> int:
+    taken = rows // lanes if _keeps(rows, lanes, machine) else 1
+    return rows * vectors + vectors + taken
+
+
+def _cycles(rows: int, vectors: int, lanes: int, shape: Shape, machine: Machine) -> float:
+    """An estimate, for two products and two loads of vectors in a cycle."""
+    loads = vectors + (rows // lanes if _keeps(rows, lanes, machine) else rows)
+    round = max(rows * vectors / 2, loads / 2, 4) + loads / 6
+    tiles = -(-shape.rows // rows) * -(-shape.columns // (vectors * lanes))
+    return tiles * (shape.depth * round + 4 * rows * vectors)
+
+
+@schedule
+def register_tiles(
+    rows: int,
+    columns: int,
+    lanes: int,
+    *,
+    block: int,
+    kept: bool = False,
+    packed: bool = True,
+    threads: bool = True,
+) -> Strategy:
+    """Tiles of accumulators in registers, for a map of a map of a fold; block counts tiles."""
+    steps: list[Strategy] = [
+        fill(columns) @ loop(2),
+        fill(rows * block) @ loop(1),
+        tile(rows, columns) @ loop(1),
+        reorder(1, 2, 5, 3, 4) @ loop(1),
+        vectorize(lanes) @ loop(3),
+    ]
+    if kept:
+        steps.append(keep(lanes) @ loop(3))
+    if packed:
+        copies = pack_vectors(lanes) >> (_COPIES_ON_THREADS if threads else Identity())
+        steps += [split(block) @ loop(1), interchange() @ loop(2), copies @ loop(2), hoist()]
+        steps += [pack() @ loop(3), hoist()]
+    steps += [(parallel() if threads else sequential()) @ loop(1), sequential() @ loop(2)]
+    return seq(*steps)
+
+
+_COPIES_ON_THREADS = argument(argument(argument(map_in_parallel)))
+
+
+@dataclass(frozen=True, repr=False)
+class Contraction(Strategy):
+    """Register tiles for the shape that stands there, and for this machine."""
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        shape = contraction_shape(term)
+        if shape is None:
+            reason = "expected a map of a map of a fold, of numbers as sizes"
+            return Failure(self, reason, term, closeness=CONDITION)
+        return chosen_tiles(shape, this_machine()).strategy().run(term, setting)
+
+    def __str__(self) -> str:
+        return "contraction()"
+
+
+@schedule
+def contraction() -> Strategy:
+    """A map of a map of a fold in tiles of accumulators, which this machine is asked for."""
+    return Contraction()
+
+
+def contraction_shape(term: Term) -> Shape | None:
+    """The shape of `a |> map(row => b |> map(column => zip(row, column) |> reduce(f, c)))`."""
+    outer = applied(term, "map")
+    inner = None if outer is None else _applied_in(outer[0], "map")
+    fold = None if inner is None else _applied_in(inner[0], "reduce")
+    if outer is None or inner is None or fold is None or mentions(inner[1], 0):
+        return None
+    pair, type = applied(fold[2], "zip"), fold[1].type
+    if pair is None or not isinstance(type, ScalarType) or not _is_of_both(pair):
+        return None
+    sizes = [length_of(outer[1].type), length_of(inner[1].type), length_of(fold[2].type)]
+    if not all(size.is_constant and size.constant > 0 for size in sizes):
+        return None
+    rows, columns, depth = (size.constant for size in sizes)
+    return Shape(rows, columns, depth, bytes_of(type))
+
+
+def _applied_in(function: Term, name: str) -> list[Term] | None:
+    return applied(function.body, name) if isinstance(function, Lambda) else None
+
+
+def _is_of_both(pair: list[Term]) -> bool:
+    """Whether one of the two is of the row alone, and the other of the column."""
+    of_row, of_column = ([mentions(part, index) for part in pair] for index in (1, 0))
+    return sorted(zip(of_row, of_column, strict=True)) == [(False, True), (True, False)]
+
+
+def length_of(type: RiseType) -> Nat:
+    assert isinstance(type, ArrayType)
+    return type.length
+
+
+def bytes_of(type: ScalarType) -> int:
+    element = type.element
+    bits = element.bitwidth if isinstance(element, FixedBitwidthType) else 64
+    return max(1, bits // 8)

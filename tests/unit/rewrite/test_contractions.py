@@ -1,0 +1,121 @@
+"""Matrix products in register tiles: the same bits as the source, whatever the tiles are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from riselang.api.kernel import TermKernel
+from riselang.machine import Machine
+from riselang.notation.program import parse_term
+from riselang.rewrite.core import Strategy
+from riselang.rewrite.derivation import derive
+from riselang.rewrite.registry import load_all
+from riselang.rewrite.strategies.contractions import (
+    Shape,
+    chosen_tiles,
+    contraction,
+    contraction_shape,
+    register_tiles,
+)
+from riselang.rewrite.strategies.matmul import goto
+from riselang.rewrite.strategies.schedules import fuse
+from riselang.rewrite.traversals import top_down
+from riselang.term.nodes import Lambda
+
+Sizes = tuple[int, int, int]
+FORMS = {
+    "A B": ("{0}.{2}", "{2}.{1}", "a", "b |> transpose"),
+    "A B^T": ("{0}.{2}", "{1}.{2}", "a", "b"),
+    "A^T B": ("{2}.{0}", "{2}.{1}", "a |> transpose", "b |> transpose"),
+}
+SHAPES = [(1, 9, 5), (7, 1, 3), (16, 24, 8), (13, 31, 17), (50, 29, 11)]
+MACHINES = {
+    "NEON": Machine(16, 32, multiplies_by_lanes=True),
+    "SSE": Machine(16, 16),
+    "AVX2": Machine(32, 16),
+    "AVX-512": Machine(64, 32),
+}
+
+
+def check(form: str, shape: Sizes, strategy: Strategy, scalar: str = "float32") -> None:
+    """Compares bits with the interpreter."""
+    first, second, rows, columns = FORMS[form]
+    name = {"float32": "f32", "float64": "f64", "int32": "i32"}[scalar]
+    shapes = [text.format(*shape) for text in (first, second)]
+    term = parse_term(
+        f"fun((a : {shapes[0]}.{name}, b : {shapes[1]}.{name}), {rows} |> map(fun(r, {columns} "
+        "|> map(fun(c, zip(r, c) |> map(mult) |> reduce(add, 0))))))"
+    )
+    random = np.random.default_rng(3)
+    arrays = [
+        (random.standard_normal([int(size) for size in each.split(".")]) * 8).astype(scalar)
+        for each in shapes
+    ]
+    expected = TermKernel("f", term, "interpret")(*arrays)
+    result = TermKernel("f", term, strategy=strategy)(*arrays)
+    assert result.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("form", FORMS)
+def test_the_tiles_of_this_machine_give_the_bits_of_the_source(form: str, shape: Sizes) -> None:
+    check(form, shape, goto)
+
+
+@pytest.mark.parametrize("scalar", ["float64", "int32"])
+def test_other_numbers(scalar: str) -> None:
+    check("A B", (13, 31, 17), goto, scalar)
+
+
+@pytest.mark.parametrize("threads", [False, True])
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("tiles", [(1, 4, 4), (4, 4, 2), (6, 16, 8), (3, 8, 4), (8, 48, 16)])
+def test_any_tiles(tiles: Sizes, packed: bool, threads: bool) -> None:
+    kept = tiles[0] % tiles[2] == 0
+    tiled = register_tiles(*tiles, block=2, kept=kept, packed=packed, threads=threads)
+    check("A B", (13, 31, 17), fuse() >> top_down(tiled))
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_tiles_fit_the_registers_and_waste_little(name: str) -> None:
+    machine = MACHINES[name]
+    for shape in (Shape(1024, 1024, 1024, 4), Shape(37, 515, 129, 4), Shape(1000, 1000, 1000, 8)):
+        tiles = chosen_tiles(shape, machine)
+        assert tiles.lanes * shape.bytes == machine.vector_bytes
+        assert tiles.rows * tiles.columns // tiles.lanes < machine.registers
+        assert -shape.rows % (tiles.rows * tiles.block) <= shape.rows // 10
+        assert -shape.columns % tiles.columns <= max(shape.columns // 20, tiles.lanes * 2)
+    assert chosen_tiles(Shape(1, 128, 784, 4), machine).rows == 1
+    assert not chosen_tiles(Shape(1, 128, 784, 4), machine).is_packed
+
+
+NO_CONTRACTIONS = {
+    "a fold of one": "x |> map(fun(r, y |> map(fun(c, c |> reduce(add, 0.0)))))",
+    "columns of the row": "x |> map(fun(r, x |> map(fun(c, zip(r, r) |> map(mult) "
+    "|> reduce(add, 0.0)))))",
+    "columns of each row": "x |> map(fun(r, r |> split(1) |> map(fun(c, zip(c, c) |> map(mult) "
+    "|> reduce(add, 0.0)))))",
+    "no fold": "x |> map(fun(r, y |> map(fun(c, zip(r, c)))))",
+}
+
+
+@pytest.mark.parametrize("name", NO_CONTRACTIONS)
+def test_what_is_no_contraction_is_left_alone(name: str) -> None:
+    load_all()
+    term = parse_term(f"fun((x : 4.4.f32, y : 3.4.f32), {NO_CONTRACTIONS[name]})")
+    while isinstance(term, Lambda):
+        term = term.body
+    fused = derive(term, fuse()).end if name != "no fold" else term
+    assert contraction_shape(fused) is None
+
+
+def test_sizes_have_to_be_numbers() -> None:
+    term = parse_term(
+        "fun((a : N.4.f32, b : 5.4.f32), a |> map(fun(r, b |> map(fun(c, zip(r, c) |> "
+        "reduce(fun((p, s), fst(p) * snd(p) + s), 0.0))))))"
+    )
+    assert isinstance(term, Lambda)
+    assert isinstance(term.body, Lambda)
+    assert contraction_shape(term.body.body) is None
+    assert str(contraction()) == "contraction()"

@@ -1,0 +1,37 @@
+"""Laws as text, and what is read off the text before it is parsed."""
+
+from __future__ import annotations
+
+import pytest
+
+from riselang.rewrite.laws import Law
+from riselang.rewrite.registry import load_all
+from riselang.rewrite.rule import RULES
+from riselang.term.nodes import Pattern, Term, spine
+
+load_all()
+
+
+def patterns(term: Term) -> list[str]:
+    """The patterns that a term ends with, the last one first."""
+    found: list[str] = []
+    while True:
+        head, arguments = spine(term)
+        if not isinstance(head, Pattern) or not arguments:
+            return found
+        found.append(head.spec.name)
+        term = arguments[-1]
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_the_outline_of_a_law_is_that_of_its_left_side(name: str) -> None:
+    law = RULES[name].law
+    found = patterns(law.sides[0])
+    assert tuple(found[: len(law.outline)]) == law.outline
+    assert law.outline or not found or found[0] == "tuple"
+
+
+def test_the_outline_ends_at_what_is_no_pattern() -> None:
+    assert Law.of("x : n.t, f : t -> t", "f(x) |> map(g) |> join ~> x").outline == ("join", "map")
+    assert Law.of("x : n.t", "x |> fun(y, y |> map(f)) ~> x").outline == ()
+    assert Law.of("x : n.t", "zip(x |> map(f), y) |> reverse ~> x").outline == ("reverse", "zip")
