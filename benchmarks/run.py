@@ -23,7 +23,7 @@ from riselang.tools.machine import machine, package_version, versions
 
 HERE = Path(__file__).parent
 RIVALS = ("jax", "scipy-openblas32")
-HELPERS = {"run", "timing", "hand_written", "reporting", "pages", "charts"}
+HELPERS = {"run", "rivals", "timing", "hand_written", "reporting", "pages", "charts"}
 BENCHMARKS = sorted(path.stem for path in HERE.glob("*.py") if path.stem not in HELPERS)
 
 

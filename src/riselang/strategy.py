@@ -18,6 +18,8 @@ from riselang.rewrite.derivation import Derivation, derive, replay
 from riselang.rewrite.normal_forms import beta_eta_normal_form, data_flow_normal_form
 from riselang.rewrite.rule import RULES, Permission, Rule, law, rule
 from riselang.rewrite.strategies import convolution, matmul, stencils
+from riselang.rewrite.strategies.contractions import contraction, register_tiles
+from riselang.rewrite.strategies.folds import partial_sums
 from riselang.rewrite.strategies.schedules import (
     fill,
     fuse,
@@ -66,6 +68,7 @@ __all__ = [
     "bottom_up",
     "check",
     "choice",
+    "contraction",
     "convolution",
     "data_flow_normal_form",
     "derive",
@@ -94,6 +97,8 @@ __all__ = [
     "pack_vectors",
     "parallel",
     "parse_strategy",
+    "partial_sums",
+    "register_tiles",
     "reorder",
     "repeat",
     "replay",

@@ -32,7 +32,7 @@ def test_the_benchmarks_run_and_report(tmp_path: Path) -> None:
     file = tmp_path / "made/bench/bench.json"
     figures = read_report(file).figures
     groups = {figure.group for figure in figures}
-    assert {"overhead", "compile_time", "scaling", "threads", "calls", "library"} <= groups
+    assert {"overhead", "compile_time", "scaling", "threads", "calls", "library", "blas"} <= groups
     assert all(figure.ratio for figure in figures if figure.rival is not None)
     names = [(figure.group, figure.name, figure.rival) for figure in figures]
     assert len(set(names)) == len(names)
@@ -50,7 +50,7 @@ def test_the_benchmarks_run_and_report(tmp_path: Path) -> None:
 def test_a_benchmark_is_chosen_by_name(tmp_path: Path) -> None:
     run = run_benchmarks("--output", str(tmp_path), "no_such")
     assert run.returncode == 2
-    assert "no benchmark is called no_such; there are calls, compile_time, " in run.stderr
+    assert "no benchmark is called no_such; there are blas, calls, compile_time, " in run.stderr
 
 
 def test_a_benchmark_runs_alone() -> None:

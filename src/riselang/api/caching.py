@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from riselang import config
 from riselang.config import Options
+from riselang.machine import this_machine
 from riselang.native import libraries
 from riselang.runtime.artefact import Artefact
 from riselang.runtime.cache import default_cache
@@ -22,10 +23,15 @@ _PARALLEL = ("Par", "parallel")
 """What the text of a program has in it that may run on threads."""
 
 
-def term_key(term: Term, name: str, results: int, options: Options) -> str:
-    """The key of the code for a term."""
+def term_key(
+    term: Term, name: str, results: int, options: Options, strategy: str | None = None
+) -> str:
+    """The key of the code for a term, or for what a strategy of our own makes of it."""
     content = digest(term, every_place=options.debug_info)
-    return fingerprint("term", content, name, results, _threads(_names(term)), options)
+    if strategy is None:
+        return fingerprint("term", content, name, results, _threads(_names(term)), options)
+    threads = _threads(_PARALLEL[0])
+    return fingerprint(strategy, this_machine(), content, name, results, threads, options)
 
 
 def text_key(text: str, name: str, options: Options) -> str:

@@ -19,6 +19,7 @@ from riselang.dsl.values import Value
 from riselang.errors import UserError
 from riselang.nat import Nat
 from riselang.rewrite.core import Strategy
+from riselang.rewrite.default import DEFAULT
 from riselang.term.finish import finish
 from riselang.term.nodes import Term
 from riselang.term.sizes import at_sizes
@@ -113,7 +114,8 @@ def jit(
     With `debug_info` debuggers and profilers show the lines of the function inside the kernel.
     With `library="blas"` matrix products and their kind become calls of BLAS routines, which add
     in an order of their own: `float` is then "relaxed".
-    `strategy` says how the program is rewritten before it becomes loops: a strategy or its text.
+    `strategy` says how the program is rewritten before it becomes loops: a strategy or its text, or
+    "none". Without one, what is recognised in large programs is arranged for this machine.
     """
     if backend not in BACKENDS:
         raise UserError(f"backend must be one of {', '.join(BACKENDS)}, but is {backend!r}")
@@ -123,7 +125,7 @@ def jit(
         loops=loops, float=float, debug_info=debug_info, library=library
     )
 
-    chosen = as_strategy(strategy)
+    chosen = as_strategy(strategy, DEFAULT)
 
     def jitted(function: Callable[..., Any]) -> Jitted:
         inner = function.function if isinstance(function, Jitted) else function

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from threading import RLock
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -36,6 +36,8 @@ _Key = tuple[tuple[RiseType, ...], tuple[tuple[str, Nat], ...]]
 """Types of parameters, and sizes."""
 _Shapes = tuple[tuple[tuple[int, ...], np.dtype[Any]] | None, ...]
 """Shapes and types of arrays; None for what is no array."""
+_Expected = tuple[tuple[tuple[int, ...], np.dtype[Any]], ...]
+"""The same for arrays alone."""
 LOOPS = "affine"
 """What patterns of a kernel become that do not say it."""
 DEFAULTS = Options(LOOPS)
@@ -70,6 +72,8 @@ class Kernel(ABC):
         self._prepared: dict[_Shapes, Callable[[Sequence[Any]], Any]] = {}
         """Programs that have run, by the shapes of their arguments: all that is left is the call,
         which looks at the layout of the arrays."""
+        self._latest: tuple[_Expected, Callable[[Sequence[Any]], Any]] = ((), self._other_call)
+        """The shapes of the latest call, which those of the next mostly are."""
 
     @abstractmethod
     def source(self, types: tuple[RiseType, ...], sizes: Mapping[str, Nat]) -> tuple[Term, int]:
@@ -84,12 +88,24 @@ class Kernel(ABC):
             arguments = self._ordered(arguments, named)
         if out is not None:
             return self._call_into(arguments, out)
+        expected, prepared = self._latest
+        if len(arguments) == len(expected):
+            for array, (shape, dtype) in zip(arguments, expected):  # noqa: B905, lengths are equal
+                if type(array) is not _ARRAY or array.shape != shape or array.dtype is not dtype:
+                    break
+            else:
+                return prepared(arguments)
+        return self._other_call(arguments)
+
+    def _other_call(self, arguments: Sequence[Any]) -> Any:
+        """A call with other shapes than the latest."""
         key = tuple([(array.shape, array.dtype) if type(array) is _ARRAY else None
                      for array in arguments])  # fmt: skip
         prepared = self._prepared.get(key)
-        if prepared is not None:
-            return prepared(arguments)
-        return self._first_call(arguments, key)
+        if prepared is None:
+            return self._first_call(arguments, key)
+        self._latest = cast(_Expected, key), prepared
+        return prepared(arguments)
 
     def _ordered(self, given: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
         """Arguments by position and by name, in the order of the parameters."""

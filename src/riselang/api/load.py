@@ -17,6 +17,7 @@ from riselang.config import Options, default_options
 from riselang.errors import UserError
 from riselang.native.workers import WORTH_WORKERS, start_workers
 from riselang.rewrite.core import Strategy
+from riselang.rewrite.default import DEFAULT
 from riselang.runtime.executable import Executable
 from riselang.term.nodes import Term
 from riselang.text import decode
@@ -186,7 +187,7 @@ def load_text(
 
         options = default_options(LOOPS).changed(**choices)
         program = parse_program(text, name)
-        kernels = program_kernels(program, options, backend, as_strategy(strategy))
+        kernels = program_kernels(program, options, backend, as_strategy(strategy, DEFAULT))
         return LoadedProgram(program, kernels, name)
     if backend != "compile":
         raise UserError(f"{name} is MLIR, which is compiled; backend='interpret' takes .rise files")

@@ -14,6 +14,7 @@ from riselang.dialects.rise.types import RiseType, leaves, result_types, uncurry
 from riselang.errors import UserError
 from riselang.nat import Nat
 from riselang.rewrite.core import Strategy
+from riselang.rewrite.default import DEFAULT, default_derivation
 from riselang.runtime.arrays import Array
 from riselang.term.cost import Cost, cost
 from riselang.term.nodes import Term
@@ -26,15 +27,27 @@ if TYPE_CHECKING:
     from riselang.rewrite.derivation import Derivation
 
 
-def as_strategy(strategy: Strategy | str | None) -> Strategy | None:
-    """A strategy, which may be given as text or as the name of a `.strategy` file."""
-    if strategy is None or isinstance(strategy, Strategy):
+def as_strategy(
+    strategy: Strategy | str | None, otherwise: Strategy | None = None
+) -> Strategy | None:
+    """A strategy, which may be given as text or as the name of a `.strategy` file.
+
+    `"none"` is that there is none; `"default"` the one of programs that say nothing.
+    """
+    if strategy is None:
+        return otherwise
+    if isinstance(strategy, Strategy):
         return strategy
+    if strategy in BY_WORD:
+        return BY_WORD[strategy]
     if not isinstance(strategy, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise UserError(f"strategy must be a strategy or its text, but is {strategy!r}")
     from riselang.rewrite.reading import read_strategy
 
     return read_strategy(strategy)
+
+
+BY_WORD: Mapping[object, Strategy | None] = {"none": None, "default": DEFAULT}
 
 
 @dataclass(frozen=True)
@@ -68,7 +81,7 @@ class Lowered:
 
     @property
     def _options(self) -> Options:
-        is_contracted = self.options.contracted or self.strategy is not None
+        is_contracted = self.options.contracted or self.derivation is not None
         return replace(self.options, contracted=is_contracted)
 
     @cached_property
@@ -77,7 +90,7 @@ class Lowered:
 
         What may be contracted is decided before, so that every strategy computes the same bits.
         """
-        if self.strategy is None:
+        if self.strategy is None or (self.strategy is DEFAULT and not self._has_default):
             return None
         from riselang.rewrite.derivation import derive
         from riselang.term.contraction import contract
@@ -85,7 +98,16 @@ class Lowered:
         with timed("rewrite"):
             is_strict = self.options.float == "strict"
             term = self.source if is_strict else contract(self.source)
+            if self.strategy is DEFAULT:
+                return default_derivation(term, self.options.float)
             return derive(term, self.strategy, self.options.float)
+
+    @cached_property
+    def _has_default(self) -> bool:
+        """Whether the strategy of programs that say nothing may have something to do."""
+        if self.options.library != "none" or self.options.loops == "polyhedral":
+            return False
+        return self.strategy is DEFAULT and DEFAULT.concerns(self.source)
 
     @property
     def rewritten(self) -> Term:
@@ -134,7 +156,11 @@ class Lowered:
         from riselang.api.caching import compiled, term_key
         from riselang.api.compiled import Compiled
 
-        key = term_key(self.rewritten, self.name, self.results, self._options)
+        if self._has_default:
+            # What it does depends on nothing but the machine, so that nothing needs to be derived.
+            key = term_key(self.source, self.name, self.results, self.options, str(DEFAULT))
+        else:
+            key = term_key(self.rewritten, self.name, self.results, self._options)
         artefact = compiled(key, self.name, lambda: self.compilation.artefact)
         functions = artefact.executables(lambda _: [self.source])
         return Compiled(functions[self.name], self._groups, self)

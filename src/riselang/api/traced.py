@@ -42,7 +42,7 @@ class Traced:
         options = self.options.changed(
             float=float, loops=loops, debug_info=debug_info, library=library
         )
-        chosen = as_strategy(strategy) or self.strategy
+        chosen = as_strategy(strategy, self.strategy)
         return Lowered(self.name, self.term, self.results, options, chosen)
 
     def derive(self, strategy: Strategy | str | None = None) -> Derivation:

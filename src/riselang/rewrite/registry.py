@@ -32,7 +32,7 @@ RULE_FAMILIES = (
     "algorithmic", "movement", "simplification", "functions", "vectorisation", "lowering",
 )  # fmt: skip
 """The modules of rules, in the order in which the documentation has them."""
-STRATEGY_MODULES = ("schedules", "contractions", "matmul", "convolution", "stencils")
+STRATEGY_MODULES = ("schedules", "contractions", "folds", "matmul", "convolution", "stencils")
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from riselang.native.entries import PREFIX, Dimensions, entry
 from riselang.runtime.arrays import (
     Array,
     address,
+    addresses,
     as_array,
     check_dtype,
     check_indices,
@@ -196,7 +197,7 @@ class Executable:
         for array in inputs:
             if not array.flags.carray:
                 return self(*outputs, *inputs)
-        return self._function(*map(address, outputs), *map(address, inputs))
+        return self._function(*addresses((*outputs, *inputs)))
 
     def _call_checked(self, passed: Sequence[Any]) -> None:
         """Pass a buffer for the first check that fails, and raise what is found there."""

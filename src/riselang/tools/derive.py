@@ -11,8 +11,11 @@ from pathlib import Path
 from riselang.errors import UserError
 from riselang.notation.layout import MARK
 from riselang.rewrite.checking import check
+from riselang.rewrite.core import Setting
+from riselang.rewrite.default import DEFAULT
 from riselang.rewrite.derivation import Derivation, derive, replay
 from riselang.rewrite.places import written
+from riselang.rewrite.strategies.chosen import chosen_for
 from riselang.term.contraction import contract
 from riselang.term.nodes import Term
 from riselang.text import decode
@@ -42,9 +45,22 @@ def _derived(options: argparse.Namespace) -> Derivation:
     if options.file is None:
         raise UserError("expected a file with a program, or --replay with a derivation")
     program = _program(options, options.float)
-    strategy = chosen_strategy(options.strategy, options.file)
+    if options.default:
+        _explain(_as_it_runs(program), program.float)
+    strategy = DEFAULT if options.default else chosen_strategy(options.strategy, options.file)
     with progress(f"deriving from {options.file}"), timed("rewrite"):
         return derive(_as_it_runs(program), strategy, program.float)
+
+
+def _explain(term: Term, float: str) -> None:
+    """What is recognised in a program, and what is done with it."""
+    if not DEFAULT.concerns(term):
+        print("the program stays as it is: it is small, or its sizes are open")
+        return
+    found = chosen_for(term, Setting(float))
+    for choice in found:
+        print(choice)
+    print("" if found else "the program stays as it is: no kernel is recognised in it")
 
 
 def _replayed(options: argparse.Namespace) -> Derivation:

@@ -26,7 +26,7 @@ def compiler_options(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--strategy", metavar="S",
-        help="rewrite the program first: a strategy, a .strategy file, or file.py:name",
+        help="rewrite the program first: a strategy, a .strategy file, file.py:name, or none",
     )  # fmt: skip
     command.add_argument(
         "--debug-info", action=argparse.BooleanOptionalAction, help=DEBUG_INFO.summary
@@ -59,6 +59,10 @@ def derive_options(command: argparse.ArgumentParser) -> None:
     given.add_argument(
         "--strategy", metavar="S",
         help="a strategy, a .strategy file, or file.py:name; default: the .strategy file beside",
+    )  # fmt: skip
+    given.add_argument(
+        "--default", action="store_true",
+        help="what a program gets that comes without a strategy, and why",
     )  # fmt: skip
     given.add_argument(
         "--replay", metavar="FILE.json", help="make the steps of a derivation that was saved"

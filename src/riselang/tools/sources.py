@@ -158,17 +158,22 @@ def read_source(path: str, choices: Mapping[str, Any], backend: str = "compile")
     `choices` are options by name, and a strategy; None is what the file or the environment says.
     """
     options = {name: value for name, value in choices.items() if name != "strategy"}
-    strategy = _given_strategy(choices.get("strategy"))
+    with timed("import the compiler"):
+        from riselang.rewrite.default import DEFAULT
+
+    given = choices.get("strategy")
     if path.endswith(".py"):
-        return _read_python(path, options, backend, strategy)
+        return _read_python(path, options, backend, given)
     if path.endswith(".rise"):
-        return _read_notation(path, options, backend, strategy)
-    return _read_module(path, options, strategy)
+        return _read_notation(path, options, backend, _given_strategy(given, DEFAULT))
+    return _read_module(path, options, _given_strategy(given, None))
 
 
-def _given_strategy(text: str | None) -> Strategy | None:
-    if text is None:
-        return None
+def _given_strategy(text: str | None, otherwise: Strategy | None) -> Strategy | None:
+    from riselang.api.lowered import BY_WORD
+
+    if text is None or text in BY_WORD:
+        return otherwise if text is None else BY_WORD[text]
     from riselang.tools.strategies import given_strategy
 
     return given_strategy(text)
@@ -204,7 +209,7 @@ def _read_notation(
 
 
 def _read_python(
-    path: str, choices: Mapping[str, Any], backend: str, strategy: Strategy | None
+    path: str, choices: Mapping[str, Any], backend: str, strategy: str | None
 ) -> KernelSource:
     from riselang.api.jit import Jitted
 
@@ -214,7 +219,7 @@ def _read_python(
             backend,
             value.sizes,
             value.options.changed(**choices),
-            strategy or value.strategy,
+            _given_strategy(strategy, value.strategy),
         )
         for name, value in run_python(path).items()
         if isinstance(value, Jitted)

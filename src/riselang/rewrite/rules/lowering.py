@@ -16,6 +16,9 @@ def map_in_parallel() -> None:
     """x |> map(f) ~> x |> mapPar(f)"""
 
 
+parallel_as_map = map_in_parallel.reversed("parallel_as_map")
+
+
 @law("f : s -> t, x : n.s")
 def map_unrolled() -> None:
     """x |> map(f) ~> x |> mapSeqUnroll(f)"""

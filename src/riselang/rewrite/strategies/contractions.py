@@ -16,10 +16,10 @@ from riselang.dialects.rise.types import ArrayType, RiseType, ScalarType
 from riselang.machine import Machine, this_machine
 from riselang.nat import Nat
 from riselang.rewrite.addresses import loop
-from riselang.rewrite.combinators import Identity, seq
+from riselang.rewrite.combinators import Identity, seq, try_
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
 from riselang.rewrite.registry import schedule
-from riselang.rewrite.rules.lowering import map_in_parallel
+from riselang.rewrite.rules.lowering import map_in_parallel, parallel_as_map
 from riselang.rewrite.strategies.schedules import (
     fill,
     hoist,
@@ -122,6 +122,9 @@ def _cycles(rows: int, vectors: int, lanes: int, shape: Shape, machine: Machine)
     """An estimate, for two products and two loads of vectors in a cycle."""
     loads = vectors + (rows // lanes if _keeps(rows, lanes, machine) else rows)
     round = max(rows * vectors / 2, loads / 2, 4) + loads / 6
+    if shape.rows < PACKED_FROM * rows:
+        # What is read where it lies is read in pieces, and the longer these are the better.
+        round += 24 / vectors
     tiles = -(-shape.rows // rows) * -(-shape.columns // (vectors * lanes))
     return tiles * (shape.depth * round + 4 * rows * vectors)
 
@@ -139,6 +142,7 @@ def register_tiles(
 ) -> Strategy:
     """Tiles of accumulators in registers, for a map of a map of a fold; block counts tiles."""
     steps: list[Strategy] = [
+        try_(parallel_as_map),
         fill(columns) @ loop(2),
         fill(rows * block) @ loop(1),
         tile(rows, columns) @ loop(1),
@@ -181,7 +185,7 @@ def contraction() -> Strategy:
 
 def contraction_shape(term: Term) -> Shape | None:
     """The shape of `a |> map(row => b |> map(column => zip(row, column) |> reduce(f, c)))`."""
-    outer = applied(term, "map")
+    outer = applied(term, "map", "mapPar")
     inner = None if outer is None else _applied_in(outer[0], "map")
     fold = None if inner is None else _applied_in(inner[0], "reduce")
     if outer is None or inner is None or fold is None or mentions(inner[1], 0):

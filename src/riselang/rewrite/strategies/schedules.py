@@ -230,6 +230,14 @@ class _Fill(Strategy):
         return f"fill({self.size})"
 
 
+def _maps_maps(term: Term) -> bool:
+    """Whether the elements of a map are those of another."""
+    found = applied(term, "map")
+    if found is None or not isinstance(found[0], Lambda):
+        return False
+    return applied(found[0].body, "map") is not None
+
+
 def _pairs_scalars(term: Term) -> bool:
     """Whether a term is a zip of an array of scalars with one of arrays of vectors."""
     found = applied(term, "zip")
@@ -246,7 +254,7 @@ class _Tile(Strategy):
     sizes: tuple[int, ...]
 
     def run(self, term: Term, setting: Setting) -> Result:
-        if len(self.sizes) > 1 and _result_is_view(term):
+        if len(self.sizes) > 1 and _result_is_view(term) and not _maps_maps(term):
             return seq(map_fission, argument(self)).run(term, setting)
         return _tiled(self.sizes).run(term, setting)
 
@@ -311,7 +319,10 @@ def _lanes(length: int) -> Strategy:
 
 def _is_vector_of_map(term: Term) -> bool:
     found = applied(term, "asVector")
-    return found is not None and applied(found[0], "map") is not None
+    mapped = None if found is None else applied(found[0], "map")
+    if mapped is None:
+        return False
+    return not isinstance(mapped[0], Lambda) or not computes_nothing(mapped[0].body)
 
 
 _SWAP = map_interchange | choice(map_interchange_of_rows, map_interchange_with) >> _TIDY

@@ -1,0 +1,54 @@
+"""The strategy of a program that comes without one: which programs it concerns.
+
+What it does is in `strategies.chosen`, which is imported for the first program that is worth it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from riselang.rewrite.core import Result, Setting, Strategy
+from riselang.term.cost import cost
+from riselang.term.nodes import Pattern, Term, subterms
+
+if TYPE_CHECKING:
+    from riselang.rewrite.derivation import Derivation
+
+WORTH = 1 << 16
+"""Operations, or bytes, from which on it pays to look at a program."""
+
+
+@dataclass(frozen=True, repr=False)
+class Default(Strategy):
+    """Arranges what it recognises for this machine, and leaves all else as it is."""
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        from riselang.rewrite.strategies.chosen import arranged
+
+        return arranged.run(term, setting)
+
+    def concerns(self, term: Term) -> bool:
+        """Whether a program is large enough, of sizes that are numbers, and leaves loops open."""
+        names = {part.spec.name for part in subterms(term) if isinstance(part, Pattern)}
+        if not names & {"map", "mapPar", "reduce"}:
+            return False
+        costs = cost(term, 1)
+        counts = (costs.flops, costs.bytes)
+        return any(isinstance(count, int) and count >= WORTH for count in counts)
+
+    def __str__(self) -> str:
+        return "default"
+
+
+DEFAULT = Default()
+
+
+def default_derivation(term: Term, float: str) -> Derivation | None:
+    """How a program is rewritten that comes without a strategy; None where that stays as it is."""
+    if not DEFAULT.concerns(term):
+        return None
+    from riselang.rewrite.derivation import derive
+    from riselang.rewrite.strategies.chosen import has_kernels
+
+    return derive(term, DEFAULT, float) if has_kernels(term, Setting(float)) else None

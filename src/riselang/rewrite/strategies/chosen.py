@@ -1,0 +1,123 @@
+"""What a program gets that comes without a strategy: loops that suit the machine.
+
+It looks for kernels, from the outside in: what each is, and how that is arranged, is a row of a
+table. A kernel that is recognised is not looked into; what is not recognised stays as written.
+All of it keeps the bits of the program, but where the program permits sums in another order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from riselang.dialects.rise.types import ScalarType, is_float
+from riselang.machine import this_machine
+from riselang.rewrite.combinators import choice, try_
+from riselang.rewrite.core import Failure, Path, Result, Setting, Step, Strategy, Success
+from riselang.rewrite.normal_forms import data_flow_normal_form
+from riselang.rewrite.places import written
+from riselang.rewrite.rules.algorithmic import reduce_map_fusion, scan_map_fusion
+from riselang.rewrite.strategies.contractions import (
+    bytes_of,
+    chosen_tiles,
+    contraction_shape,
+    length_of,
+)
+from riselang.rewrite.strategies.folds import partial_sums
+from riselang.rewrite.terms import applied
+from riselang.rewrite.traversals import normalize, run_at
+from riselang.term.nodes import Term
+
+SUMS = 4
+"""Vectors of sums that do not wait for each other: as many as an addition takes cycles."""
+SMALLEST_FOLD = 128
+SMALLEST_PRODUCT = 1 << 14
+"""Products from which on tiles are worth their code."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What stands at a place, and how it is arranged."""
+
+    path: Path
+    what: str
+    how: str
+    strategy: Strategy
+
+    def __str__(self) -> str:
+        return f"{self.what} at {written(self.path)}: {self.how}"
+
+
+Recognise = Callable[[Term, Setting], tuple[str, str, Strategy] | None]
+
+
+def _contraction(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None:
+    shape = contraction_shape(term)
+    if shape is None or shape.products < SMALLEST_PRODUCT:
+        return None
+    tiles = chosen_tiles(shape, this_machine())
+    what = f"sums of {shape.depth} products for {shape.rows} x {shape.columns} elements"
+    return what, str(tiles), tiles.strategy()
+
+
+def _fold(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None:
+    found = applied(term, "reduce")
+    if found is None or setting.float != "relaxed" or not isinstance(found[1].type, ScalarType):
+        return None
+    length, type = length_of(found[2].type), found[1].type
+    if not is_float(type) or not length.is_constant or length.constant < SMALLEST_FOLD:
+        return None
+    lanes = this_machine().lanes(bytes_of(type))
+    how = f"{SUMS} vectors of {lanes} sums at a time"
+    return f"a fold of {length} elements", how, partial_sums(SUMS, lanes)
+
+
+KERNELS: tuple[Recognise, ...] = (_contraction, _fold)
+"""What is looked for at each place, in this order."""
+
+
+def choices(term: Term, setting: Setting) -> Iterator[Choice]:
+    """The kernels of a program, from the outside in."""
+    stack: list[tuple[Path, Term]] = [((), term)]
+    while stack:
+        path, part = stack.pop()
+        found = next((known for each in KERNELS if (known := each(part, setting))), None)
+        if found is not None:
+            yield Choice(path, *found)
+            continue
+        stack += [((*path, index), child) for index, child in enumerate(part.children)][::-1]
+
+
+@dataclass(frozen=True, repr=False)
+class Arrange(Strategy):
+    """Every kernel by its own strategy; one that does not apply after all is left alone."""
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        steps: tuple[Step, ...] = ()
+        for found in choices(term, setting):
+            part = term
+            for index in found.path:
+                part = part.children[index]
+            result = run_at(found.strategy, term, found.path, part, setting)
+            if isinstance(result, Failure):
+                continue
+            term, steps = result.term, (*steps, *result.steps)
+        return Success(term, steps)
+
+    def __str__(self) -> str:
+        return "arrange()"
+
+
+# Maps are not fused with each other: what is computed from the sums of a kernel is not part of it.
+_fused = try_(normalize(choice(reduce_map_fusion, scan_map_fusion)))
+arranged = _fused >> Arrange()
+
+
+def chosen_for(term: Term, setting: Setting) -> list[Choice]:
+    """What is recognised in a program as it is written."""
+    result = (data_flow_normal_form >> _fused).run(term, setting)
+    return list(choices(result.term, setting)) if isinstance(result, Success) else []
+
+
+def has_kernels(term: Term, setting: Setting) -> bool:
+    return bool(chosen_for(term, setting))

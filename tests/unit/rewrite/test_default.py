@@ -1,0 +1,117 @@
+"""What programs get that come without a strategy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import riselang as rl
+from riselang.notation.program import parse_term
+from riselang.rewrite.core import Setting
+from riselang.rewrite.default import DEFAULT, default_derivation
+from riselang.rewrite.strategies.chosen import chosen_for
+from riselang.tools import rise
+
+MATMUL = """fun((A : {0}.{1}.f32, B : {1}.{2}.f32), A |> {3}(fun(row, B |> transpose
+  |> map(fun(column, zip(row, column) |> map(mult) |> reduce(add, 0.0))))))"""
+GEMV = """fun((A : 30.{0}.f32, x : {0}.f32), A |> map(fun(row,
+  zip(row, x) |> map(mult) |> reduce(add, 0.0))))"""
+LARGE = MATMUL.format(40, 40, 40, "map")
+
+
+def loaded(text: str, **choices: Any) -> Any:
+    kernel: Any = rl.loads(text, name="program.rise", **choices)
+    return kernel.main
+
+
+def recognised(text: str, float: str = "contract") -> list[str]:
+    return [str(choice) for choice in chosen_for(parse_term(text), Setting(float))]
+
+
+@pytest.mark.parametrize("loop", ["map", "mapPar"])
+@pytest.mark.parametrize("float", ["strict", "contract"])
+def test_a_product_gets_tiles_and_keeps_its_bits(loop: str, float: str) -> None:
+    text = MATMUL.format(41, 37, 43, loop)
+    source = np.random.default_rng(0)
+    a, b = (source.standard_normal(each).astype(np.float32) for each in ((41, 37), (37, 43)))
+    kernel = loaded(text, float=float)
+    assert "asVector" in kernel.lower().as_text("notation")
+    plain = loaded(text, float=float, strategy="none")
+    assert "asVector" not in plain.lower().as_text("notation")
+    assert kernel(a, b).tobytes() == plain(a, b).tobytes()
+
+
+def test_products_inside_of_a_program() -> None:
+    """Each is arranged by itself; what is around them stays as it is."""
+    text = """fun((A : 30.30.f32, B : 30.30.f32),
+      let C = A |> map(fun(r, B |> map(fun(c, zip(r, c) |> map(mult) |> reduce(add, 0.0)))));
+      C |> map(fun(r, C |> map(fun(c, zip(r, c) |> map(mult) |> reduce(add, 0.0)))))
+        |> map(fun(r, r |> map(sqrt))))"""
+    assert len(recognised(text)) == 2
+    source = np.random.default_rng(0)
+    a, b = (source.random((30, 30), np.float32) for _ in range(2))
+    assert loaded(text)(a, b).tobytes() == loaded(text, backend="interpret")(a, b).tobytes()
+
+
+@pytest.mark.parametrize("length", [1200, 4096, 4099])
+def test_folds_take_several_sums_where_that_is_permitted(length: int) -> None:
+    text = GEMV.format(length)
+    assert recognised(text) == []
+    assert len(recognised(text, "relaxed")) == 1
+    source = np.random.default_rng(0)
+    a, x = source.random((30, length), np.float32), source.random(length, np.float32)
+    kernel = loaded(text, float="relaxed")
+    assert "vectorFromScalar" in kernel.lower().as_text("notation")
+    np.testing.assert_allclose(kernel(a, x), a.astype(np.float64) @ x, rtol=1e-5)
+
+
+UNTOUCHED = {
+    "small": MATMUL.format(4, 4, 4, "map"),
+    "open sizes": MATMUL.format("N", "N", "N", "map"),
+    "loops that are asked for": LARGE.replace("reduce", "reduceSeq"),
+    "no kernel": "fun((x : 100000.f32), x |> map(sqrt))",
+}
+
+
+@pytest.mark.parametrize("name", UNTOUCHED)
+def test_all_else_stays_as_it_is_written(name: str) -> None:
+    assert default_derivation(parse_term(UNTOUCHED[name]), "contract") is None
+
+
+def test_what_other_choices_decide_is_left_to_them() -> None:
+    for choice in ({"library": "blas"}, {"loops": "polyhedral"}):
+        assert loaded(LARGE, **choice).lower().derivation is None
+    assert loaded(LARGE, strategy="default").lower().derivation is not None
+    assert loaded(LARGE, strategy="fuse()").lower().derivation.strategy == "fuse()"
+    assert str(DEFAULT) == "default"
+
+
+def test_a_kernel_in_the_cache_needs_no_derivation(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    monkeypatch.setenv("RISE_CACHE", "1")
+    monkeypatch.setenv("RISE_CACHE_DIR", str(tmp_path))
+    a = np.ones((40, 40), np.float32)
+    first = loaded(LARGE)
+    expected = first(a, a)
+    monkeypatch.setattr("riselang.rewrite.derivation.derive", None)
+    assert np.array_equal(loaded(LARGE)(a, a), expected)
+
+
+def test_the_tool_says_what_is_chosen_and_why(
+    capsys: pytest.CaptureFixture[str], tmp_path: Any
+) -> None:
+    file = tmp_path / "product.rise"
+    file.write_text(LARGE)
+    rise.main(["derive", "--default", "--summary", str(file)])
+    printed = capsys.readouterr().out
+    assert "sums of 40 products for 40 x 40 elements at 0.0: tiles of " in printed
+    assert "1. " in printed
+    file.write_text(UNTOUCHED["small"])
+    rise.main(["derive", "--default", "--end", str(file)])
+    assert "stays as it is: it is small, or its sizes are open" in capsys.readouterr().out
+    file.write_text(UNTOUCHED["no kernel"])
+    rise.main(["derive", "--default", "--end", str(file)])
+    assert "no kernel is recognised" in capsys.readouterr().out
