@@ -35,47 +35,58 @@ def program(text: str, float: str | None = None) -> Any:
 
 
 def products(shape: tuple[int, int, int], rounds: int, bound: float, on: str) -> None:
+    for kind in KINDS:
+        product(shape, kind, rounds, bound, on)
+
+
+def product(shape: tuple[int, int, int], kind: str, rounds: int, bound: float, on: str) -> None:
     rows, depth, columns = shape
     source = np.random.default_rng(0)
-    for kind, dtype in KINDS.items():
-        a, b = (source.random(each).astype(dtype) for each in ((rows, depth), (depth, columns)))
-        ours = program(MATMUL.format(*shape, kind))
-        assert np.allclose(ours(a, b), a @ b, rtol=1e-3)
-        rivals = {each.name: lambda each=each: each.matmul(a, b) for each in libraries()}
-        calls = max(1, int(2e7 / (rows * depth * columns)))
-        name = f"matmul {rows}x{depth}x{columns} {kind}, {on}"
-        compare(name, lambda: ours(a, b), rivals, calls=calls, rounds=rounds, bound=bound)
+    a, b = (source.random(each).astype(KINDS[kind]) for each in ((rows, depth), (depth, columns)))
+    ours = program(MATMUL.format(*shape, kind))
+    assert np.allclose(ours(a, b), a @ b, rtol=1e-3)
+    rivals = {each.name: lambda each=each: each.matmul(a, b) for each in libraries()}
+    calls = max(1, int(2e7 / (rows * depth * columns)))
+    name = f"matmul {rows}x{depth}x{columns} {kind}, {on}"
+    compare(name, lambda: ours(a, b), rivals, calls=calls, rounds=rounds, bound=bound)
 
 
 def memory_bound(size: int, rounds: int, on: str) -> None:
-    """Kernels that wait for memory, beside numpy and beside a copy that moves as many bytes."""
+    """Kernels that wait for memory, beside numpy and beside a copy.
+
+    The last number is how many matrices the copy reads: as many bytes as the kernel reads, or reads
+    and writes together in two.
+    """
     source = np.random.default_rng(0)
     matrix = source.random((size, size), np.float32)
     x, y = (source.random(size * size, np.float32) for _ in range(2))
-    few = matrix[0].copy()
-    # The last is how many matrices a copy reads that takes as long at least: it reads as much, or
-    # reads and writes as much together.
-    kernels: list[tuple[str, Any, list[Any], Any, float]] = [
-        ("gemv", program(GEMV.format(size), "relaxed"), [matrix, few], lambda: matrix @ few, 1),
-        ("dot", program(DOT.format(size * size), "relaxed"), [x, y], lambda: x @ y, 2),
-        ("axpy", program(AXPY.format(size * size)), [np.float32(2), x, y], None, 2),
-        ("transpose", program(TRANSPOSE.format(size)), [matrix], lambda: matrix.T.copy(), 1),
-    ]
-    for name, ours, arguments, numpys, arrays in kernels:
-        rivals: Calls = {"a copy of as many bytes": copying(arrays, size)}
-        if numpys is not None:
-            rivals = {**rivals, "numpy": numpys}
-        out: Array = np.empty_like(np.asarray(ours(*arguments)))
-        call = (lambda: ours(*arguments, out=out)) if out.ndim else (lambda: ours(*arguments))
-        what = f"{name} {size} squared, {on}"
-        compare(what, call, rivals, calls=1, rounds=rounds, bound=MEMORY)
+    few, two = matrix[0].copy(), np.float32(2)
+    gemv, dot = (program(each, "relaxed") for each in (GEMV.format(size), DOT.format(x.size)))
+    axpy, transpose = program(AXPY.format(x.size)), program(TRANSPOSE.format(size))
+    at = f"{size} squared, {on}"
+    waiting(f"gemv {at}", gemv, [matrix, few], lambda: matrix @ few, 1, rounds)
+    waiting(f"dot {at}", dot, [x, y], lambda: x @ y, 2, rounds)
+    waiting(f"axpy {at}", axpy, [two, x, y], None, 1.5, rounds)
+    waiting(f"transpose {at}", transpose, [matrix], lambda: matrix.T.copy(), 1, rounds)
 
 
-def copying(arrays: float, size: int) -> Any:
-    """A copy that reads as many bytes as so many matrices have."""
-    half = np.zeros(int(arrays * size * size), np.float32)
-    target = np.empty_like(half)
-    return lambda: np.copyto(target, half)
+def waiting(
+    name: str, ours: Any, arguments: list[Any], numpys: Any, matrices: float, rounds: int
+) -> None:
+    largest = max(np.size(each) for each in arguments)
+    rivals: Calls = {"a copy of as many bytes": copying(int(matrices * largest))}
+    if numpys is not None:
+        rivals = {**rivals, "numpy": numpys}
+    out: Array = np.empty_like(np.asarray(ours(*arguments)))
+    call = (lambda: ours(*arguments, out=out)) if out.ndim else (lambda: ours(*arguments))
+    compare(name, call, rivals, calls=1, rounds=rounds, bound=MEMORY)
+
+
+def copying(length: int) -> Any:
+    """A copy of so many numbers."""
+    source = np.zeros(length, np.float32)
+    target = np.empty_like(source)
+    return lambda: np.copyto(target, source)
 
 
 def main(cubes: tuple[int, ...], shapes: Any, size: int, rounds: int) -> None:
