@@ -99,6 +99,7 @@ from riselang.dsl.prelude import (
     zip2d,
 )
 from riselang.errors import InternalError, LimitationError, RiseError, UserError
+from riselang.frontends.entry import from_stablehlo
 from riselang.notation.printer import show_term
 from riselang.term.cost import Cost
 
@@ -132,6 +133,7 @@ __all__ = [
     "f32",
     "f64",
     "from_idx",
+    "from_stablehlo",
     "fst",
     "gather",
     "generate",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -29,6 +30,21 @@ def _wheel() -> Any:
         passmanager=torch_mlir.passmanager,
         llvm=torch_mlir.dialects.llvm,
         irdl=torch_mlir.dialects.irdl,
+    )
+
+
+@cache
+def stablehlo_wheel() -> Any:
+    """The modules that read StableHLO, with the attributes that have parts, or a value."""
+    stablehlo: Any = importlib.import_module("torch_mlir._mlir_libs._stablehlo")
+    stablehlo.register_stablehlo_passes()
+    records = ("Conv", "Dot", "Gather", "Scatter")
+    enumerations = ("ComparisonDirection", "ComparisonType", "RngAlgorithm", "Precision")
+    return SimpleNamespace(
+        **vars(_wheel()),
+        stablehlo=stablehlo,
+        records=[getattr(stablehlo, f"{name}DimensionNumbers") for name in records],
+        enumerations=[getattr(stablehlo, f"{name}Attr") for name in enumerations],
     )
 
 
