@@ -60,9 +60,9 @@ def max_pool(x: Any) -> Any:
     return lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
 
 
-def lenet(*arguments: Any) -> Any:
+def lenet(k1: Any, b1: Any, k2: Any, b2: Any, w3: Any, b3: Any, w4: Any, b4: Any, w5: Any,
+          b5: Any, x: Any) -> Any:  # fmt: skip
     """LeNet-5 with ReLU and max pooling, ending in a softmax."""
-    k1, b1, k2, b2, w3, b3, w4, b4, w5, b5, x = arguments
     h = max_pool(jax.nn.relu(convolution(x, k1, "SAME") + b1))
     h = max_pool(jax.nn.relu(convolution(h, k2, "VALID") + b2))
     h = h.reshape(h.shape[0], -1)
@@ -112,27 +112,24 @@ def cross_entropy(logits: Any, labels: Any) -> Any:
     return -(chosen * jax.nn.log_softmax(logits)).sum(axis=-1).mean()
 
 
-def mlp_train(*arguments: Any) -> Any:
+def descended(model: Any, loss: Any, weights: Sequence[Any], x: Any, labels: Any) -> Any:
     """One step of gradient descent: the loss, and new weights."""
-    *weights, x, labels = arguments
-
-    def loss(weights: Any) -> Any:
-        w1, b1, w2, b2 = weights
-        return cross_entropy(mlp(w1, b1, w2, b2, x), labels)
-
-    value, slopes = jax.value_and_grad(loss)(weights)
+    value, slopes = jax.value_and_grad(lambda weights: loss(model(*weights, x), labels))(weights)
     return value, *(w - 0.1 * slope for w, slope in zip(weights, slopes, strict=True))
 
 
-def lenet_train(*arguments: Any) -> Any:
-    """One step of gradient descent on LeNet."""
-    *weights, x, labels = arguments
+def mlp_train(w1: Any, b1: Any, w2: Any, b2: Any, x: Any, labels: Any) -> Any:
+    return descended(mlp, cross_entropy, [w1, b1, w2, b2], x, labels)
 
-    def loss(weights: Any) -> Any:
-        return -jnp.log(jnp.take_along_axis(lenet(*weights, x), labels[:, None], 1)).mean()
 
-    value, slopes = jax.value_and_grad(loss)(weights)
-    return value, *(w - 0.1 * slope for w, slope in zip(weights, slopes, strict=True))
+def surprise(probabilities: Any, labels: Any) -> Any:
+    return -jnp.log(jnp.take_along_axis(probabilities, labels[:, None], 1)).mean()
+
+
+def lenet_train(k1: Any, b1: Any, k2: Any, b2: Any, w3: Any, b3: Any, w4: Any, b4: Any, w5: Any,
+                b5: Any, x: Any, labels: Any) -> Any:  # fmt: skip
+    weights = [k1, b1, k2, b2, w3, b3, w4, b4, w5, b5]
+    return descended(lenet, surprise, weights, x, labels)
 
 
 def train_loop(w1: Any, b1: Any, w2: Any, b2: Any, x: Any, labels: Any, steps: Any) -> Any:
@@ -144,7 +141,7 @@ def train_loop(w1: Any, b1: Any, w2: Any, b2: Any, x: Any, labels: Any, steps: A
 
     def step(state: Any) -> Any:
         count, _, weights = state
-        loss, *weights = mlp_train(*weights, x, labels)
+        loss, *weights = descended(mlp, cross_entropy, list(weights), x, labels)
         return count + 1, loss, tuple(weights)
 
     start = (jnp.int32(0), jnp.float32(jnp.inf), (w1, b1, w2, b2))

@@ -1,12 +1,12 @@
 #loc = loc(unknown)
-#loc1 = loc("arguments[0]")
-#loc2 = loc("arguments[1]")
-#loc3 = loc("arguments[2]")
-#loc4 = loc("arguments[3]")
-#loc5 = loc("arguments[4]")
-#loc6 = loc("arguments[5]")
+#loc1 = loc("w1")
+#loc2 = loc("b1")
+#loc3 = loc("w2")
+#loc4 = loc("b2")
+#loc5 = loc("x")
+#loc6 = loc("labels")
 module @jit_mlp_train attributes {jax.uses_shape_polymorphism = false, mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
-  func.func public @main(%arg0: tensor<16x12xf32> loc("arguments[0]"), %arg1: tensor<12xf32> loc("arguments[1]"), %arg2: tensor<12x10xf32> loc("arguments[2]"), %arg3: tensor<10xf32> loc("arguments[3]"), %arg4: tensor<8x16xf32> loc("arguments[4]"), %arg5: tensor<8xi32> loc("arguments[5]")) -> (tensor<f32> {jax.result_info = "result[0]"}, tensor<16x12xf32> {jax.result_info = "result[1]"}, tensor<12xf32> {jax.result_info = "result[2]"}, tensor<12x10xf32> {jax.result_info = "result[3]"}, tensor<10xf32> {jax.result_info = "result[4]"}) {
+  func.func public @main(%arg0: tensor<16x12xf32> loc("w1"), %arg1: tensor<12xf32> loc("b1"), %arg2: tensor<12x10xf32> loc("w2"), %arg3: tensor<10xf32> loc("b2"), %arg4: tensor<8x16xf32> loc("x"), %arg5: tensor<8xi32> loc("labels")) -> (tensor<f32> {jax.result_info = "result[0]"}, tensor<16x12xf32> {jax.result_info = "result[1]"}, tensor<12xf32> {jax.result_info = "result[2]"}, tensor<12x10xf32> {jax.result_info = "result[3]"}, tensor<10xf32> {jax.result_info = "result[4]"}) {
     %cst = stablehlo.constant dense<1.000000e-01> : tensor<f32> loc(#loc)
     %cst_0 = stablehlo.constant dense<1.000000e+00> : tensor<f32> loc(#loc7)
     %cst_1 = stablehlo.constant dense<8.000000e+00> : tensor<f32> loc(#loc)

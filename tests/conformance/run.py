@@ -102,7 +102,8 @@ def main() -> int:
     share = counts["passed"] / max(counted, 1)
     print(
         f"\n{counts['passed']} of {counted} cases pass ({share:.1%}), {counts['refused']} are "
-        f"refused, {counts['wrong']} wrong, {counts['failed']} failed, in {time.time() - start:.0f} s"
+        f"refused, {counts['wrong']} wrong, {counts['failed']} failed, "
+        f"in {time.time() - start:.0f} s"
     )
     return 1 if counts["wrong"] or counts["failed"] or share < WANTED else 0
 

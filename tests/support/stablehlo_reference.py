@@ -23,10 +23,10 @@ def evaluate(text: str, arguments: Sequence[Any]) -> list[Any]:
 
 def _dense(ir: Any, array: Any) -> Any:
     if array.dtype == np.bool_:
-        type = ir.IntegerType.get_signless(1)
-        packed = np.packbits(array, axis=None, bitorder="little")
-        return ir.DenseElementsAttr.get(packed, type=type, shape=list(array.shape))
+        type = ir.RankedTensorType.get(array.shape, ir.IntegerType.get_signless(1))
+        attributes = [ir.BoolAttr.get(bool(each)) for each in array.reshape(-1)]
+        return ir.DenseElementsAttr.get(attributes, type)
     if array.dtype.kind == "u":
         type = ir.IntegerType.get_unsigned(array.dtype.itemsize * 8)
         return ir.DenseElementsAttr.get(array, type=type)
-    return ir.DenseElementsAttr.get(np.ascontiguousarray(array))
+    return ir.DenseElementsAttr.get(np.asarray(array, order="C"))

@@ -1,4 +1,4 @@
-"""Products: dot, dot_general and convolution.
+"""Products: dot and dot_general, and what they share with convolution.
 
 A contraction is a `map` for each dimension that stays and a `reduce` for each that goes, which
 carries the sum from the outer to the inner ones. Operands are views where they can be, in memory
@@ -15,7 +15,6 @@ from riselang.frontends.stablehlo.elements import ELEMENTS, Element
 from riselang.frontends.stablehlo.layout import permuted
 from riselang.frontends.stablehlo.registry import Op, Regions, lowers
 from riselang.frontends.stablehlo.tensors import Tensor, node_of, whole, zero
-from riselang.frontends.stablehlo.windows import Window, windows
 from riselang.term.build import Node
 
 
@@ -131,115 +130,3 @@ def _dot_general_of(
 
     node = batched(len(left_batch), lefts, rights)
     return whole(op.result.element, op.result.shape, node)
-
-
-@lowers(
-    "stablehlo.convolution",
-    summary="`slide` in each dimension; `map` over windows and kernels, `reduce` over `zip`",
-)
-def _convolution(regions: Regions, op: Op, operands: Sequence[Tensor]) -> Tensor:
-    builder = regions.builder
-    image, kernel = operands
-    numbers = op.attributes["dimension_numbers"]
-    spatial = len(numbers["input_spatial_dimensions"])
-    groups = op.integer("feature_group_count", 1)
-    batches = op.integer("batch_group_count", 1)
-    inputs = permuted(
-        builder, stored(builder, image),
-        [numbers["input_batch_dimension"], numbers["input_feature_dimension"],
-         *numbers["input_spatial_dimensions"]],
-    )  # fmt: skip
-    kernels = permuted(
-        builder, stored(builder, kernel),
-        [numbers["kernel_output_feature_dimension"], numbers["kernel_input_feature_dimension"],
-         *numbers["kernel_spatial_dimensions"]],
-    )  # fmt: skip
-    sizes = [kernel.shape[k] for k in numbers["kernel_spatial_dimensions"]]
-    outputs = [op.result.shape[k] for k in numbers["output_spatial_dimensions"]]
-    window = _window(op, sizes, outputs)
-    for k, is_reversed in enumerate(op.attributes.get("window_reversal") or ()):
-        if is_reversed:
-            kernels = builder.map_at(2 + k, builder.reverse, kernels)
-    sum = Summing(builder, image.element, kernel.element, op.result.element)
-    border = zero(builder, image.element)
-    place = {numbers["output_batch_dimension"]: -1, numbers["output_feature_dimension"]: -2}
-    place |= {each: k for k, each in enumerate(numbers["output_spatial_dimensions"])}
-    if groups == batches == 1:
-        order = [place[k] for k in range(spatial + 2)]
-        node = _convolved(builder, inputs, kernels, window, border, order, sum)
-        return whole(op.result.element, op.result.shape, node)
-    grouped = _grouped(builder, inputs, image.shape, numbers, groups, batches)
-    count = groups * batches
-    each = kernel.shape[numbers["kernel_output_feature_dimension"]] // count
-    plain = [-1, -2, *range(spatial)]
-
-    def one(pair: Node) -> Node:
-        inputs, kernels = builder.parts(pair, 2)
-        return _convolved(builder, inputs, kernels, window, border, plain, sum)
-
-    node = builder.map(one, builder.zip(grouped, builder.split(each, count, kernels)))
-    # group, batch, feature, spatial -> batch, (group, feature), spatial
-    node = builder.map(builder.join, builder.transpose(node))
-    node = permuted(builder, node, [plain.index(place[k]) for k in range(spatial + 2)])
-    return whole(op.result.element, op.result.shape, node)
-
-
-def _window(op: Op, sizes: Sequence[int], outputs: Sequence[int]) -> Window:
-    rank = len(sizes)
-    padding = op.attributes.get("padding")
-    pads = [(0, 0)] * rank if padding is None else [(int(a), int(b)) for a, b in padding]
-    return Window(
-        tuple(sizes),
-        op.integers("window_strides", [1] * rank),
-        op.integers("rhs_dilation", [1] * rank),
-        op.integers("lhs_dilation", [1] * rank),
-        tuple(pads),
-        tuple(outputs),
-    )
-
-
-def _grouped(
-    builder: Builder,
-    inputs: Node,
-    shape: Sequence[int],
-    numbers: dict[str, int],
-    groups: int,
-    batches: int,
-) -> Node:
-    """Images as one array for each group of kernels: group, batch, feature, spatial."""
-    if batches > 1:
-        batch = shape[numbers["input_batch_dimension"]] // batches
-        return builder.split(batch, batches, inputs)
-    features = shape[numbers["input_feature_dimension"]] // groups
-    split = builder.map(lambda image: builder.split(features, groups, image), inputs)
-    return builder.transpose(split)
-
-
-def _convolved(
-    builder: Builder,
-    inputs: Node,
-    kernels: Node,
-    window: Window,
-    border: Node,
-    order: Sequence[int],
-    sum: Summing,
-) -> Node:
-    """A sum for each output: `order` says which dimension is the batch (-1) or a feature (-2)."""
-    rank = len(window.sizes)
-    # batch, feature, positions, offsets
-    seen = builder.map_at(2, lambda image: windows(builder, image, window, border), inputs)
-    seen = permuted(builder, seen, [0, *range(2, 2 + rank), 1, *range(2 + rank, 2 + 2 * rank)])
-    moving = [each for each in order if each != -2]
-    current = [-1, *range(rank)]
-    seen = permuted(
-        builder, seen, [*(current.index(each) for each in moving), *range(1 + rank, 2 + 2 * rank)]
-    )
-
-    def nest(level: int, seen: Node, kernel: Node) -> Node:
-        if level == len(order):
-            return summed(builder, rank + 1, seen, kernel, sum)
-        if order[level] == -2:
-            return builder.map(lambda each: nest(level + 1, seen, each), kernel, "kernel")
-        return builder.map(lambda each: nest(level + 1, each, kernel), seen, "window")
-
-    return nest(0, seen, kernels)

@@ -15,6 +15,7 @@ from riselang.frontends.stablehlo import (
     arithmetic,
     contraction,
     control,
+    convolution,
     indexing,
     layout,
     reduction,
@@ -36,7 +37,7 @@ from riselang.term.build import Node
 from riselang.term.finish import finish
 from riselang.term.nodes import Term
 
-ROOMS = (arithmetic, contraction, control, indexing, layout, reduction)
+ROOMS = (arithmetic, contraction, control, convolution, indexing, layout, reduction)
 """Where ops are registered."""
 
 
@@ -173,26 +174,10 @@ class Lowering:
 
     def _cluster(self, root: GraphOp, read: Op) -> Tensor:
         """The map that computes an elementwise op and those that only it needs."""
-        leaves: list[GraphValue] = []
-        members: list[GraphOp] = []
-        seen: set[GraphValue] = set()
-        stack = [(root, False)]
-        while stack:
-            op, is_done = stack.pop()
-            if is_done:
-                members.append(op)
-                continue
-            stack.append((op, True))
-            for operand in reversed(op.operands):
-                if operand in seen:
-                    continue
-                seen.add(operand)
-                waiting = self._waiting.get(operand)
-                if waiting is None:
-                    leaves.append(operand)
-                else:
-                    stack.append((waiting, False))
-        members.sort(key=self._order(members))
+        members = self._members(root)
+        made = {op.results[0] for op in members}
+        operands = dict.fromkeys(each for op in members for each in op.operands)
+        leaves = [each for each in operands if each not in made]
         tensors = [_spread(self._values[each], read.result.shape) for each in leaves]
 
         def scalar(nodes: list[Node]) -> Node:
@@ -206,25 +191,19 @@ class Lowering:
 
         return combined(self.builder, tensors, read.result.shape, read.result.element, scalar)
 
-    def _order(self, members: Sequence[GraphOp]) -> Any:
-        """What each member needs stands before it."""
-        ranks: dict[GraphOp, int] = {}
-        made = {op.results[0]: op for op in members}
-
-        def rank(op: GraphOp) -> int:
-            stack = [op]
-            while stack:
-                current = stack[-1]
-                needed = [made[each] for each in current.operands if each in made]
-                missing = [each for each in needed if each not in ranks]
-                if missing:
-                    stack.extend(missing)
-                    continue
-                stack.pop()
-                ranks[current] = 1 + max((ranks[each] for each in needed), default=0)
-            return ranks[op]
-
-        return rank
+    def _members(self, root: GraphOp) -> list[GraphOp]:
+        """An op and those that wait to become part of its map, each behind what it needs."""
+        found: dict[GraphOp, None] = {}
+        stack = [root]
+        while stack:
+            op = stack[-1]
+            needed = [self._waiting[each] for each in op.operands if each in self._waiting]
+            missing = [each for each in needed if each not in found]
+            if missing:
+                stack.extend(reversed(missing))
+                continue
+            found.setdefault(stack.pop())
+        return list(found)
 
 
 def _spread(tensor: Tensor, shape: Sequence[int]) -> Tensor:

@@ -12,7 +12,7 @@ from riselang.frontends.stablehlo.elements import ELEMENTS, Element
 from riselang.frontends.stablehlo.layout import permuted, reshaped
 from riselang.frontends.stablehlo.registry import Op, Regions, lowers
 from riselang.frontends.stablehlo.tensors import Tensor, filled, node_of, whole, zero
-from riselang.frontends.stablehlo.windows import Window, windows
+from riselang.frontends.stablehlo.windows import Role, Window, windows
 from riselang.native.graphs import GraphBlock
 from riselang.term.build import Node
 
@@ -128,35 +128,34 @@ def _reduce(regions: Regions, op: Op, operands: Sequence[Tensor]) -> list[Tensor
     return unzipped(builder, len(kept), node, result_types(op))
 
 
-def window_of(op: Op, sizes: Sequence[int], counts: Sequence[int], pads: str) -> Window:
+def windows_of(op: Op, sizes: Sequence[int], counts: Sequence[int]) -> list[Window]:
+    """How the windows of an op move along each dimension."""
     rank = len(sizes)
-    padding = op.attributes.get(pads)
-    found = [(0, 0)] * rank if padding is None else [(int(a), int(b)) for a, b in padding]
-    return Window(
-        tuple(sizes),
-        op.integers("window_strides", [1] * rank),
-        op.integers("window_dilations", [1] * rank),
-        op.integers("base_dilations", [1] * rank),
-        tuple(found),
-        tuple(counts),
-    )
+    padding = op.attributes.get("padding")
+    return [
+        Window(size, count, stride, dilation, spread, (int(before), int(after)))
+        for size, count, stride, dilation, spread, (before, after) in zip(
+            sizes,
+            counts,
+            op.integers("window_strides", [1] * rank),
+            op.integers("window_dilations", [1] * rank),
+            op.integers("base_dilations", [1] * rank),
+            [(0, 0)] * rank if padding is None else padding,
+            strict=True,
+        )
+    ]
 
 
 @lowers("stablehlo.reduce_window", summary="`slide` in each dimension, `reduce` over windows")
 def _reduce_window(regions: Regions, op: Op, operands: Sequence[Tensor]) -> list[Tensor]:
     builder, count = regions.builder, len(op.results)
     arrays, starts = operands[:count], operands[count:]
-    window = window_of(op, op.integers("window_dimensions"), op.result.shape, "padding")
-    rank = len(window.sizes)
+    moves = windows_of(op, op.integers("window_dimensions"), op.result.shape)
+    rank, depth = len(moves), _depth(moves)
     seen = [
-        windows(builder, stored_if_read_often(builder, each, window), window, start.make())
+        windows(builder, stored_if_read_often(builder, each, moves), moves, start.make())
         for each, start in zip(arrays, starts, strict=True)
     ]
-    # Windows of length 1 in a dimension need no loop over it.
-    singles = [k for k, size in enumerate(window.sizes) if size == 1]
-    for k in reversed(singles):
-        seen = [builder.map_at(rank + k, builder.first, each) for each in seen]
-    depth = rank - len(singles)
     start = builder.tuple([each.make() for each in starts])
     step = step_of(regions, op.regions[0], [each.element for each in arrays])
     node = builder.map_at(
@@ -166,8 +165,13 @@ def _reduce_window(regions: Regions, op: Op, operands: Sequence[Tensor]) -> list
     return unzipped(builder, rank, node, result_types(op))
 
 
-def stored_if_read_often(builder: Builder, tensor: Tensor, window: Window) -> Node:
-    if not window.overlaps or not tensor.is_whole:
+def _depth(moves: Sequence[Window]) -> int:
+    """How many dimensions a window has; where it has one element there is none."""
+    return sum(each.role is not Role.POSITION for each in moves)
+
+
+def stored_if_read_often(builder: Builder, tensor: Tensor, moves: Sequence[Window]) -> Node:
+    if not any(each.overlaps for each in moves) or not tensor.is_whole:
         return node_of(builder, tensor)
     return builder.stored(tensor.make())
 
@@ -181,13 +185,13 @@ def _select_and_scatter(regions: Regions, op: Op, operands: Sequence[Tensor]) ->
     operand, source, start = operands
     element, size = operand.element, operand.size
     sizes = op.integers("window_dimensions", [1] * operand.rank)
-    window = window_of(op, sizes, source.shape, "padding")
-    values = stored_if_read_often(builder, operand, window)
+    moves = windows_of(op, sizes, source.shape)
+    values = stored_if_read_often(builder, operand, moves)
     places = _places(builder, operand.shape)
     nowhere = builder.literal(-1, i64)
     seen = [
-        windows(builder, values, window, zero(builder, element)),
-        windows(builder, places, window, nowhere),
+        windows(builder, values, moves, zero(builder, element)),
+        windows(builder, places, moves, nowhere),
     ]
 
     def step(each: Node, best: Node) -> Node:
@@ -204,11 +208,11 @@ def _select_and_scatter(regions: Regions, op: Op, operands: Sequence[Tensor]) ->
         )
 
     nothing = builder.pair(zero(builder, element), nowhere)
-    rank = operand.rank
+    rank, depth = operand.rank, _depth(moves)
     chosen = builder.map_at(
         rank,
-        lambda xs: builder.parts(folded(builder, rank, xs, nothing, step), 2)[1],
-        zipped(builder, 2 * rank, seen),
+        lambda xs: builder.parts(folded(builder, depth, xs, nothing, step), 2)[1],
+        zipped(builder, rank + depth, seen),
     )
     flat = node_of(builder, reshaped(builder, whole(_PLACE, source.shape, chosen), (source.size,)))
     # What no window chose goes behind the end.
