@@ -1,6 +1,6 @@
 """JAX's own export harness: how many of its cases pass, by op.
 
-    python tests/conformance/run.py [--first N] [--last N]
+    python tests/conformance/run.py [--first N] [--last N] [--op NAME] [--dtypes A,B]
 
 Each case is exported by JAX, imported, compiled, run, and compared with what JAX computes. It
 passes, or is refused by name; a wrong result, a crash or a hang makes the exit code 1.
@@ -22,15 +22,18 @@ from typing import Any
 PATIENCE = 120.0
 """Seconds that a case may take."""
 WORKER = Path(__file__).parent / "worker.py"
+DTYPES = "float32,int32,bool"
 WANTED = 0.6
 """The part of all cases that has to pass."""
 
 
-def run_from(first: int, last: int) -> tuple[list[dict[str, Any]], int | None]:
+def run_from(
+    first: int, last: int, op: str, dtypes: str
+) -> tuple[list[dict[str, Any]], int | None]:
     """What a process finds, and the number of the case that it went down with, if it did."""
     environment = {**os.environ, "JAX_PLATFORMS": "cpu", "RISE_CACHE": "0"}
     process = subprocess.Popen(
-        [sys.executable, str(WORKER), str(first), str(last)],
+        [sys.executable, str(WORKER), str(first), str(last), op, dtypes],
         stdout=subprocess.PIPE, env=environment,
     )  # fmt: skip
     assert process.stdout is not None
@@ -59,11 +62,11 @@ def run_from(first: int, last: int) -> tuple[list[dict[str, Any]], int | None]:
     return found, int(current["number"])
 
 
-def run_all(first: int, last: int) -> list[dict[str, Any]]:
+def run_all(first: int, last: int, op: str, dtypes: str) -> list[dict[str, Any]]:
     facts: list[dict[str, Any]] = []
     start: int | None = first
     while start is not None and start < last:
-        found, down = run_from(start, last)
+        found, down = run_from(start, last, op, dtypes)
         facts += found
         start = None if down is None else down + 1
     return facts
@@ -93,9 +96,11 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--last", type=int, default=1 << 30)
+    parser.add_argument("--op", default="", help="the cases of one op alone")
+    parser.add_argument("--dtypes", default=DTYPES, help="those of the cases to take")
     options = parser.parse_args()
     start = time.time()
-    facts = run_all(options.first, options.last)
+    facts = run_all(options.first, options.last, options.op, options.dtypes)
     counts = Counter(fact["status"] for fact in facts)
     counted = sum(count for status, count in counts.items() if status != "skipped")
     print(report(facts))

@@ -40,6 +40,8 @@ def read_functions(source: str | bytes, name: str) -> dict[str, GraphFunction]:
         wheel = mlir.stablehlo_wheel()
     ir = wheel.ir
     context = ir.Context()
+    # Annotations of other dialects do no harm, and ops of them are refused by name.
+    context.allow_unregistered_dialects = True
     wheel.stablehlo.register_dialect(context)
     with timed("MLIR"), context, ir.Location.unknown():
         try:
@@ -130,8 +132,6 @@ class _Reader:
         for each in self._module.body.operations:
             op = each.operation
             if op.name != "func.func":
-                if op.name in ("stablehlo.return",):
-                    continue
                 continue
             attributes = op.attributes
             visibility = "sym_visibility" in attributes and attributes["sym_visibility"].value

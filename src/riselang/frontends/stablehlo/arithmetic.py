@@ -161,27 +161,6 @@ def _is_finite(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
     return builder.compare("lt", size, number(builder, math.inf, scalar))
 
 
-@elementwise("stablehlo.power")
-def _power(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
-    element = op.result.element
-    if not element.is_float:
-        raise op.refused(f"powers of elements {element.name} are not; those of floats are")
-    return builder.operation("math.powf", operands, element.scalar)
-
-
-@elementwise("stablehlo.remainder")
-def _remainder(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
-    element = op.result.element
-    if element.is_float:
-        return _float_remainder(builder, element, *operands)
-    name = "arith.remui" if element.is_unsigned else "arith.remsi"
-    return builder.operation(name, operands, element.scalar)
-
-
-def _float_remainder(builder: Builder, element: Element, left: Node, right: Node) -> Node:
-    return builder.operation("arith.remf", [left, right], element.scalar)
-
-
 @elementwise("stablehlo.select")
 def _select(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
     return builder.select(*operands)

@@ -13,6 +13,7 @@ from riselang.errors import LimitationError, RiseError
 from riselang.frontends.building import Builder
 from riselang.frontends.stablehlo import (
     arithmetic,
+    bits,
     contraction,
     control,
     convolution,
@@ -37,7 +38,7 @@ from riselang.term.build import Node
 from riselang.term.finish import finish
 from riselang.term.nodes import Term
 
-ROOMS = (arithmetic, contraction, control, convolution, indexing, layout, reduction)
+ROOMS = (arithmetic, bits, contraction, control, convolution, indexing, layout, reduction)
 """Where ops are registered."""
 
 
