@@ -51,6 +51,8 @@ class GraphOp:
     attributes: Mapping[str, Any]
     regions: tuple[GraphBlock, ...]
     location: SourceLocation | None
+    label: str = ""
+    """What its author calls the place it comes from, if that is known."""
 
 
 @dataclass(frozen=True, eq=False)

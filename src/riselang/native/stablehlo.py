@@ -187,8 +187,17 @@ class _Reader:
         for result in op.results:
             self._values[result] = found = GraphValue(self._type(result.type))
             results.append(found)
-        location = self._location(op.location)
-        return GraphOp(op.name, operands, tuple(results), attributes, regions, location)
+        location = self._location(op.location) or self._only_place(op.name)
+        label = self._name_of(op.location)
+        return GraphOp(op.name, operands, tuple(results), attributes, regions, location, label)
+
+    def _only_place(self, op: str) -> SourceLocation | None:
+        """Where an op stands in the text, if its name is there once."""
+        if isinstance(self._source, bytes) or self._source.count(op) != 1:
+            return None
+        before = self._source[: self._source.index(op)]
+        line = before.count("\n") + 1
+        return _place(self._name, self._source, line, len(before) - before.rfind("\n"))
 
     def _type(self, type: Any) -> TensorKind | str:
         if not isinstance(type, self._wheel.ir.RankedTensorType):
@@ -306,8 +315,23 @@ def _dense(attribute: Any, ir: Any) -> Any:
     if attribute.is_splat:
         return np.broadcast_to(np.asarray(_number(attribute.get_splat_value()), dtype), shape)
     if element == "bf16":
-        return np.asarray([float(each) for each in attribute], dtype).reshape(shape)
+        return _bfloats(str(attribute), dtype).reshape(shape)
     return np.array(attribute, dtype).reshape(shape)
+
+
+def _bfloats(text: str, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """The elements of `dense<...>`, which the wheel has no other way to give."""
+    body = text[text.index("<") + 1 : text.rindex(">", 0, text.rindex(":"))]
+    if body.startswith('"0x'):
+        return np.frombuffer(bytes.fromhex(body[3:-1]), dtype)
+    words = re.findall(r"0x[0-9A-Fa-f]+|[-+.\w]+", body)
+    return np.array(
+        [
+            np.uint16(int(word, 16)).view(dtype) if word.startswith("0x") else float(word)
+            for word in words
+        ],
+        dtype,
+    )
 
 
 def _number(attribute: Any) -> Any:

@@ -23,7 +23,14 @@ from riselang.frontends.stablehlo import (
 )
 from riselang.frontends.stablehlo.clusters import roots
 from riselang.frontends.stablehlo.elements import TensorType, tensor_type
-from riselang.frontends.stablehlo.registry import ELEMENTWISE, STRUCTURAL, WHOLE, Op, supported
+from riselang.frontends.stablehlo.registry import (
+    ELEMENTWISE,
+    STRUCTURAL,
+    WHOLE,
+    Op,
+    place_notes,
+    supported,
+)
 from riselang.frontends.stablehlo.tensors import (
     Tensor,
     array_type,
@@ -80,6 +87,7 @@ def check_supported(function: GraphFunction) -> None:
     raise LimitationError(
         f"{names[0]} is not supported{more}",
         first.location,
+        *place_notes(first.label),
         f"supported are: {', '.join(supported())}",
     )
 
@@ -221,4 +229,4 @@ def _typed(op: GraphOp) -> Op:
         for k, each in enumerate(op.operands)
     )
     results = tuple(tensor_type(each, f"the result of {name}", op.location) for each in op.results)
-    return Op(name, operands, results, op.attributes, op.regions, op.location)
+    return Op(name, operands, results, op.attributes, op.regions, op.location, op.label)

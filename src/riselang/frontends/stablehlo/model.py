@@ -62,6 +62,10 @@ class Model:
         return self.kernel.program
 
     @property
+    def options(self) -> Options:
+        return self.kernel.options
+
+    @property
     def __name__(self) -> str:
         return self.program.name
 

@@ -32,6 +32,7 @@ class Op:
     attributes: Mapping[str, Any]
     regions: tuple[GraphBlock, ...]
     location: SourceLocation | None
+    label: str = ""
 
     @property
     def result(self) -> TensorType:
@@ -57,6 +58,11 @@ class Op:
         return LimitationError(
             f"{self.name} is not supported here: {reason}", self.location, *notes
         )
+
+
+def place_notes(label: str) -> list[str]:
+    """What to say of the place of an op in the program it was made of."""
+    return [f"it comes from {label}"] if label else []
 
 
 class Regions(Protocol):
