@@ -99,7 +99,7 @@ from riselang.dsl.prelude import (
     zip2d,
 )
 from riselang.errors import InternalError, LimitationError, RiseError, UserError
-from riselang.frontends.entry import from_stablehlo
+from riselang.frontends.entry import from_stablehlo, load_model
 from riselang.notation.printer import show_term
 from riselang.term.cost import Cost
 
@@ -149,6 +149,7 @@ __all__ = [
     "join",
     "literal",
     "load",
+    "load_model",
     "loads",
     "map",
     "map2d",

@@ -130,12 +130,18 @@ class Lowered:
             return self._compiled
 
     @cached_property
+    def key(self) -> str:
+        """Under which its machine code is kept in the cache."""
+        from riselang.api.caching import term_key
+
+        return term_key(self.rewritten, self.name, self.results, self._options)
+
+    @cached_property
     def _compiled(self) -> Compiled:
-        from riselang.api.caching import compiled, term_key
+        from riselang.api.caching import compiled
         from riselang.api.compiled import Compiled
 
-        key = term_key(self.rewritten, self.name, self.results, self._options)
-        artefact = compiled(key, self.name, lambda: self.compilation.artefact)
+        artefact = compiled(self.key, self.name, lambda: self.compilation.artefact)
         functions = artefact.executables(lambda _: [self.source])
         return Compiled(functions[self.name], self._groups, self)
 

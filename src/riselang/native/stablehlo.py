@@ -7,7 +7,7 @@ becomes ops of StableHLO, but for those that the math library computes at once.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,8 +34,13 @@ _RESOURCE = re.compile(r'(?:"([^"]*)"|([\w.$-]+))\s*:\s*"0x([0-9A-Fa-f]*)"')
 _RESOURCE_NAME = re.compile(r'dense_resource<(?:"([^"]*)"|([^>]*))>')
 
 
-def read_functions(source: str | bytes, name: str) -> dict[str, GraphFunction]:
-    """The public functions of a module, calls inlined; `name` is what errors call its file."""
+def read_functions(
+    source: str | bytes, name: str, types: Sequence[str] | None = None
+) -> dict[str, GraphFunction]:
+    """The public functions of a module, calls inlined; `name` is what errors call its file.
+
+    `types` are those of the arguments of `main`, where the module leaves lengths open.
+    """
     with timed("import MLIR"):
         wheel = mlir.stablehlo_wheel()
     ir = wheel.ir
@@ -46,7 +51,7 @@ def read_functions(source: str | bytes, name: str) -> dict[str, GraphFunction]:
     with timed("MLIR"), context, ir.Location.unknown():
         try:
             module = _parsed(wheel, context, source)
-            _prepare(wheel, module)
+            _prepare(wheel, module, types)
         except ir.MLIRError as error:
             raise _refusal(error, name, source) from None
         return _Reader(wheel, module, name, source).functions()
@@ -60,9 +65,17 @@ def _parsed(wheel: Any, context: Any, source: str | bytes) -> Any:
     return wheel.ir.Module.parse(source)
 
 
-def _prepare(wheel: Any, module: Any) -> None:
-    """Inline calls and composites, and leave no CHLO."""
+def _prepare(wheel: Any, module: Any, types: Sequence[str] | None) -> None:
+    """Inline calls and composites, close what is open, and leave no CHLO."""
     _run(wheel, module, "func.func(stablehlo-legalize-composite-to-call),inline,symbol-dce")
+    if types is not None:
+        passes = (
+            f"stablehlo-refine-arguments{{types={','.join(types)}}}",
+            "stablehlo-refine-shapes",
+            "func.func(stablehlo-canonicalize-dynamism)",
+            "symbol-dce",
+        )
+        _run(wheel, module, ",".join(passes))
     names: set[str] = set()
 
     def visit(op: Any) -> Any:

@@ -26,7 +26,7 @@ def import_options(command: argparse.ArgumentParser) -> None:
 
 
 def import_file(options: argparse.Namespace) -> None:
-    from riselang.frontends.stablehlo.reading import read_model
+    from riselang.frontends.stablehlo.reading import read_closed_model
     from riselang.frontends.stablehlo.supported import supported_table
 
     if options.supported:
@@ -36,9 +36,10 @@ def import_file(options: argparse.Namespace) -> None:
         raise UserError("give a StableHLO module, or --supported")
     name = "<stdin>" if options.file == "-" else options.file
     with progress(f"reading {name}"):
-        model = read_model(
+        model = read_closed_model(
             read_bytes(options.file), name=name, function=options.function, **chosen(options)
         )
-    source = KernelSource(name, {model.kernel.__name__: model.kernel})
+    kernel = model.body.kernel
+    source = KernelSource(name, {kernel.__name__: kernel})
     # The one function that was asked for is all that is there.
     compile_file(argparse.Namespace(**{**vars(options), "function": None}), source)

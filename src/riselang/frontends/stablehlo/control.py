@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from riselang.dialects.rise.attributes import LiteralAttr
 from riselang.dialects.rise.types import i1, i64
+from riselang.errors import UserError
 from riselang.frontends.building import Builder
 from riselang.frontends.stablehlo.indexing import as_wide
 from riselang.frontends.stablehlo.layout import permuted
@@ -12,7 +14,7 @@ from riselang.frontends.stablehlo.reduction import scalars, unzipped, zipped
 from riselang.frontends.stablehlo.registry import ELEMENTWISE, Op, Regions, lowers
 from riselang.frontends.stablehlo.tensors import Tensor, combined, node_of, whole, zeros
 from riselang.native.graphs import GraphBlock
-from riselang.term.build import Node
+from riselang.term.build import Constant, Node
 
 
 def tensors_of(builder: Builder, state: Node, like: Sequence[Tensor]) -> list[Tensor]:
@@ -159,3 +161,23 @@ def _map(regions: Regions, op: Op, operands: Sequence[Tensor]) -> Tensor:
         return regions.call(op.regions[0], scalars(elements, nodes))[0].make()
 
     return combined(regions.builder, operands, op.result.shape, op.result.element, function)
+
+
+@lowers("stablehlo.custom_call @shape_assertion", summary="an error, where lengths do not fit")
+def _shape_assertion(regions: Regions, op: Op, operands: Sequence[Tensor]) -> list[Tensor]:
+    """What a framework asks of lengths that it leaves open; they are known by now."""
+    holds, *lengths = [_known(each) for each in operands]
+    if holds is None:
+        raise op.refused("what it asserts is not known before the program runs")
+    if not holds:
+        message = str(op.attributes.get("error_message", "the lengths do not fit"))
+        raise UserError(message.format(*lengths), op.location)
+    return []
+
+
+def _known(tensor: Tensor) -> float | None:
+    """The number that a constant is."""
+    node = tensor.make()
+    if not isinstance(node, Constant) or tensor.varying:
+        return None
+    return node.number.number if isinstance(node.number, LiteralAttr) else node.number

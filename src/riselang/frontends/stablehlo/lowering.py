@@ -170,7 +170,8 @@ class Lowering:
 
     def _lowered(self, op: GraphOp) -> list[Tensor]:
         read = _typed(op)
-        if all(0 in each.shape for each in read.results) and read.name != "stablehlo.while":
+        is_empty = bool(read.results) and all(0 in each.shape for each in read.results)
+        if is_empty and read.name != "stablehlo.while":
             return [self._empty(each) for each in read.results]
         if read.name in ELEMENTWISE:
             return [self._cluster(op, read)]

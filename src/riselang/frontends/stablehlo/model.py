@@ -2,82 +2,60 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
 from riselang.api.compiled import Compiled
-from riselang.api.kernel import Kernel
 from riselang.api.lowered import Lowered
 from riselang.api.traced import Traced
 from riselang.config import Options
-from riselang.dialects.rise.types import RiseType
+from riselang.dialects.rise.types import show
 from riselang.errors import UserError
+from riselang.frontends.stablehlo.body import Body
 from riselang.frontends.stablehlo.elements import TensorType
-from riselang.frontends.stablehlo.lowering import Program
+from riselang.frontends.stablehlo.names import leaves
 from riselang.frontends.stablehlo.tensors import array_type
-from riselang.nat import Nat
 from riselang.native.stablehlo import dtype_of
-from riselang.rewrite.core import Strategy
 from riselang.runtime.arrays import Array, as_array, check_layout, exact_scalar
 from riselang.runtime.kinds import as_kind, kind_of
-from riselang.term.nodes import Term, parameter_names
-
-
-class ProgramKernel(Kernel):
-    """A program for one set of shapes: its arguments, then its constants."""
-
-    def __init__(self, program: Program, backend: str, options: Options, strategy: Strategy | None):
-        self.program = program
-        names = [*program.argument_names, *parameter_names(program.term)[len(program.arguments) :]]
-        types: list[RiseType] = []
-        term = program.term.type
-        for _ in names:
-            term = cast(Any, term)
-            types.append(term.input)
-            term = term.output
-        super().__init__(program.name, names, types, backend, options, strategy)
-
-    def source(self, types: tuple[RiseType, ...], sizes: Mapping[str, Nat]) -> tuple[Term, int]:
-        return self.program.term, len(self.program.results)
 
 
 @dataclass(frozen=True)
 class Model:
     """A program that came from elsewhere, with its constants, and the arguments it is given.
 
-    It is called with arrays and returns new ones, or fills those given as `out=`. `trace` and
-    `lower` are the stages of its program, whose last parameters are the constants.
+    It is called with arrays, or lists and dictionaries of them, and returns new ones, or fills
+    those given as `out=`. `trace` and `lower` are the stages of its program, whose last parameters
+    are the constants.
     """
 
-    kernel: ProgramKernel
+    body: Body
     bound: Mapping[str, Array] = field(default_factory=dict[str, Array])
     """Arguments that are given for good, by name."""
 
     @property
-    def program(self) -> Program:
-        return self.kernel.program
-
-    @property
     def options(self) -> Options:
-        return self.kernel.options
+        return self.body.options
 
     @property
     def __name__(self) -> str:
-        return self.program.name
+        return self.body.signature.name
 
     @property
     def names(self) -> tuple[str, ...]:
         """The arguments that a call has to give."""
-        return tuple(name for name in self.program.argument_names if name not in self.bound)
+        names = self.body.signature.argument_names
+        return tuple(name for name in names if name not in self.bound)
 
     @property
     def inputs(self) -> Mapping[str, TensorType]:
         """The types of those arguments."""
-        types = dict(zip(self.program.argument_names, self.program.arguments, strict=True))
+        signature = self.body.signature
+        types = dict(zip(signature.argument_names, signature.arguments, strict=True))
         return {name: types[name] for name in self.names}
 
     @property
@@ -90,13 +68,12 @@ class Model:
 
         The arrays are copied, so that nobody changes them.
         """
-        given = dict(self.bound)
-        for name, value in self._by_name(values, named).items():
-            given[name] = self._array(name, value).copy()
-        return Model(self.kernel, given)
+        given = self._by_name(values, named)
+        copies = {name: self._array(name, value).copy() for name, value in given.items()}
+        return replace(self, bound={**self.bound, **copies})
 
     def _by_name(self, values: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
-        names = self.names
+        names, values = self.names, leaves(values)
         if len(values) > len(names):
             raise UserError(
                 f"{self.__name__} takes {len(names)} arguments ({', '.join(names)}), "
@@ -121,18 +98,22 @@ class Model:
             raise UserError(f"{self.__name__} is called without {', '.join(missing)}")
         arrays = self._all(given)
         if out is not None:
-            return self.kernel(*arrays, out=_as_signed(out)) and out
-        result = self._typed(self.kernel(*arrays))
-        convert = kind_of(arguments)
+            if self.body.backend != "compile":
+                raise UserError("out= is for compiled models; the interpreter makes new arrays")
+            self.body.compiled.run_into(arrays, _as_signed(out))
+            return out
+        result = self._typed(self.body.run(arrays))
+        convert = kind_of(list(given.values()))
         return result if convert is None else as_kind(result, convert)
 
     def _all(self, given: Mapping[str, Any]) -> list[Array]:
         """All that the program takes: arguments, then constants."""
+        signature = self.body.signature
         arrays = [
-            _as_signed(self.bound[name] if name in self.bound else self._array(name, given[name]))
-            for name in self.program.argument_names
+            self.bound[name] if name in self.bound else self._array(name, given[name])
+            for name in signature.argument_names
         ]
-        return [*arrays, *(_as_signed(each) for each in self.program.constants)]
+        return [_as_signed(each) for each in (*arrays, *signature.constants)]
 
     def _array(self, name: str, value: Any) -> Array:
         type = self.inputs[name]
@@ -157,18 +138,18 @@ class Model:
 
     def _typed(self, result: Any) -> Any:
         """Results with their dtypes: unsigned ones come as signed ones."""
-        types = self.program.results
+        types = self.body.signature.results
         if len(types) == 1:
             return _viewed(result, types[0])
         return tuple(_viewed(each, type) for each, type in zip(result, types, strict=True))
 
     def trace(self) -> Traced:
         """The program as a term."""
-        return self.kernel.trace()
+        return self.body.kernel.trace()
 
     def lower(self) -> Lowered:
         """The program with decisions made: look at any stage of it, or compile it."""
-        return self.kernel.lower()
+        return self.body.kernel.lower()
 
     def as_text(self, stage: str = "notation") -> str:
         """The program at a stage: notation, rise, imperative, affine, llvm or asm."""
@@ -176,40 +157,30 @@ class Model:
 
     def compile(self) -> Compiled:
         """Machine code of the program, which takes constants behind its arguments."""
-        return self.lower().compile()
+        return self.body.compiled
+
+    def save(self, path: str | Path) -> None:
+        """Write a file with the module and what is bound, which `rl.load_model` reads."""
+        from riselang.frontends.stablehlo.saving import save_model
+
+        save_model(self, path)
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name} : {_shown(type)}" for name, type in self.inputs.items())
+        shown = ", ".join(
+            f"{name} : {show(array_type(type.element, type.shape))}"
+            for name, type in self.inputs.items()
+        )
         return f"<model {self.__name__}({shown})>"
-
-
-def _shown(type: TensorType) -> str:
-    from riselang.dialects.rise.types import show
-
-    return show(array_type(type.element, type.shape))
 
 
 def _as_signed(array: Any) -> Any:
     """Unsigned integers as the signed ones of the same bits."""
     if isinstance(array, tuple):
         return tuple(_as_signed(each) for each in cast(tuple[Any, ...], array))
-    if array.dtype.kind == "u":
+    if getattr(array, "dtype", None) is not None and array.dtype.kind == "u":
         return array.view(array.dtype.name.removeprefix("u"))
     return array
 
 
 def _viewed(array: Any, type: TensorType) -> Any:
     return array.view(dtype_of(type.element.name)) if type.element.is_unsigned else array
-
-
-def argument_names(given: Sequence[str]) -> list[str]:
-    """Names for the parameters of a program, made of what their author calls them."""
-    names: list[str] = []
-    for position, text in enumerate(given):
-        name = re.sub(r"\W+", "_", text).strip("_")
-        if not name or not name.isidentifier() or name in names or name.startswith("constant"):
-            name = f"arg{position}"
-        while name in names:
-            name += "_"
-        names.append(name)
-    return names
