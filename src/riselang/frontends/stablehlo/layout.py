@@ -32,7 +32,11 @@ def permuted(builder: Builder, node: Node, order: Sequence[int]) -> Node:
     return node
 
 
-@lowers("stablehlo.constant", summary="a literal, or an argument that is bound for good")
+@lowers(
+    "stablehlo.constant",
+    "arith.constant",
+    summary="a literal, or an argument that is bound for good",
+)
 def _constant(regions: Regions, op: Op, operands: Sequence[Tensor]) -> Tensor:
     value = op.attributes["value"]
     if not isinstance(value, np.ndarray):
