@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from typing import TypeGuard
 
 from riselang.dialects.rise import schemes
 from riselang.dialects.rise.attributes import Number, literal
@@ -196,6 +197,8 @@ class Builder:
     # Views
 
     def transpose(self, xss: Node) -> Node:
+        if _uses(xss, schemes.TRANSPOSE):
+            return xss.arguments[0]
         inner = element_of(xss.type)
         assert isinstance(inner, ArrayType)
         sizes = [length_of(xss), inner.length, inner.element]
@@ -266,6 +269,13 @@ class Builder:
     def stored(self, value: Node) -> Node:
         """A value that is read often, in memory unless reading it costs nothing."""
         return value if build.is_view(value) else self.to_mem(value)
+
+
+def _uses(node: Node, spec: PatternSpec) -> TypeGuard[build.Application]:
+    """Whether this is a pattern applied to its arguments."""
+    if not isinstance(node, build.Application) or not isinstance(node.function, build.PatternUse):
+        return False
+    return node.function.spec is spec and len(node.arguments) == spec.arity
 
 
 def _without_parameter(variables: Sequence[build.Variable], body: Node) -> Node | None:

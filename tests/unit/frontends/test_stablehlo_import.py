@@ -103,7 +103,7 @@ def test_calls_are_inlined() -> None:
 def test_constants_come_along() -> None:
     text = """
     func.func @main(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
-      %0 = stablehlo.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+      %0 = arith.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
       %1 = stablehlo.constant dense_resource<weights> : tensor<2x2xf32>
       %2 = stablehlo.add %x, %0 : tensor<2x2xf32>
       %3 = stablehlo.multiply %2, %1 : tensor<2x2xf32>
