@@ -36,7 +36,7 @@ def read_jax(function: Callable[..., Any], specs: Sequence[Any], choices: dict[s
         exported = export.export(jitted)(*given)
     except (TypeError, ValueError) as error:
         raise UserError(f"{WHAT}: JAX cannot export the function: {error}") from error
-    return read_model(bytes(exported.mlir_module_serialized), name="<jax>", **choices)
+    return read_model(str(exported.mlir_module()), name="<jax>", **choices)
 
 
 def _is_spec(value: Any) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+from contextlib import suppress
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -268,3 +270,20 @@ def test_functions_that_jax_outlines_are_part_of_the_program() -> None:
     text = examples.text("mlp")
     assert "call @relu" in text
     assert "max" in rl.from_stablehlo(text).as_text()
+
+
+def test_names_that_are_no_unicode_do_no_harm() -> None:
+    text = ADD.replace("%x: tensor<2x3xf32>", '%x: tensor<2x3xf32> loc("\\FFx")')
+    text = text.replace(": tensor<2x3xf32>\n  return", ': tensor<2x3xf32> loc("\\FE")\n  return')
+    np.testing.assert_array_equal(rl.from_stablehlo(text)(X, Y), X + Y)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_damaged_text_is_read_or_refused(seed: int) -> None:
+    random = Random(seed)
+    text = examples.text("mlp_train")
+    for _ in range(3):
+        place, other = random.randrange(len(text)), random.randrange(len(text))
+        text = text[:place] + text[other : other + 20] + text[place + random.randint(0, 20) :]
+    with suppress(rl.UserError, rl.LimitationError):
+        rl.from_stablehlo(text)

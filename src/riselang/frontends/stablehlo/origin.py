@@ -15,8 +15,9 @@ from riselang.config import FLOAT, Options, default_options
 from riselang.errors import UserError
 from riselang.frontends.stablehlo.elements import TensorType
 from riselang.frontends.stablehlo.names import argument_names
+from riselang.native.bytecode import BYTECODE
 from riselang.native.graphs import GraphFunction
-from riselang.native.stablehlo import BYTECODE, read_functions
+from riselang.native.stablehlo import read_functions
 from riselang.text import decode
 from riselang.timing import timed
 
