@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 ARM_OPENMP := pyomp==0.6.0
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: demo test fuzz faults bench docs docs-tables lint types imports unit filecheck format clean
+.PHONY: demo test fuzz faults conformance bench docs docs-tables lint types imports unit filecheck format clean
 
 demo: $(VENV)/core
 	$(BIN)/python examples/demo.py
@@ -43,6 +43,14 @@ fuzz: $(VENV)/all
 # Plants faults in the lowering, one at a time: the tests must find 95 of 100.
 faults: $(VENV)/all
 	$(BIN)/python tests/faults/plant.py
+
+# The importers of models with live frameworks, in a virtual environment of their own since these
+# are large, and JAX's own export harness: how many of its cases pass, by op. OP=gather takes one.
+CONFORMANCE := build/conformance
+OP ?=
+conformance: $(CONFORMANCE)/ready
+	$(CONFORMANCE)/bin/python tests/conformance/live.py
+	$(CONFORMANCE)/bin/python tests/conformance/run.py --op "$(OP)"
 
 # Every benchmark, or those named: make bench BENCH="overhead threads". A table, charts and figures
 # for `rise benchcmp` are in build/bench afterwards.
@@ -80,6 +88,11 @@ $(VENV)/all: pyproject.toml | $(VENV)/bin/python
 # Apart from the rest: the rivals are large, and only the benchmarks use them.
 $(VENV)/bench: $(VENV)/all
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	@touch $@
+
+$(CONFORMANCE)/ready: pyproject.toml
+	$(PYTHON) -m venv $(CONFORMANCE)
+	$(CONFORMANCE)/bin/python -m pip install --quiet --editable '.[conformance]'
 	@touch $@
 
 clean:

@@ -99,6 +99,15 @@ from riselang.dsl.prelude import (
     zip2d,
 )
 from riselang.errors import InternalError, LimitationError, RiseError, UserError
+from riselang.frontends.entry import (
+    from_jax,
+    from_keras,
+    from_onnx,
+    from_stablehlo,
+    from_tensorflow,
+    from_torch,
+    load_model,
+)
 from riselang.notation.printer import show_term
 from riselang.term.cost import Cost
 
@@ -132,6 +141,12 @@ __all__ = [
     "f32",
     "f64",
     "from_idx",
+    "from_jax",
+    "from_keras",
+    "from_onnx",
+    "from_stablehlo",
+    "from_tensorflow",
+    "from_torch",
     "fst",
     "gather",
     "generate",
@@ -147,6 +162,7 @@ __all__ = [
     "join",
     "literal",
     "load",
+    "load_model",
     "loads",
     "map",
     "map2d",

@@ -284,5 +284,6 @@ CONVERSIONS: Mapping[str, Callable[[Array, str, str], Array]] = {
     "arith.extui": lambda x, source, target: _resize(_unsigned(x, source), target),
     "arith.trunci": lambda x, source, target: _resize(_signed(x, source), target),
     "arith.index_cast": lambda x, source, target: _resize(_signed(x, source), target),
+    "arith.bitcast": lambda x, source, target: x.view(DTYPES[target]),
     "arith.index_castui": lambda x, source, target: _resize(_unsigned(x, source), target),
 }

@@ -152,16 +152,21 @@ class Lowered:
             return self._compiled
 
     @cached_property
-    def _compiled(self) -> Compiled:
-        from riselang.api.caching import compiled, term_key
-        from riselang.api.compiled import Compiled
+    def key(self) -> str:
+        """Under which its machine code is kept in the cache."""
+        from riselang.api.caching import term_key
 
         if self._has_default:
             # What it does depends on nothing but the machine, so that nothing needs to be derived.
-            key = term_key(self.source, self.name, self.results, self.options, str(DEFAULT))
-        else:
-            key = term_key(self.rewritten, self.name, self.results, self._options)
-        artefact = compiled(key, self.name, lambda: self.compilation.artefact)
+            return term_key(self.source, self.name, self.results, self.options, str(DEFAULT))
+        return term_key(self.rewritten, self.name, self.results, self._options)
+
+    @cached_property
+    def _compiled(self) -> Compiled:
+        from riselang.api.caching import compiled
+        from riselang.api.compiled import Compiled
+
+        artefact = compiled(self.key, self.name, lambda: self.compilation.artefact)
         functions = artefact.executables(lambda _: [self.source])
         return Compiled(functions[self.name], self._groups, self)
 

@@ -3,10 +3,25 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from riselang.dialects.rise.types import RiseType, ScalarType, array, show
+from riselang.dialects.rise.types import (
+    RiseType,
+    ScalarType,
+    array,
+    bf16,
+    f16,
+    f32,
+    f64,
+    i1,
+    i8,
+    i16,
+    i32,
+    i64,
+    show,
+)
 from riselang.errors import SourceLocation, UserError
 from riselang.nat import NatError, as_nat
 
@@ -61,3 +76,13 @@ def as_type(annotation: Any, name: str, function: str, location: SourceLocation 
         f'rl.Array["N", rl.f32] or rl.f32, but has {found}',
         location,
     )
+
+
+def array_spec(lengths: Sequence[int | str], dtype: str) -> ArraySpec:
+    """The type of arrays of these lengths, whose elements numpy calls `dtype`."""
+    names = {"bool": i1, "bfloat16": bf16}
+    names |= {f"float{width}": type for width, type in ((16, f16), (32, f32), (64, f64))}
+    names |= {f"int{width}": type for width, type in ((8, i8), (16, i16), (32, i32), (64, i64))}
+    if dtype not in names:
+        raise UserError(f"arrays of {dtype} cannot be passed")
+    return Array.__class_getitem__((*lengths, names[dtype]))

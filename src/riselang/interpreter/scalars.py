@@ -303,6 +303,12 @@ def _integer_to_float(number: int, target: ScalarType) -> Any:
     return _nearest(Fraction(number), numpy_dtype(target).type)
 
 
+def _bitcast(value: Any, source: ScalarType, target: ScalarType) -> Any:
+    """What the same bits are in another type of the same width."""
+    bits = np.asarray(to_numpy(value, source), numpy_dtype(source))
+    return from_numpy(bits.view(numpy_dtype(target))[()], target)
+
+
 CONVERSIONS: Mapping[str, Callable[[Any, ScalarType, ScalarType], Any]] = {
     "arith.extf": lambda value, source, target: _to_float_type(value, target),
     "arith.truncf": lambda value, source, target: _to_float_type(value, target),
@@ -316,4 +322,5 @@ CONVERSIONS: Mapping[str, Callable[[Any, ScalarType, ScalarType], Any]] = {
     "arith.extui": lambda value, source, target: wrap(unsigned(value, source), target),
     "arith.trunci": lambda value, source, target: wrap(value, target),
     "arith.index_cast": lambda value, source, target: wrap(value, target),
+    "arith.bitcast": _bitcast,
 }

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
+import os
 import re
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from itertools import groupby
 from types import SimpleNamespace
@@ -16,19 +20,51 @@ from riselang.timing import is_recording, timed
 _DIAGNOSTIC = re.compile(r'error: "(?P<file>[^"]*)":(?P<line>\d+):(?P<column>\d+): (?P<message>.*)')
 
 
+@contextmanager
+def _own_symbols() -> Generator[None]:
+    """What is loaded here uses its own LLVM, also beside TensorFlow with another one."""
+    if "tensorflow" not in sys.modules or not hasattr(os, "RTLD_DEEPBIND"):
+        yield
+        return
+    before = sys.getdlopenflags()
+    sys.setdlopenflags(before | os.RTLD_DEEPBIND)
+    try:
+        yield
+    finally:
+        sys.setdlopenflags(before)
+
+
 @cache
 def _wheel() -> Any:
     """The modules of the wheel, which has no types, imported when first needed."""
-    import torch_mlir.dialects.irdl
-    import torch_mlir.dialects.llvm
-    import torch_mlir.ir
-    import torch_mlir.passmanager
+    with _own_symbols():
+        import torch_mlir.dialects.irdl
+        import torch_mlir.dialects.llvm
+        import torch_mlir.ir
+        import torch_mlir.passmanager
 
     return SimpleNamespace(
         ir=torch_mlir.ir,
         passmanager=torch_mlir.passmanager,
         llvm=torch_mlir.dialects.llvm,
         irdl=torch_mlir.dialects.irdl,
+    )
+
+
+@cache
+def stablehlo_wheel() -> Any:
+    """The modules that read StableHLO, with the attributes that have parts, or a value."""
+    wheel = _wheel()
+    with _own_symbols():
+        stablehlo: Any = importlib.import_module("torch_mlir._mlir_libs._stablehlo")
+    stablehlo.register_stablehlo_passes()
+    records = ("Conv", "Dot", "Gather", "Scatter")
+    enumerations = ("ComparisonDirection", "ComparisonType", "RngAlgorithm", "Precision")
+    return SimpleNamespace(
+        **vars(wheel),
+        stablehlo=stablehlo,
+        records=[getattr(stablehlo, f"{name}DimensionNumbers") for name in records],
+        enumerations=[getattr(stablehlo, f"{name}Attr") for name in enumerations],
     )
 
 

@@ -47,7 +47,7 @@ SCALAR_OPS: Mapping[str, ScalarOp] = {
     ),
     **_table(
         "arith.extf arith.truncf arith.sitofp arith.uitofp arith.fptosi arith.fptoui arith.extsi "
-        "arith.extui arith.trunci arith.index_cast",
+        "arith.extui arith.trunci arith.index_cast arith.bitcast",
         1,
         changes_type=True,
     ),

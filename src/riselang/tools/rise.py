@@ -21,6 +21,7 @@ from riselang.tools.cache import cache, cache_options
 from riselang.tools.compiling import compile_file, compile_options
 from riselang.tools.doctor import doctor
 from riselang.tools.exits import run_tool
+from riselang.tools.importing import import_options
 from riselang.tools.options import (
     STAGES,
     chosen,
@@ -78,6 +79,8 @@ def _commands() -> tuple[_Command, ...]:
                  (*compiling, inputs_argument, _run_options, program_options)),
         _Command("compile", _compile, "compile a file",
                  (*compiling, compile_options, program_options)),
+        _Command("import", _import, "read a StableHLO module, and show or compile it",
+                 (import_options, compiler_options, timing_option)),
         _Command("derive", _derive, "rewrite a program by a strategy, step by step",
                  (derive_options, program_options, timing_option)),
         _Command("rules", _rules, "list the rules that strategies are made of", (name_argument,)),
@@ -153,6 +156,12 @@ def _show(options: argparse.Namespace) -> None:
     with progress(f"compiling {options.file}"):
         text = source.shown(options.stage, options.function, sizes)
     print(text, end="")
+
+
+def _import(options: argparse.Namespace) -> None:
+    from riselang.tools.importing import import_file
+
+    import_file(options)
 
 
 def _derive(options: argparse.Namespace) -> None:

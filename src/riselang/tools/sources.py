@@ -127,13 +127,11 @@ class KernelSource:
                 kernel.trace()
 
     def _notation(self, kernel: Kernel) -> str:
-        from riselang.api.jit import Jitted
         from riselang.api.kernel import TermKernel
 
-        assert isinstance(kernel, Jitted | TermKernel)
         if kernel.strategy is not None:
             return kernel.lower().as_text("notation")
-        return repr(kernel.trace().term if isinstance(kernel, Jitted) else kernel.term)
+        return repr(kernel.term if isinstance(kernel, TermKernel) else kernel.trace().term)
 
     def compilation(self, function: str | None, sizes: Mapping[str, int]) -> Compilation:
         return self.kernel(function).lower(**sizes).compilation

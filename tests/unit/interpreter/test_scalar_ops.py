@@ -91,6 +91,9 @@ def conversions(name: str) -> Iterator[tuple[ScalarType, ScalarType]]:
         "arith.extui": ((a, b) for a in INTEGERS for b in INTEGERS if width(a) < width(b)),
         "arith.trunci": ((a, b) for a in INTEGERS for b in INTEGERS if width(a) > width(b)),
         "arith.index_cast": [*((a, index) for a in wide), *((index, b) for b in wide)],
+        "arith.bitcast": [
+            (a, b) for a, b in itertools.permutations((*FLOATS, *wide), 2) if width(a) == width(b)
+        ],
     }
     yield from tables[name]
 

@@ -1,0 +1,306 @@
+"""Typed nodes by the pattern: what a front end builds programs of, where all types are known.
+
+A `Builder` knows the scope in which new values are made. Functions are given as Python functions
+from nodes to nodes, and become lambdas; one that only passes its argument to a pattern becomes that
+pattern.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from typing import TypeGuard
+
+from riselang.dialects.rise import schemes
+from riselang.dialects.rise.attributes import Number, literal
+from riselang.dialects.rise.schemes import Argument, PatternSpec
+from riselang.dialects.rise.types import (
+    ArrayType,
+    RiseType,
+    ScalarType,
+    components,
+    element_of,
+    fun,
+    i1,
+    idx,
+    index,
+    uncurry,
+)
+from riselang.errors import SourceLocation
+from riselang.nat import Nat, as_nat
+from riselang.term import build
+from riselang.term.build import Node
+
+Function = Callable[[Node], Node]
+Function2 = Callable[[Node, Node], Node]
+
+
+def length_of(node: Node) -> Nat:
+    assert isinstance(node.type, ArrayType), node.type
+    return node.type.length
+
+
+def rank_of(type: RiseType) -> int:
+    rank = 0
+    while isinstance(type, ArrayType):
+        rank, type = rank + 1, type.element
+    return rank
+
+
+class Builder:
+    """Makes nodes in the scope of the moment, at the location of the moment."""
+
+    def __init__(self) -> None:
+        self.scope = build.Scope()
+        self.location: SourceLocation | None = None
+
+    @contextmanager
+    def inner_scope(self) -> Generator[build.Scope]:
+        outer, self.scope = self.scope, build.Scope(self.scope)
+        try:
+            yield self.scope
+        finally:
+            self.scope = outer
+
+    # Scalars
+
+    def literal(self, number: Number, type: ScalarType) -> Node:
+        return build.Constant(type, literal(number, type), scope=self.scope, location=self.location)
+
+    def operation(
+        self, op: str, operands: Sequence[Node], type: ScalarType, predicate: str | None = None
+    ) -> Node:
+        """An op of arith or math by its MLIR name, or a name that stands for one (`add`)."""
+        return build.Operation(
+            type, op, operands, predicate, scope=self.scope, location=self.location
+        )
+
+    def convert(self, value: Node, type: ScalarType) -> Node:
+        """A signed integer, truth value or float as another type."""
+        if value.type == type:
+            return value
+        return build.Conversion(type, value, scope=self.scope, location=self.location)
+
+    def select(self, condition: Node, chosen: Node, other: Node) -> Node:
+        assert isinstance(chosen.type, ScalarType)
+        return self.operation("arith.select", [condition, chosen, other], chosen.type)
+
+    def compare(self, relation: str, left: Node, right: Node) -> Node:
+        return self.operation("compare", [left, right], i1, relation)
+
+    # Functions
+
+    def function(
+        self, types: Sequence[RiseType], names: Sequence[str], body: Callable[..., Node]
+    ) -> Node:
+        with self.inner_scope() as scope:
+            variables = [
+                build.Variable(type, name, scope=scope, location=self.location)
+                for type, name in zip(types, names, strict=True)
+            ]
+            result = body(*variables)
+        shorter = _without_parameter(variables, result)
+        if shorter is not None:
+            return shorter
+        return build.Function(
+            fun(*types, result.type), variables, result, scope,
+            scope=self.scope, location=self.location,
+        )  # fmt: skip
+
+    # Patterns
+
+    def apply(self, spec: PatternSpec, sizes: Sequence[Argument], *arguments: Node) -> Node:
+        """A pattern with all its sizes and types, applied to all its arguments."""
+        parameters = dict(zip(spec.parameters, sizes, strict=True))
+        type = spec.instantiate(parameters)
+        use = build.PatternUse(type, spec, parameters, scope=self.scope, location=self.location)
+        _, result = uncurry(type)
+        return build.Application(
+            result, use, list(arguments), scope=self.scope, location=self.location
+        )
+
+    def map(self, function: Function, xs: Node, name: str = "x") -> Node:
+        element = element_of(xs.type)
+        made = self.function([element], [name], function)
+        if isinstance(made, build.Function) and made.body is made.parameters[0]:
+            return xs
+        _, output = uncurry(made.type)
+        return self.apply(schemes.MAP, [length_of(xs), element, output], made, xs)
+
+    def map_at(self, depth: int, function: Function, xs: Node) -> Node:
+        """A function under so many dimensions."""
+        if depth == 0:
+            return function(xs)
+        return self.map(lambda x: self.map_at(depth - 1, function, x), xs)
+
+    def zip(self, xs: Node, ys: Node) -> Node:
+        sizes = [length_of(xs), element_of(xs.type), element_of(ys.type)]
+        return self.apply(schemes.ZIP, sizes, xs, ys)
+
+    def zip_all(self, arrays: Sequence[Node]) -> Node:
+        """Tuples of the elements of arrays of one length; they nest to the right."""
+        *first, result = arrays
+        for xs in reversed(first):
+            result = self.zip(xs, result)
+        return result
+
+    def pair(self, first: Node, second: Node) -> Node:
+        return self.apply(schemes.TUPLE, [first.type, second.type], first, second)
+
+    def tuple(self, parts: Sequence[Node]) -> Node:
+        *first, result = parts
+        for part in reversed(first):
+            result = self.pair(part, result)
+        return result
+
+    def parts(self, value: Node, count: int) -> list[Node]:
+        """The components of a tuple of so many."""
+        found: list[Node] = []
+        for _ in range(count - 1):
+            first, second = components(value.type)
+            found.append(self.apply(schemes.FST, [first, second], value))
+            value = self.apply(schemes.SND, [first, second], value)
+        return [*found, value]
+
+    def reduce(self, function: Function2, start: Node, xs: Node) -> Node:
+        """A left fold; the function takes (element, accumulator)."""
+        element, result = element_of(xs.type), start.type
+        made = self.function([element, result], ["x", "total"], function)
+        return self.apply(schemes.REDUCE, [length_of(xs), element, result], made, start, xs)
+
+    def generate(self, length: Nat | int, function: Function, name: str = "i") -> Node:
+        made = self.function([idx(length)], [name], function)
+        _, element = uncurry(made.type)
+        return self.apply(schemes.GENERATE, [as_nat(length), element], made)
+
+    def while_(self, condition: Function, step: Function, start: Node) -> Node:
+        conditions = self.function([start.type], ["state"], condition)
+        steps = self.function([start.type], ["state"], step)
+        return self.apply(schemes.WHILE, [start.type], conditions, steps, start)
+
+    def sort(self, before: Function2, xs: Node) -> Node:
+        element = element_of(xs.type)
+        made = self.function([element, element], ["a", "b"], before)
+        return self.apply(schemes.SORT, [length_of(xs), element], made, xs)
+
+    def scatter_with(self, function: Function2, indices: Node, start: Node, values: Node) -> Node:
+        """Each value combined with what is at its index, by f(new, old)."""
+        element = element_of(start.type)
+        made = self.function([element, element], ["new", "old"], function)
+        sizes = [length_of(start), length_of(values), element]
+        return self.apply(schemes.SCATTER_WITH, sizes, made, indices, start, values)
+
+    def scatter(self, indices: Node, start: Node, values: Node) -> Node:
+        sizes = [length_of(start), length_of(values), element_of(start.type)]
+        return self.apply(schemes.SCATTER, sizes, indices, start, values)
+
+    # Views
+
+    def transpose(self, xss: Node) -> Node:
+        if _uses(xss, schemes.TRANSPOSE):
+            return xss.arguments[0]
+        inner = element_of(xss.type)
+        assert isinstance(inner, ArrayType)
+        sizes = [length_of(xss), inner.length, inner.element]
+        return self.apply(schemes.TRANSPOSE, sizes, xss)
+
+    def join(self, xss: Node) -> Node:
+        inner = element_of(xss.type)
+        assert isinstance(inner, ArrayType)
+        return self.apply(schemes.JOIN, [length_of(xss), inner.length, inner.element], xss)
+
+    def split(self, chunk: Nat | int, count: Nat | int, xs: Node) -> Node:
+        sizes = [as_nat(chunk), as_nat(count), element_of(xs.type)]
+        return self.apply(schemes.SPLIT, sizes, xs)
+
+    def slide(self, count: int, size: int, step: int, xs: Node) -> Node:
+        sizes = [as_nat(count), as_nat(size), as_nat(step), element_of(xs.type)]
+        return self.apply(schemes.SLIDE, sizes, xs)
+
+    def reverse(self, xs: Node) -> Node:
+        return self.apply(schemes.REVERSE, [length_of(xs), element_of(xs.type)], xs)
+
+    def take(self, count: int, xs: Node) -> Node:
+        rest = length_of(xs) - count
+        if rest == as_nat(0):
+            return xs
+        return self.apply(schemes.TAKE, [as_nat(count), rest, element_of(xs.type)], xs)
+
+    def drop(self, count: int, xs: Node) -> Node:
+        if count == 0:
+            return xs
+        rest = length_of(xs) - count
+        return self.apply(schemes.DROP, [as_nat(count), rest, element_of(xs.type)], xs)
+
+    def pad_const(self, before: int, after: int, value: Node, xs: Node) -> Node:
+        sizes = [length_of(xs), as_nat(before), as_nat(after), element_of(xs.type)]
+        return self.apply(schemes.PAD_CONST, sizes, value, xs)
+
+    def concat(self, xs: Node, ys: Node) -> Node:
+        sizes = [length_of(xs), length_of(ys), element_of(xs.type)]
+        return self.apply(schemes.CONCAT, sizes, xs, ys)
+
+    def at(self, position: Node, xs: Node) -> Node:
+        return self.apply(schemes.AT, [length_of(xs), element_of(xs.type)], position, xs)
+
+    def first(self, xs: Node) -> Node:
+        """The only element of an array, or the first of several."""
+        return self.at(self.clamp_idx(length_of(xs), self.literal(0, index)), xs)
+
+    def slice_at(self, size: int, start: Node, xs: Node) -> Node:
+        """`size` elements from an index in [0, length - size] on."""
+        sizes = [as_nat(size), length_of(xs) - size, element_of(xs.type)]
+        return self.apply(schemes.SLICE_AT, sizes, start, xs)
+
+    def update_at(self, start: Node, new: Node, xs: Node) -> Node:
+        size = length_of(new)
+        sizes = [size, length_of(xs) - size, element_of(xs.type)]
+        return self.apply(schemes.UPDATE_AT, sizes, start, new, xs)
+
+    def clamp_idx(self, bound: Nat | int, value: Node) -> Node:
+        return self.apply(schemes.CLAMP_IDX, [as_nat(bound), value.type], value)
+
+    def from_idx(self, value: Node, bound: Nat | int) -> Node:
+        return self.apply(schemes.FROM_IDX, [as_nat(bound)], value)
+
+    def to_mem(self, value: Node) -> Node:
+        return self.apply(schemes.TO_MEM, ["heap", value.type], value)
+
+    def stored(self, value: Node) -> Node:
+        """A value that is read often, in memory unless reading it costs nothing."""
+        return value if build.is_view(value) else self.to_mem(value)
+
+
+def _uses(node: Node, spec: PatternSpec) -> TypeGuard[build.Application]:
+    """Whether this is a pattern applied to its arguments."""
+    if not isinstance(node, build.Application) or not isinstance(node.function, build.PatternUse):
+        return False
+    return node.function.spec is spec and len(node.arguments) == spec.arity
+
+
+def _without_parameter(variables: Sequence[build.Variable], body: Node) -> Node | None:
+    """`fun(x, x |> transpose)` is `transpose`."""
+    if len(variables) != 1 or not isinstance(body, build.Application):
+        return None
+    *given, last = body.arguments
+    if last is not variables[0] or not isinstance(body.function, build.PatternUse):
+        return None
+    if not given:
+        return body.function
+    if len(given) == 1 and _is_partial(given[0]):
+        return build.Application(
+            fun(variables[0].type, body.type), body.function, given,
+            scope=body.scope, location=body.location,
+        )  # fmt: skip
+    return None
+
+
+def _is_partial(node: Node) -> bool:
+    """Whether this is a pattern that lacks its argument, which mentions no variable."""
+    if isinstance(node, build.PatternUse):
+        return True
+    return (
+        isinstance(node, build.Application)
+        and isinstance(node.function, build.PatternUse)
+        and all(_is_partial(argument) for argument in node.arguments)
+    )

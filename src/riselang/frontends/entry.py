@@ -1,0 +1,172 @@
+"""Entry points of the front ends, whose machinery is imported at their first use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from riselang.rewrite.core import Strategy
+
+
+def from_stablehlo(
+    source: str | bytes | Path,
+    *,
+    function: str | None = None,
+    backend: str = "compile",
+    float: str | None = None,
+    loops: str | None = None,
+    debug_info: bool | None = None,
+    library: str | None = None,
+    strategy: Strategy | str | None = None,
+) -> Any:
+    """A StableHLO module, as text, as bytecode or in a file, as a model to call.
+
+    `function` is the one to take, `main` by default. The other options are those of `rl.jit`;
+    `float` is "relaxed" by default, since StableHLO leaves the order of reductions open. A module
+    that leaves lengths open, such as that of a batch, is compiled for the shapes of each call.
+    """
+    from riselang.frontends.stablehlo.reading import read_model
+
+    return read_model(
+        source, function=function, backend=backend, strategy=strategy,
+        float=float, loops=loops, debug_info=debug_info, library=library,
+    )  # fmt: skip
+
+
+def load_model(
+    path: str | Path,
+    *,
+    backend: str = "compile",
+    float: str | None = None,
+    loops: str | None = None,
+    debug_info: bool | None = None,
+    library: str | None = None,
+    strategy: Strategy | str | None = None,
+) -> Any:
+    """A model that was saved, with the arrays that were bound; the options are its own, or new."""
+    from riselang.api.lowered import as_strategy
+    from riselang.frontends.stablehlo.saving import load_model_file
+
+    choices = {"float": float, "loops": loops, "debug_info": debug_info, "library": library}
+    return load_model_file(path, backend, as_strategy(strategy), choices)
+
+
+def from_jax(
+    function: Callable[..., Any],
+    *specs: Any,
+    backend: str = "compile",
+    float: str | None = None,
+    loops: str | None = None,
+    debug_info: bool | None = None,
+    library: str | None = None,
+    strategy: Strategy | str | None = None,
+) -> Any:
+    """A function of JAX as a model to call, for arguments like `specs`.
+
+    These are arrays, `jax.ShapeDtypeStruct`s or types, such as `rl.Array["B", 784, rl.f32]`, or
+    lists and dictionaries of them. A length with a name is open. The results come as a tuple.
+    The options are those of `rl.from_stablehlo`.
+    """
+    from riselang.frontends.jax import read_jax
+
+    choices = _choices(backend, float, loops, debug_info, library, strategy)
+    return read_jax(function, specs, choices)
+
+
+def from_tensorflow(
+    function: Callable[..., Any],
+    *specs: Any,
+    backend: str = "compile",
+    float: str | None = None,
+    loops: str | None = None,
+    debug_info: bool | None = None,
+    library: str | None = None,
+    strategy: Strategy | str | None = None,
+) -> Any:
+    """A function of TensorFlow as a model to call, for arguments like `specs`.
+
+    These are tensors, `tf.TensorSpec`s or types such as `rl.Array[4, 784, rl.f32]`. The variables
+    that it uses are bound. The options are those of `rl.from_stablehlo`.
+    """
+    from riselang.frontends.tensorflow import read_tensorflow
+
+    choices = _choices(backend, float, loops, debug_info, library, strategy)
+    return read_tensorflow(function, specs, choices)
+
+
+def from_torch(
+    module: Any,
+    *arguments: Any,
+    backend: str = "compile",
+    float: str | None = None,
+    loops: str | None = None,
+    debug_info: bool | None = None,
+    library: str | None = None,
+    strategy: Strategy | str | None = None,
+) -> Any:
+    """A module of PyTorch as a model to call, for arguments like these.
+
+    They are tensors, or types such as `rl.Array[4, 784, rl.f32]`. The weights come along. The
+    options are those of `rl.from_stablehlo`.
+    """
+    from riselang.frontends.torch import read_torch
+
+    choices = _choices(backend, float, loops, debug_info, library, strategy)
+    return read_torch(module, arguments, choices)
+
+
+def from_onnx(
+    source: Any,
+    *,
+    backend: str = "compile",
+    float: str | None = None,
+    loops: str | None = None,
+    debug_info: bool | None = None,
+    library: str | None = None,
+    strategy: Strategy | str | None = None,
+) -> Any:
+    """An ONNX model, in a file, in bytes or as a `ModelProto`, as a model to call.
+
+    The weights come along. The options are those of `rl.from_stablehlo`.
+    """
+    from riselang.frontends.onnx import read_onnx
+
+    choices = _choices(backend, float, loops, debug_info, library, strategy)
+    return read_onnx(source, choices)
+
+
+def from_keras(
+    model: Any,
+    *specs: Any,
+    backend: str = "compile",
+    float: str | None = None,
+    loops: str | None = None,
+    debug_info: bool | None = None,
+    library: str | None = None,
+    strategy: Strategy | str | None = None,
+) -> Any:
+    """A model of Keras as one to call, for inputs like `specs`, its weights bound.
+
+    Without specs, on Keras' backend JAX, it is for batches of any size. The options are those of
+    `rl.from_stablehlo`.
+    """
+    from riselang.frontends.keras import read_keras
+
+    choices = _choices(backend, float, loops, debug_info, library, strategy)
+    return read_keras(model, specs, choices)
+
+
+def _choices(
+    backend: str,
+    float: str | None,
+    loops: str | None,
+    debug_info: bool | None,
+    library: str | None,
+    strategy: Strategy | str | None,
+) -> dict[str, Any]:
+    return {
+        "backend": backend, "float": float, "loops": loops, "debug_info": debug_info,
+        "library": library, "strategy": strategy,
+    }  # fmt: skip

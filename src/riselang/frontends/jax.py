@@ -1,0 +1,56 @@
+"""Functions of JAX: `jax.export` makes StableHLO of them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from riselang.api.specs import ArraySpec
+from riselang.dialects.rise.types import ScalarType
+from riselang.errors import UserError
+from riselang.frontends.frameworks import dimensions, framework
+from riselang.frontends.stablehlo.reading import read_model
+from riselang.interpreter.scalars import numpy_dtype
+
+WHAT = "from_jax"
+
+
+def read_jax(function: Callable[..., Any], specs: Sequence[Any], choices: dict[str, Any]) -> Any:
+    """The model of a function of arrays, or of lists and dictionaries of them."""
+    jax = framework("jax", "jax", WHAT)
+    export = framework("jax.export", "jax", WHAT)
+
+    @functools.wraps(function)
+    def called(*arguments: Any) -> Any:
+        return function(*arguments)
+
+    scope = export.SymbolicScope()
+    leaf = functools.partial(_spec, jax, export, scope)
+    given = [jax.tree.map(leaf, spec, is_leaf=_is_spec) for spec in specs]
+    # An argument that is not used is one nevertheless.
+    jitted = jax.jit(called, keep_unused=True)
+    try:
+        exported = export.export(jitted)(*given)
+    except (TypeError, ValueError) as error:
+        raise UserError(f"{WHAT}: JAX cannot export the function: {error}") from error
+    return read_model(str(exported.mlir_module()), name="<jax>", **choices)
+
+
+def _is_spec(value: Any) -> bool:
+    return isinstance(value, ArraySpec | ScalarType)
+
+
+def _spec(jax: Any, export: Any, scope: Any, value: Any) -> Any:
+    """The shape and type of an argument: of an array, or as `rl.Array` says it."""
+    if isinstance(value, ArraySpec | ScalarType):
+        lengths, element = dimensions(value, WHAT)
+        text = ", ".join(str(length) for length in lengths)
+        shape = export.symbolic_shape(f"({text},)" if lengths else "()", scope=scope)
+        return jax.ShapeDtypeStruct(shape, numpy_dtype(element))
+    if hasattr(value, "shape") and hasattr(value, "dtype"):
+        return jax.ShapeDtypeStruct(value.shape, value.dtype)
+    array = np.asarray(value)
+    return jax.ShapeDtypeStruct(array.shape, jax.dtypes.canonicalize_dtype(array.dtype))

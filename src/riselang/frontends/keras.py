@@ -1,0 +1,62 @@
+"""Models of Keras 3, on any of its backends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from riselang.api.specs import ArraySpec, array_spec
+from riselang.errors import LimitationError, UserError
+from riselang.frontends.frameworks import framework
+
+WHAT = "from_keras"
+
+
+def read_keras(model: Any, specs: Sequence[Any], choices: dict[str, Any]) -> Any:
+    """The model for inputs like these, its weights bound; without specs, for a batch of any size.
+
+    What a model does in training, such as dropout, is not done.
+    """
+    keras = framework("keras", "keras", WHAT)
+    backend = keras.backend.backend()
+    given = list(specs) or [_input_spec(each, backend) for each in model.inputs]
+    if backend == "jax":
+        return _on_jax(model, given, choices)
+    if backend == "tensorflow":
+        from riselang.frontends.tensorflow import read_tensorflow
+
+        return read_tensorflow(lambda *x: model(_inputs(x), training=False), given, choices)
+    if backend == "torch":
+        from riselang.frontends.torch import read_torch
+
+        return read_torch(model.eval(), given, choices)
+    raise LimitationError(f"{WHAT}: the backend {backend} of Keras is not supported")
+
+
+def _on_jax(model: Any, specs: Sequence[Any], choices: dict[str, Any]) -> Any:
+    from riselang.frontends.jax import read_jax
+
+    weights = [np.asarray(each.value) for each in model.trainable_variables]
+    state = [np.asarray(each.value) for each in model.non_trainable_variables]
+
+    def function(weights: Any, state: Any, *inputs: Any) -> Any:
+        return model.stateless_call(weights, state, _inputs(inputs), training=False)[0]
+
+    return read_jax(function, [weights, state, *specs], choices).bind(weights, state)
+
+
+def _inputs(inputs: Sequence[Any]) -> Any:
+    return inputs[0] if len(inputs) == 1 else list(inputs)
+
+
+def _input_spec(tensor: Any, backend: str) -> ArraySpec:
+    """The type of an input of the model; the batch is open where the backend can leave it open."""
+    if None in tensor.shape and backend != "jax":
+        raise UserError(
+            f"{WHAT}: the batch of {tensor.name} is open; give the types of inputs, as in "
+            "rl.from_keras(model, rl.Array[1, 784, rl.f32])"
+        )
+    lengths = ["B" if length is None else length for length in tensor.shape]
+    return array_spec(lengths, tensor.dtype)

@@ -1,0 +1,263 @@
+"""Elementwise ops: what they compute of scalars."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from riselang.dialects.rise.types import ScalarType, f32, f64, i1
+from riselang.frontends.building import Builder
+from riselang.frontends.stablehlo.elements import BOOLEAN, Element
+from riselang.frontends.stablehlo.registry import Op, elementwise
+from riselang.term.build import Node
+from riselang.term.conversion import width
+
+
+@dataclass(frozen=True)
+class _Ops:
+    """The op of arith or math on each kind of element; None where there is none."""
+
+    on_floats: str | None
+    on_signed: str | None
+    on_unsigned: str | None
+    on_booleans: str | None
+
+    def for_element(self, element: Element) -> str | None:
+        if element.is_boolean:
+            return self.on_booleans
+        if element.is_float:
+            return self.on_floats
+        return self.on_unsigned if element.is_unsigned else self.on_signed
+
+
+def _bitwise(name: str) -> _Ops:
+    return _Ops(None, name, name, name)
+
+
+def _on_floats(name: str) -> _Ops:
+    return _Ops(name, None, None, None)
+
+
+TABLE: Mapping[str, _Ops] = {
+    "stablehlo.add": _Ops("arith.addf", "arith.addi", "arith.addi", "arith.ori"),
+    "stablehlo.subtract": _Ops("arith.subf", "arith.subi", "arith.subi", None),
+    "stablehlo.multiply": _Ops("arith.mulf", "arith.muli", "arith.muli", "arith.andi"),
+    "stablehlo.divide": _Ops("arith.divf", "arith.divsi", "arith.divui", None),
+    "stablehlo.maximum": _Ops("arith.maximumf", "arith.maxsi", "arith.maxui", "arith.ori"),
+    "stablehlo.minimum": _Ops("arith.minimumf", "arith.minsi", "arith.minui", "arith.andi"),
+    "stablehlo.and": _bitwise("arith.andi"),
+    "stablehlo.or": _bitwise("arith.ori"),
+    "stablehlo.xor": _bitwise("arith.xori"),
+    "stablehlo.shift_left": _bitwise("arith.shli"),
+    "stablehlo.shift_right_arithmetic": _bitwise("arith.shrsi"),
+    "stablehlo.shift_right_logical": _bitwise("arith.shrui"),
+    "stablehlo.atan2": _on_floats("math.atan2"),
+    "stablehlo.ceil": _on_floats("math.ceil"),
+    "stablehlo.floor": _on_floats("math.floor"),
+    "stablehlo.cosine": _on_floats("math.cos"),
+    "stablehlo.sine": _on_floats("math.sin"),
+    "stablehlo.tan": _on_floats("math.tan"),
+    "stablehlo.tanh": _on_floats("math.tanh"),
+    "stablehlo.exponential": _on_floats("math.exp"),
+    "stablehlo.exponential_minus_one": _on_floats("math.expm1"),
+    "stablehlo.log": _on_floats("math.log"),
+    "stablehlo.log_plus_one": _on_floats("math.log1p"),
+    "stablehlo.sqrt": _on_floats("math.sqrt"),
+    "stablehlo.cbrt": _on_floats("math.cbrt"),
+    "stablehlo.round_nearest_afz": _on_floats("math.round"),
+    "stablehlo.round_nearest_even": _on_floats("math.roundeven"),
+    "chlo.erf": _on_floats("math.erf"),
+    "chlo.tan": _on_floats("math.tan"),
+    "chlo.sinh": _on_floats("math.sinh"),
+    "chlo.cosh": _on_floats("math.cosh"),
+    "chlo.asin": _on_floats("math.asin"),
+    "chlo.acos": _on_floats("math.acos"),
+    "chlo.atan": _on_floats("math.atan"),
+}
+"""Ops that are one op of arith or math."""
+
+
+def arithmetic(builder: Builder, op: Op, name: str, operands: Sequence[Node]) -> Node:
+    """The op that `name` is on the elements of `op`."""
+    element = op.operands[-1].element
+    found = TABLE[name].for_element(element)
+    if found is None:
+        raise op.refused(f"it has no meaning on elements {element.name}")
+    return builder.operation(found, operands, element.scalar)
+
+
+@elementwise(*TABLE)
+def _by_table(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
+    return arithmetic(builder, op, op.name, operands)
+
+
+def number(builder: Builder, value: float, type: ScalarType) -> Node:
+    return builder.literal(value, type)
+
+
+@elementwise("stablehlo.negate")
+def _negate(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
+    scalar = op.result.element.scalar
+    if op.result.element.is_float:
+        return builder.operation("arith.negf", operands, scalar)
+    return builder.operation("arith.subi", [number(builder, 0, scalar), *operands], scalar)
+
+
+@elementwise("stablehlo.not")
+def _not(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
+    scalar = op.result.element.scalar
+    return builder.operation("arith.xori", [*operands, number(builder, -1, scalar)], scalar)
+
+
+@elementwise("stablehlo.abs")
+def _abs(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
+    element = op.result.element
+    if element.is_unsigned:
+        return operands[0]
+    return builder.operation("math.absf" if element.is_float else "math.absi", operands,
+                             element.scalar)  # fmt: skip
+
+
+@elementwise("stablehlo.sign")
+def _sign(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
+    """-1, 0 or 1; of a zero or NaN, the operand itself."""
+    element, (x,) = op.result.element, operands
+    one, zero = (number(builder, value, element.scalar) for value in (1, 0))
+    if element.is_float:
+        unit = builder.operation("math.copysign", [one, x], element.scalar)
+        same = builder.operation("arith.cmpf", [x, zero], i1, "ueq")
+        return builder.select(same, x, unit)
+    positive = builder.select(builder.compare("gt", x, zero), one, zero)
+    if element.is_unsigned:
+        return builder.select(builder.compare("ne", x, zero), one, zero)
+    return builder.select(
+        builder.compare("lt", x, zero), number(builder, -1, element.scalar), positive
+    )
+
+
+@elementwise("stablehlo.rsqrt")
+def _rsqrt(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
+    scalar = op.result.element.scalar
+    root = builder.operation("math.sqrt", operands, scalar)
+    return builder.operation("arith.divf", [number(builder, 1.0, scalar), root], scalar)
+
+
+@elementwise("stablehlo.logistic")
+def _logistic(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
+    scalar = op.result.element.scalar
+    one = number(builder, 1.0, scalar)
+    negated = builder.operation("arith.negf", operands, scalar)
+    grown = builder.operation("math.exp", [negated], scalar)
+    return builder.operation(
+        "arith.divf", [one, builder.operation("arith.addf", [one, grown], scalar)], scalar
+    )
+
+
+@elementwise("stablehlo.is_finite")
+def _is_finite(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
+    scalar = op.operands[0].element.scalar
+    size = builder.operation("math.absf", operands, scalar)
+    return builder.compare("lt", size, number(builder, math.inf, scalar))
+
+
+@elementwise("stablehlo.select")
+def _select(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
+    return builder.select(*operands)
+
+
+@elementwise("stablehlo.clamp", summary="`map` over `zip`, with `min` and `max`")
+def _clamp(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
+    least, x, most = operands
+    raised = arithmetic(builder, op, "stablehlo.maximum", [least, x])
+    return arithmetic(builder, op, "stablehlo.minimum", [raised, most])
+
+
+@elementwise("stablehlo.compare")
+def _compare(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
+    element = op.operands[0].element
+    relation = op.attributes["comparison_direction"].lower()
+    if element.is_float:
+        if op.attributes.get("compare_type") == "TOTALORDER":
+            return _total_order(builder, relation, element, *operands)
+        return builder.compare(relation, *operands)
+    if element.is_unsigned and relation not in ("eq", "ne"):
+        return builder.operation("arith.cmpi", operands, i1, f"u{relation}")
+    return builder.operation(
+        "arith.cmpi", operands, i1, relation if relation in ("eq", "ne") else f"s{relation}"
+    )
+
+
+def _total_order(
+    builder: Builder, relation: str, element: Element, left: Node, right: Node
+) -> Node:
+    """-NaN < -inf < ... < -0 < 0 < ... < inf < NaN."""
+    if relation in ("gt", "ge"):
+        swapped = {"gt": "lt", "ge": "le"}[relation]
+        return _total_order(builder, swapped, element, right, left)
+    if relation in ("le", "ne"):
+        opposite = {"le": ("lt", right, left), "ne": ("eq", left, right)}[relation]
+        holds = _total_order(builder, opposite[0], element, *opposite[1:])
+        return builder.operation("arith.xori", [holds, number(builder, -1, i1)], i1)
+    scalar = element.scalar
+    signs = [_unit(builder, scalar, each) for each in (left, right)]
+    nans = [
+        builder.select(_is_nan(builder, each), sign, number(builder, 0.0, scalar))
+        for each, sign in zip((left, right), signs, strict=True)
+    ]
+    equal_nans = builder.compare("eq", *nans)
+    either = builder.operation(
+        "arith.ori",
+        [builder.compare("eq", left, right),
+         builder.operation("arith.cmpf", [left, right], i1, "uno")], i1)  # fmt: skip
+    same_sign = builder.compare("eq", *signs)
+    if relation == "eq":
+        both = builder.operation("arith.andi", [equal_nans, either], i1)
+        return builder.operation("arith.andi", [both, same_sign], i1)
+    smaller_sign = builder.operation("arith.andi", [either, builder.compare("lt", *signs)], i1)
+    smaller = builder.operation("arith.ori", [builder.compare("lt", left, right), smaller_sign], i1)
+    numbers = builder.operation("arith.andi", [equal_nans, smaller], i1)
+    return builder.operation("arith.ori", [builder.compare("lt", *nans), numbers], i1)
+
+
+def _is_nan(builder: Builder, value: Node) -> Node:
+    return builder.operation("arith.cmpf", [value, value], i1, "uno")
+
+
+def _unit(builder: Builder, scalar: ScalarType, value: Node) -> Node:
+    """1 with the sign of a number."""
+    return builder.operation("math.copysign", [number(builder, 1.0, scalar), value], scalar)
+
+
+@elementwise("stablehlo.convert")
+def _convert(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
+    return converted(builder, operands[0], op.operands[0].element, op.result.element)
+
+
+def converted(builder: Builder, value: Node, source: Element, target: Element) -> Node:
+    """A scalar as another type; unsigned integers are those of their bits."""
+    if target.is_boolean and not source.is_boolean:
+        return builder.convert(value, BOOLEAN.scalar)
+    if source.is_unsigned and not source.is_boolean:
+        if target.is_float:
+            return builder.operation("arith.uitofp", [value], target.scalar)
+        if width(target.scalar) > width(source.scalar):
+            return builder.operation("arith.extui", [value], target.scalar)
+    if source.is_float and target.is_unsigned:
+        return builder.operation("arith.fptoui", [value], target.scalar)
+    return builder.convert(value, target.scalar)
+
+
+@elementwise("stablehlo.reduce_precision", summary="`map` of two casts")
+def _reduce_precision(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
+    """Rounding to the bits of a type that there is."""
+    from riselang.dialects.rise.types import bf16, f16
+
+    element = op.result.element
+    bits = op.integer("exponent_bits"), op.integer("mantissa_bits")
+    types = {(5, 10): f16, (8, 7): bf16, (8, 23): f32, (11, 52): f64}
+    if bits not in types:
+        raise op.refused(f"{bits[0]} exponent and {bits[1]} mantissa bits are no float type")
+    if width(types[bits]) >= width(element.scalar):
+        return operands[0]
+    return builder.convert(builder.convert(operands[0], types[bits]), element.scalar)

@@ -1,0 +1,138 @@
+"""Ops on bits, and arithmetic that takes a loop: powers of integers, remainders of floats."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from riselang.dialects.rise.types import ScalarType, i1
+from riselang.frontends.building import Builder
+from riselang.frontends.stablehlo.elements import Element
+from riselang.frontends.stablehlo.registry import Op, elementwise
+from riselang.term.build import Node
+from riselang.term.conversion import width
+
+
+@elementwise("stablehlo.bitcast_convert", summary="`map` of a cast of bits")
+def _bitcast_convert(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
+    source, target = op.operands[0].element, op.result.element
+    if width(source.scalar) != width(target.scalar) or source.is_boolean != target.is_boolean:
+        raise op.refused(f"from {source.name} to {target.name} the number of bits changes")
+    if source.scalar == target.scalar:
+        return operands[0]
+    return builder.operation("arith.bitcast", operands, target.scalar)
+
+
+@elementwise("stablehlo.popcnt", summary="`reduce` over the bits, under `map`")
+def _popcnt(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
+    scalar = op.result.element.scalar
+
+    def bit(shifted: Node) -> Node:
+        return builder.operation("arith.andi", [shifted, builder.literal(1, scalar)], scalar)
+
+    return _counted(builder, scalar, operands[0], bit)
+
+
+@elementwise("stablehlo.count_leading_zeros", summary="`reduce` over the bits, under `map`")
+def _count_leading_zeros(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
+    scalar = op.result.element.scalar
+
+    def is_gone(shifted: Node) -> Node:
+        zero, one = builder.literal(0, scalar), builder.literal(1, scalar)
+        return builder.select(builder.compare("eq", shifted, zero), one, zero)
+
+    return _counted(builder, scalar, operands[0], is_gone)
+
+
+def _shifts(builder: Builder, scalar: ScalarType, value: Node) -> Node:
+    """A number shifted to the right by 0, 1, ... bits."""
+    count = width(scalar)
+
+    def shifted(i: Node) -> Node:
+        amount = builder.convert(builder.from_idx(i, count), scalar)
+        return builder.operation("arith.shrui", [value, amount], scalar)
+
+    return builder.generate(count, shifted)
+
+
+def _counted(
+    builder: Builder, scalar: ScalarType, value: Node, one: Callable[[Node], Node]
+) -> Node:
+    counts = builder.map(one, _shifts(builder, scalar, value))
+    return builder.reduce(
+        lambda each, total: builder.operation("arith.addi", [each, total], scalar),
+        builder.literal(0, scalar),
+        counts,
+    )
+
+
+@elementwise("stablehlo.power", summary="`map` of `pow`; of integers `reduce` over the bits")
+def _power(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
+    element = op.result.element
+    if element.is_float:
+        return builder.operation("math.powf", operands, element.scalar)
+    if element.is_boolean:
+        raise op.refused("truth values have no powers")
+    return _integer_power(builder, element, *operands)
+
+
+def _integer_power(builder: Builder, element: Element, base: Node, exponent: Node) -> Node:
+    """Squares of the base, multiplied where the exponent has a bit."""
+    scalar = element.scalar
+    one, zero = builder.literal(1, scalar), builder.literal(0, scalar)
+
+    def step(shifted: Node, state: Node) -> Node:
+        square, product = builder.parts(state, 2)
+        bit = builder.operation("arith.andi", [shifted, one], scalar)
+        multiplied = builder.operation("arith.muli", [product, square], scalar)
+        return builder.pair(
+            builder.operation("arith.muli", [square, square], scalar),
+            builder.select(builder.compare("ne", bit, zero), multiplied, product),
+        )
+
+    shifts = _shifts(builder, scalar, exponent)
+    product = builder.parts(builder.reduce(step, builder.pair(base, one), shifts), 2)[1]
+    if element.is_unsigned:
+        return product
+    # Of negative exponents only the powers of 1 and -1 are integers; others are cut to 0.
+    size = builder.operation("math.absi", [base], scalar)
+    unit = builder.select(builder.compare("eq", size, one), product, zero)
+    return builder.select(builder.compare("lt", exponent, zero), unit, product)
+
+
+@elementwise("stablehlo.remainder", summary="`map` over `zip`; of floats with `while`")
+def _remainder(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
+    element = op.result.element
+    if element.is_float:
+        return _float_remainder(builder, element.scalar, *operands)
+    name = "arith.remui" if element.is_unsigned else "arith.remsi"
+    return builder.operation(name, operands, element.scalar)
+
+
+def _float_remainder(builder: Builder, scalar: ScalarType, left: Node, right: Node) -> Node:
+    """What is left of |left| when multiples of |right| by powers of two are taken away, exactly."""
+    size, divisor = (builder.operation("math.absf", [each], scalar) for each in (left, right))
+    infinity, zero = (builder.literal(value, scalar) for value in (math.inf, 0.0))
+    is_defined = builder.operation(
+        "arith.andi",
+        [builder.compare("lt", size, infinity), builder.compare("gt", divisor, zero)],
+        i1,
+    )
+    half = builder.literal(0.5, scalar)
+
+    def largest_multiple(rest: Node) -> Node:
+        return builder.while_(
+            lambda multiple: builder.compare(
+                "le", multiple, builder.operation("arith.mulf", [rest, half], scalar)
+            ),
+            lambda multiple: builder.operation("arith.addf", [multiple, multiple], scalar),
+            divisor,
+        )
+
+    rest = builder.while_(
+        lambda rest: builder.compare("ge", rest, divisor),
+        lambda rest: builder.operation("arith.subf", [rest, largest_multiple(rest)], scalar),
+        builder.select(is_defined, size, builder.literal(-1.0, scalar)),
+    )
+    signed = builder.operation("math.copysign", [rest, left], scalar)
+    return builder.select(is_defined, signed, builder.literal(math.nan, scalar))

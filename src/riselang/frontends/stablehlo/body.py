@@ -1,0 +1,210 @@
+"""The program of a model, made when it is needed: from its module, or from the cache."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from hashlib import sha256
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from riselang import config
+from riselang.api.compiled import Compiled
+from riselang.api.kernel import Kernel
+from riselang.config import Options
+from riselang.dialects.rise.types import RiseType
+from riselang.errors import UserError
+from riselang.frontends.stablehlo.elements import ELEMENTS, TensorType
+from riselang.frontends.stablehlo.origin import Origin, Signature, program_of
+from riselang.nat import Nat
+from riselang.native.graphs import GraphFunction
+from riselang.native.stablehlo import dtype_of
+from riselang.rewrite.core import Strategy
+from riselang.runtime.cache import default_cache
+from riselang.runtime.environment import fingerprint
+from riselang.term.nodes import Term, parameter_names
+
+if TYPE_CHECKING:
+    from riselang.frontends.stablehlo.lowering import Program
+
+BACKENDS = ("compile", "interpret")
+
+
+class ProgramKernel(Kernel):
+    """A program for one set of shapes: its arguments, then its constants."""
+
+    def __init__(self, program: Program, backend: str, options: Options, strategy: Strategy | None):
+        self.program = program
+        names = [*program.argument_names, *parameter_names(program.term)[len(program.arguments) :]]
+        types: list[RiseType] = []
+        rest: Any = program.term.type
+        for _ in names:
+            types.append(rest.input)
+            rest = rest.output
+        super().__init__(program.name, names, types, backend, options, strategy)
+
+    def source(self, types: tuple[RiseType, ...], sizes: Mapping[str, Nat]) -> tuple[Term, int]:
+        return self.program.term, len(self.program.results)
+
+
+class Body:
+    """A program and its machine code."""
+
+    def __init__(
+        self, origin: Origin, backend: str, options: Options, strategy: Strategy | None = None
+    ):
+        if backend not in BACKENDS:
+            raise UserError(f"backend must be one of {', '.join(BACKENDS)}, but is {backend!r}")
+        self.origin = origin
+        self.backend = backend
+        self.options = options
+        self.strategy = strategy
+        self._lock = RLock()
+
+    def read(self, graph: GraphFunction) -> Body:
+        """With the program that its module was read as."""
+        vars(self)["program"] = program_of(graph)
+        return self
+
+    @cached_property
+    def program(self) -> Program:
+        return self.origin.program()
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether its facts are in the cache."""
+        return self._kept is not None
+
+    @cached_property
+    def kernel(self) -> ProgramKernel:
+        return ProgramKernel(self.program, self.backend, self.options, self.strategy)
+
+    @cached_property
+    def signature(self) -> Signature:
+        if self._kept is not None:
+            return self._kept[0]
+        return Signature.of(self.program)
+
+    def run(self, arrays: Sequence[Any]) -> Any:
+        """The results for arguments and constants, whose types are right."""
+        if self.backend == "interpret":
+            return self.kernel(*arrays)
+        return self._prepared(arrays)
+
+    @cached_property
+    def _prepared(self) -> Callable[[Sequence[Any]], Any]:
+        return self.compiled.prepared()
+
+    @cached_property
+    def compiled(self) -> Compiled:
+        with self._lock:
+            if self._kept is not None:
+                found = _from_cache(self._kept[1], self._kept[0].name)
+                if found is not None:
+                    return found
+            lowered = self.kernel.lower()
+            compiled = lowered.compile()
+            self._keep(lowered.key, compiled)
+            return compiled
+
+    # In the cache, the facts of a program are found by its module, and by them its machine code.
+
+    @cached_property
+    def _key(self) -> str:
+        origin = self.origin
+        content = origin.content if isinstance(origin.content, bytes) else origin.content.encode()
+        return fingerprint(
+            "stablehlo", sha256(content).hexdigest(), origin.file, origin.function, origin.types,
+            self.options, config.num_threads(),
+        )  # fmt: skip
+
+    @cached_property
+    def _kept(self) -> tuple[Signature, Mapping[str, Any]] | None:
+        """What another process found out of the same module."""
+        cache = default_cache()
+        is_plain = self.strategy is None and self.backend == "compile"
+        if cache is None or not is_plain:
+            return None
+        data = cache.read(self._key)
+        return None if data is None else _facts(data)
+
+    def _keep(self, key: str, compiled: Compiled) -> None:
+        cache = default_cache()
+        if cache is not None and self.strategy is None:
+            cache.write(self._key, _kept_facts(self.signature, key, compiled.groups))
+
+
+def _from_cache(facts: Mapping[str, Any], name: str) -> Compiled | None:
+    from riselang.api.caching import find
+
+    artefact = find(facts["key"], name)
+    if artefact is None:
+        return None
+    functions = artefact.executables(lambda _: [])
+    return Compiled(functions[facts["function"]], tuple(facts["groups"]))
+
+
+def _kept_facts(signature: Signature, key: str, groups: Sequence[int]) -> bytes:
+    head = {
+        "name": signature.name,
+        "function": signature.name if signature.name.isidentifier() else "kernel",
+        "names": signature.argument_names,
+        "arguments": [_type_to_json(each) for each in signature.arguments],
+        "results": [_type_to_json(each) for each in signature.results],
+        "constants": [str(dtype_name(each)) for each in signature.constants],
+        "key": key,
+        "groups": list(groups),
+    }
+    return json.dumps(head).encode() + b"\n" + arrays_to_bytes(signature.constants)
+
+
+def _facts(data: bytes) -> tuple[Signature, Mapping[str, Any]] | None:
+    head, _, rest = data.partition(b"\n")
+    try:
+        facts = json.loads(head)
+        signature = Signature(
+            facts["name"],
+            tuple(facts["names"]),
+            tuple(_type_from_json(each) for each in facts["arguments"]),
+            tuple(_type_from_json(each) for each in facts["results"]),
+            arrays_from_bytes(rest, facts["constants"]),
+        )
+    except (ValueError, KeyError, TypeError, OSError):
+        return None
+    return signature, facts
+
+
+def _type_to_json(type: TensorType) -> list[Any]:
+    return [type.element.name, list(type.shape)]
+
+
+def _type_from_json(data: Any) -> TensorType:
+    return TensorType(tuple(data[1]), ELEMENTS[data[0]])
+
+
+def dtype_name(array: np.ndarray[Any, Any]) -> str:
+    """The name of an element type of StableHLO."""
+    return next(name for name in ELEMENTS if dtype_of(name) == array.dtype)
+
+
+def arrays_to_bytes(arrays: Sequence[np.ndarray[Any, Any]]) -> bytes:
+    """Arrays as one npz file; types that it does not know go as their bits."""
+    buffer = io.BytesIO()
+    plain = [each.view(np.uint16) if each.dtype.kind == "V" else each for each in arrays]
+    named: dict[str, Any] = {str(k): each for k, each in enumerate(plain)}
+    np.savez(buffer, allow_pickle=False, **named)
+    return buffer.getvalue()
+
+
+def arrays_from_bytes(data: bytes, elements: Sequence[str]) -> tuple[np.ndarray[Any, Any], ...]:
+    with np.load(io.BytesIO(data), allow_pickle=False) as kept:
+        return tuple(
+            np.ascontiguousarray(kept[str(k)]).view(dtype_of(element))
+            if kept[str(k)].ndim
+            else kept[str(k)].view(dtype_of(element))
+            for k, element in enumerate(elements)
+        )

@@ -1,0 +1,233 @@
+"""A StableHLO function as a term: op by op, elementwise ops that belong together in one map."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from riselang.dialects.rise.types import fun
+from riselang.errors import LimitationError, RiseError
+from riselang.frontends.building import Builder
+from riselang.frontends.stablehlo import (
+    arithmetic,
+    bits,
+    contraction,
+    control,
+    convolution,
+    indexing,
+    layout,
+    reduction,
+)
+from riselang.frontends.stablehlo.clusters import roots
+from riselang.frontends.stablehlo.elements import TensorType, tensor_type
+from riselang.frontends.stablehlo.registry import (
+    ELEMENTWISE,
+    STRUCTURAL,
+    WHOLE,
+    Op,
+    place_notes,
+    supported,
+)
+from riselang.frontends.stablehlo.tensors import (
+    Tensor,
+    array_type,
+    combined,
+    node_of,
+    whole,
+    zeros,
+)
+from riselang.native.graphs import GraphBlock, GraphFunction, GraphOp, GraphValue
+from riselang.term import build
+from riselang.term.build import Node
+from riselang.term.finish import finish
+from riselang.term.nodes import Term
+
+ROOMS = (arithmetic, bits, contraction, control, convolution, indexing, layout, reduction)
+"""Where ops are registered."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A function as a term: its arguments first, then its constants."""
+
+    name: str
+    term: Term
+    arguments: tuple[TensorType, ...]
+    argument_names: tuple[str, ...]
+    results: tuple[TensorType, ...]
+    constants: tuple[np.ndarray[Any, Any], ...]
+
+
+CALLS = ("Sharding", "annotate_device_placement")
+"""Custom calls that change nothing."""
+
+
+def op_name(op: GraphOp) -> str:
+    """The name under which an op is registered; a call of the math library is that of CHLO."""
+    if op.name != "stablehlo.custom_call":
+        return op.name
+    target = str(op.attributes.get("call_target_name"))
+    if target in CALLS:
+        return "stablehlo.optimization_barrier"
+    return target if target in ELEMENTWISE else f"stablehlo.custom_call @{target}"
+
+
+def check_supported(function: GraphFunction) -> None:
+    """Refuses a program with ops that are not supported, the first of them at its place."""
+    known = {*WHOLE, *ELEMENTWISE, *STRUCTURAL}
+    missing = [op for op in function.body.walk() if op_name(op) not in known]
+    if not missing:
+        return
+    names = sorted({op_name(op) for op in missing})
+    more = f" (also in this program: {', '.join(names[1:])})" if len(names) > 1 else ""
+    first = next(op for op in missing if op_name(op) == names[0])
+    raise LimitationError(
+        f"{names[0]} is not supported{more}",
+        first.location,
+        *place_notes(first.label),
+        f"supported are: {', '.join(supported())}",
+    )
+
+
+def lower(function: GraphFunction, names: Sequence[str]) -> Program:
+    """The term of a function; `names` are those of its parameters."""
+    check_supported(function)
+    lowering = Lowering()
+    types = [
+        tensor_type(each, f"argument {name}", function.location)
+        for each, name in zip(function.body.arguments, names, strict=True)
+    ]
+    variables = [
+        build.Variable(array_type(type.element, type.shape), name, scope=lowering.builder.scope)
+        for type, name in zip(types, names, strict=True)
+    ]
+    tensors = [
+        whole(type.element, type.shape, node) for type, node in zip(types, variables, strict=True)
+    ]
+    results = lowering.call(function.body, tensors)
+    if not results:
+        raise LimitationError(f"the function {function.name} returns nothing", function.location)
+    builder = lowering.builder
+    body = builder.tuple([node_of(builder, each) for each in results])
+    parameters = [*variables, *lowering.variables]
+    # A program without parameters is a value.
+    root: Node = body
+    if parameters:
+        type = fun(*(each.type for each in parameters), body.type)
+        root = build.Function(type, parameters, body, builder.scope, location=function.location)
+    return Program(
+        function.name, finish(root), tuple(types), tuple(names),
+        tuple(TensorType(each.shape, each.element) for each in results),
+        tuple(lowering.constants),
+    )  # fmt: skip
+
+
+class Lowering:
+    """One program on its way to a term."""
+
+    def __init__(self) -> None:
+        self.builder = Builder()
+        self.variables: list[build.Variable] = []
+        """Parameters for constants."""
+        self.constants: list[np.ndarray[Any, Any]] = []
+        self._outermost = self.builder.scope
+        self._values: dict[GraphValue, Tensor] = {}
+        self._waiting: dict[GraphValue, GraphOp] = {}
+        """Elementwise ops that become part of another one's map."""
+
+    def bound_constant(self, value: np.ndarray[Any, Any], type: TensorType) -> Tensor:
+        name = f"constant{len(self.constants)}"
+        kind = array_type(type.element, type.shape)
+        variable = build.Variable(kind, name, scope=self._outermost)
+        self.variables.append(variable)
+        self.constants.append(np.ascontiguousarray(value))
+        return whole(type.element, type.shape, variable)
+
+    def call(self, region: GraphBlock, arguments: Sequence[Tensor]) -> list[Tensor]:
+        for argument, tensor in zip(region.arguments, arguments, strict=True):
+            self._values[argument] = tensor
+        root_of = roots(region, lambda op: op_name(op) in ELEMENTWISE)
+        for op in region.operations[:-1]:
+            if root_of.get(op, op) is not op:
+                self._waiting[op.results[0]] = op
+                continue
+            self._lower(op)
+        return [self._values[each] for each in region.operations[-1].operands]
+
+    def _lower(self, op: GraphOp) -> None:
+        outer, self.builder.location = self.builder.location, op.location
+        try:
+            found = self._lowered(op)
+        except RiseError as error:
+            raise error.located(op.location) from None
+        finally:
+            self.builder.location = outer
+        for value, tensor in zip(op.results, found, strict=True):
+            self._values[value] = tensor
+
+    def _lowered(self, op: GraphOp) -> list[Tensor]:
+        read = _typed(op)
+        is_empty = bool(read.results) and all(0 in each.shape for each in read.results)
+        if is_empty and read.name != "stablehlo.while":
+            return [self._empty(each) for each in read.results]
+        if read.name in ELEMENTWISE:
+            return [self._cluster(op, read)]
+        found = WHOLE[read.name](self, read, [self._values[each] for each in op.operands])
+        return found if isinstance(found, list) else [found]
+
+    def _empty(self, type: TensorType) -> Tensor:
+        """A tensor without elements, whatever would have been computed."""
+        return zeros(self.builder, type.element, type.shape)
+
+    def _cluster(self, root: GraphOp, read: Op) -> Tensor:
+        """The map that computes an elementwise op and those that only it needs."""
+        members = self._members(root)
+        made = {op.results[0] for op in members}
+        operands = dict.fromkeys(each for op in members for each in op.operands)
+        leaves = [each for each in operands if each not in made]
+        tensors = [_spread(self._values[each], read.result.shape) for each in leaves]
+
+        def scalar(nodes: list[Node]) -> Node:
+            known = dict(zip(leaves, nodes, strict=True))
+            for op in members:
+                self.builder.location = op.location
+                operands = [known[each] for each in op.operands]
+                named = _typed(op)
+                known[op.results[0]] = ELEMENTWISE[named.name](self.builder, named, operands)
+            return known[root.results[0]]
+
+        return combined(self.builder, tensors, read.result.shape, read.result.element, scalar)
+
+    def _members(self, root: GraphOp) -> list[GraphOp]:
+        """An op and those that wait to become part of its map, each behind what it needs."""
+        found: dict[GraphOp, None] = {}
+        stack = [root]
+        while stack:
+            op = stack[-1]
+            needed = [self._waiting[each] for each in op.operands if each in self._waiting]
+            missing = [each for each in needed if each not in found]
+            if missing:
+                stack.extend(reversed(missing))
+                continue
+            found.setdefault(stack.pop())
+        return list(found)
+
+
+def _spread(tensor: Tensor, shape: Sequence[int]) -> Tensor:
+    """A scalar where the others have elements: it is the same for all."""
+    if tensor.rank == 0 and shape:
+        return replace(tensor, shape=tuple(shape))
+    return tensor
+
+
+def _typed(op: GraphOp) -> Op:
+    name = op_name(op)
+    operands = tuple(
+        tensor_type(each, f"operand {k + 1} of {name}", op.location)
+        for k, each in enumerate(op.operands)
+    )
+    results = tuple(tensor_type(each, f"the result of {name}", op.location) for each in op.results)
+    return Op(name, operands, results, op.attributes, op.regions, op.location, op.label)

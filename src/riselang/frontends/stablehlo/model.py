@@ -1,0 +1,186 @@
+"""A model as something to call: a program with constants, and arguments that may be bound."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from riselang.api.compiled import Compiled
+from riselang.api.lowered import Lowered
+from riselang.api.traced import Traced
+from riselang.config import Options
+from riselang.dialects.rise.types import show
+from riselang.errors import UserError
+from riselang.frontends.stablehlo.body import Body
+from riselang.frontends.stablehlo.elements import TensorType
+from riselang.frontends.stablehlo.names import leaves
+from riselang.frontends.stablehlo.tensors import array_type
+from riselang.native.stablehlo import dtype_of
+from riselang.runtime.arrays import Array, as_array, check_layout, exact_scalar
+from riselang.runtime.kinds import as_kind, kind_of
+
+
+@dataclass(frozen=True)
+class Model:
+    """A program that came from elsewhere, with its constants, and the arguments it is given.
+
+    It is called with arrays, or lists and dictionaries of them, and returns new ones, or fills
+    those given as `out=`. `trace` and `lower` are the stages of its program, whose last parameters
+    are the constants.
+    """
+
+    body: Body
+    bound: Mapping[str, Array] = field(default_factory=dict[str, Array])
+    """Arguments that are given for good, by name."""
+
+    @property
+    def options(self) -> Options:
+        return self.body.options
+
+    @property
+    def __name__(self) -> str:
+        return self.body.signature.name
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The arguments that a call has to give."""
+        names = self.body.signature.argument_names
+        return tuple(name for name in names if name not in self.bound)
+
+    @property
+    def inputs(self) -> Mapping[str, TensorType]:
+        """The types of those arguments."""
+        signature = self.body.signature
+        types = dict(zip(signature.argument_names, signature.arguments, strict=True))
+        return {name: types[name] for name in self.names}
+
+    @property
+    def dtypes(self) -> Mapping[str, np.dtype[Any]]:
+        """The dtypes of the arrays that a call has to give."""
+        return {name: dtype_of(type.element.name) for name, type in self.inputs.items()}
+
+    def bind(self, *values: Any, **named: Any) -> Model:
+        """The model with some arguments given for good: the first ones, or those named.
+
+        The arrays are copied, so that nobody changes them.
+        """
+        given = self._by_name(values, named)
+        copies = {name: self._array(name, value).copy() for name, value in given.items()}
+        return replace(self, bound={**self.bound, **copies})
+
+    def _by_name(self, values: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+        names, values = self.names, leaves(values)
+        if len(values) > len(names):
+            raise UserError(
+                f"{self.__name__} takes {len(names)} arguments ({', '.join(names)}), "
+                f"but found {len(values)}"
+            )
+        given = dict(zip(names, values, strict=False))
+        for name, value in named.items():
+            if name not in names:
+                raise UserError(
+                    f"{self.__name__} has no argument {name}; it has: {', '.join(names) or 'none'}"
+                )
+            if name in given:
+                raise UserError(f"{self.__name__} is given {name} twice: by position and by name")
+            given[name] = value
+        return given
+
+    def __call__(self, *arguments: Any, out: Any = None, **named: Any) -> Any:
+        """The results for these arrays, new or in `out`."""
+        given = self._by_name(arguments, named)
+        missing = [name for name in self.names if name not in given]
+        if missing:
+            raise UserError(f"{self.__name__} is called without {', '.join(missing)}")
+        arrays = self._all(given)
+        if out is not None:
+            if self.body.backend != "compile":
+                raise UserError("out= is for compiled models; the interpreter makes new arrays")
+            self.body.compiled.run_into(arrays, _as_signed(out))
+            return out
+        result = self._typed(self.body.run(arrays))
+        convert = kind_of(list(given.values()))
+        return result if convert is None else as_kind(result, convert)
+
+    def _all(self, given: Mapping[str, Any]) -> list[Array]:
+        """All that the program takes: arguments, then constants."""
+        signature = self.body.signature
+        arrays = [
+            self.bound[name] if name in self.bound else self._array(name, given[name])
+            for name in signature.argument_names
+        ]
+        return [_as_signed(each) for each in (*arrays, *signature.constants)]
+
+    def _array(self, name: str, value: Any) -> Array:
+        type = self.inputs[name]
+        dtype = dtype_of(type.element.name)
+        if not type.shape and not isinstance(value, np.ndarray) and not hasattr(value, "shape"):
+            exact = exact_scalar(value, dtype)
+            if exact is None:
+                raise UserError(
+                    f"argument {name}: expected a number of type {type.element.name}, "
+                    f"but found {value!r}"
+                )
+            return exact
+        array = as_array(value, name)
+        if array.dtype != dtype:
+            raise UserError(f"argument {name}: expected dtype {dtype}, but found {array.dtype}")
+        if array.shape != type.shape:
+            raise UserError(
+                f"argument {name}: expected shape {type.shape}, but found {array.shape}"
+            )
+        check_layout(array, name, written=False)
+        return array
+
+    def _typed(self, result: Any) -> Any:
+        """Results with their dtypes: unsigned ones come as signed ones."""
+        types = self.body.signature.results
+        if len(types) == 1:
+            return _viewed(result, types[0])
+        return tuple(_viewed(each, type) for each, type in zip(result, types, strict=True))
+
+    def trace(self) -> Traced:
+        """The program as a term."""
+        return self.body.kernel.trace()
+
+    def lower(self) -> Lowered:
+        """The program with decisions made: look at any stage of it, or compile it."""
+        return self.body.kernel.lower()
+
+    def as_text(self, stage: str = "notation") -> str:
+        """The program at a stage: notation, rise, imperative, affine, llvm or asm."""
+        return self.lower().as_text(stage)
+
+    def compile(self) -> Compiled:
+        """Machine code of the program, which takes constants behind its arguments."""
+        return self.body.compiled
+
+    def save(self, path: str | Path) -> None:
+        """Write a file with the module and what is bound, which `rl.load_model` reads."""
+        from riselang.frontends.stablehlo.saving import save_model
+
+        save_model(self, path)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(
+            f"{name} : {show(array_type(type.element, type.shape))}"
+            for name, type in self.inputs.items()
+        )
+        return f"<model {self.__name__}({shown})>"
+
+
+def _as_signed(array: Any) -> Any:
+    """Unsigned integers as the signed ones of the same bits."""
+    if isinstance(array, tuple):
+        return tuple(_as_signed(each) for each in cast(tuple[Any, ...], array))
+    if getattr(array, "dtype", None) is not None and array.dtype.kind == "u":
+        return array.view(array.dtype.name.removeprefix("u"))
+    return array
+
+
+def _viewed(array: Any, type: TensorType) -> Any:
+    return array.view(dtype_of(type.element.name)) if type.element.is_unsigned else array

@@ -1,0 +1,51 @@
+"""From a file or text to a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from riselang.api.lowered import as_strategy
+from riselang.config import Options
+from riselang.errors import UserError
+from riselang.frontends.stablehlo.body import Body
+from riselang.frontends.stablehlo.model import Model
+from riselang.frontends.stablehlo.open_model import OpenModel, open_kinds
+from riselang.frontends.stablehlo.origin import Origin, contents, model_options
+from riselang.rewrite.core import Strategy
+
+
+def read_model(
+    source: str | bytes | Path,
+    *,
+    function: str | None = None,
+    name: str | None = None,
+    backend: str = "compile",
+    strategy: Strategy | str | None = None,
+    **choices: Any,
+) -> Model | OpenModel:
+    content, file = contents(source)
+    origin = Origin(content, name or file, function)
+    return model_of(origin, backend, model_options(**choices), as_strategy(strategy))
+
+
+def model_of(
+    origin: Origin, backend: str, options: Options, strategy: Strategy | None
+) -> Model | OpenModel:
+    """The model of an origin; what is not supported is refused before anything is compiled."""
+    body = Body(origin, backend, options, strategy)
+    if body.is_kept:
+        return Model(body)
+    graph = origin.graph()
+    kinds = open_kinds(graph)
+    if kinds is not None:
+        return OpenModel(origin, kinds, backend, options, strategy)
+    return Model(body.read(graph))
+
+
+def read_closed_model(source: str | bytes | Path, **choices: Any) -> Model:
+    """A model whose lengths are known."""
+    model = read_model(source, **choices)
+    if isinstance(model, OpenModel):
+        raise UserError(f"{model!r} leaves lengths open; call it from Python, or export fixed ones")
+    return model

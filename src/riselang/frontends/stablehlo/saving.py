@@ -1,0 +1,70 @@
+"""Models in files: an archive with the module, the arrays that are bound, and what they are."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from riselang.config import Options
+from riselang.errors import UserError
+from riselang.frontends.stablehlo.body import arrays_from_bytes, arrays_to_bytes, dtype_name
+from riselang.frontends.stablehlo.model import Model
+from riselang.frontends.stablehlo.open_model import OpenModel
+from riselang.frontends.stablehlo.origin import Origin
+from riselang.text import decode
+
+if TYPE_CHECKING:
+    from riselang.rewrite.core import Strategy
+
+FORMAT = "riselang model 1"
+
+
+def save_model(model: Model | OpenModel, path: str | Path) -> None:
+    origin = model.body.origin if isinstance(model, Model) else model.origin
+    names = sorted(model.bound)
+    arrays = [model.bound[name] for name in names]
+    facts = {
+        "format": FORMAT,
+        "function": origin.function,
+        "types": origin.types,
+        "options": asdict(model.options),
+        "file": Path(origin.file).name,
+        "bound": {name: dtype_name(array) for name, array in zip(names, arrays, strict=True)},
+    }
+    is_text = isinstance(origin.content, str)
+    try:
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("model.json", json.dumps(facts))
+            archive.writestr("module.mlir" if is_text else "module.mlirbc", origin.content)
+            archive.writestr("arrays.npz", arrays_to_bytes(arrays))
+    except OSError as error:
+        raise UserError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def load_model_file(
+    path: str | Path, backend: str, strategy: Strategy | None, choices: dict[str, Any]
+) -> Model | OpenModel:
+    """The model in a file that `save_model` wrote."""
+    from riselang.frontends.stablehlo.reading import model_of
+
+    try:
+        with zipfile.ZipFile(path) as archive:
+            facts = json.loads(archive.read("model.json"))
+            is_text = "module.mlir" in archive.namelist()
+            data = archive.read("module.mlir" if is_text else "module.mlirbc")
+            if facts["format"] != FORMAT:
+                raise UserError(f"{path} is a model of another version of riselang")
+            bound = arrays_from_bytes(archive.read("arrays.npz"), list(facts["bound"].values()))
+            options = Options(**facts["options"])
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}") from None
+    except (zipfile.BadZipFile, KeyError, ValueError, TypeError) as error:
+        raise UserError(f"{path} is no model that was saved: {error}") from None
+    content = decode(data, str(path)) if is_text else data
+    types = None if facts["types"] is None else tuple(facts["types"])
+    origin = Origin(content, facts["file"], facts["function"], types)
+    model = model_of(origin, backend, options.changed(**choices), strategy)
+    return model.bind(**dict(zip(facts["bound"], bound, strict=True)))

@@ -1,0 +1,131 @@
+"""Tensors on their way to patterns: a node, and how it is repeated along the other dimensions.
+
+A broadcast costs nothing until something needs the whole array: `zip` and `map` close over what
+does not change along a dimension. Constants and iotas are made anew wherever they are used, so that
+nothing is kept in memory for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from riselang.dialects.rise.types import RiseType, array
+from riselang.frontends.building import Builder
+from riselang.frontends.stablehlo.elements import Element
+from riselang.term.build import Node
+
+
+@dataclass(frozen=True, eq=False)
+class Tensor:
+    """A tensor of `shape`: an array with a dimension for each one in `varying`, in order."""
+
+    element: Element
+    shape: tuple[int, ...]
+    varying: tuple[int, ...]
+    """The dimensions that the array has; along the others it is repeated."""
+    make: Callable[[], Node]
+    """The array; a new node each time where it is cheap to make."""
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return prod(self.shape)
+
+    @property
+    def is_whole(self) -> bool:
+        return len(self.varying) == len(self.shape)
+
+
+def whole(element: Element, shape: Sequence[int], node: Node) -> Tensor:
+    """A tensor that an array holds."""
+    return Tensor(element, tuple(shape), tuple(range(len(shape))), lambda: node)
+
+
+def repeated(tensor: Tensor, shape: Sequence[int], places: Sequence[int]) -> Tensor:
+    """The tensor with its dimensions at `places`, which ascend, of a larger shape."""
+    varying = tuple(places[each] for each in tensor.varying)
+    return Tensor(tensor.element, tuple(shape), varying, tensor.make)
+
+
+def array_type(element: Element, shape: Sequence[int]) -> RiseType:
+    type: RiseType = element.scalar
+    for length in reversed(shape):
+        type = array(length, type)
+    return type
+
+
+def node_of(builder: Builder, tensor: Tensor) -> Node:
+    """The whole array, repeated by `generate` where that is needed."""
+
+    def expand(node: Node, dimension: int) -> Node:
+        if all(each in tensor.varying for each in range(dimension, tensor.rank)):
+            return node
+        if dimension not in tensor.varying:
+            return builder.generate(tensor.shape[dimension], lambda _: expand(node, dimension + 1))
+        return builder.map(lambda row: expand(row, dimension + 1), node)
+
+    return expand(tensor.make(), 0)
+
+
+def zero(builder: Builder, element: Element) -> Node:
+    return builder.literal(0.0 if element.is_float else 0, element.scalar)
+
+
+def filled(builder: Builder, value: Node, shape: Sequence[int]) -> Node:
+    """An array with one value in all places."""
+    if not shape:
+        return value
+    return builder.generate(shape[0], lambda _: filled(builder, value, shape[1:]))
+
+
+def zeros(builder: Builder, element: Element, shape: Sequence[int]) -> Tensor:
+    return whole(element, shape, filled(builder, zero(builder, element), shape))
+
+
+def constant(builder: Builder, element: Element, shape: Sequence[int], number: float) -> Tensor:
+    return Tensor(element, tuple(shape), (), lambda: builder.literal(number, element.scalar))
+
+
+def iota(builder: Builder, element: Element, shape: Sequence[int], dimension: int) -> Tensor:
+    """The index along a dimension."""
+    length = shape[dimension]
+
+    def make() -> Node:
+        return builder.generate(
+            length, lambda i: builder.convert(builder.from_idx(i, length), element.scalar)
+        )
+
+    return Tensor(element, tuple(shape), (dimension,), make)
+
+
+def combined(
+    builder: Builder,
+    tensors: Sequence[Tensor],
+    shape: Sequence[int],
+    element: Element,
+    function: Callable[[list[Node]], Node],
+) -> Tensor:
+    """A scalar function of the elements of tensors of one shape, as a nest of maps over zips."""
+    varying = sorted({each for tensor in tensors for each in tensor.varying})
+    nodes = [tensor.make() for tensor in tensors]
+
+    def nest(level: int, nodes: list[Node]) -> Node:
+        if level == len(varying):
+            return function(nodes)
+        moving = [k for k, each in enumerate(tensors) if varying[level] in each.varying]
+
+        def body(value: Node) -> Node:
+            inner = list(nodes)
+            for k, part in zip(moving, builder.parts(value, len(moving)), strict=True):
+                inner[k] = part
+            return nest(level + 1, inner)
+
+        return builder.map(body, builder.zip_all([nodes[k] for k in moving]))
+
+    node = nest(0, nodes)
+    return Tensor(element, tuple(shape), tuple(varying), lambda: node)

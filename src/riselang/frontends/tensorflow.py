@@ -1,0 +1,60 @@
+"""Functions of TensorFlow: its bridge to XLA makes StableHLO of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from riselang.api.specs import ArraySpec
+from riselang.dialects.rise.types import ScalarType
+from riselang.errors import LimitationError, UserError
+from riselang.frontends.frameworks import fixed_shape, framework
+from riselang.frontends.stablehlo.reading import read_model
+
+WHAT = "from_tensorflow"
+
+
+def read_tensorflow(
+    function: Callable[..., Any], specs: Sequence[Any], choices: dict[str, Any]
+) -> Any:
+    """The model of a function of tensors; its variables are bound to their values of now."""
+    tensorflow = framework("tensorflow", "tensorflow", WHAT)
+    inner = getattr(function, "python_function", function)
+    compiled = tensorflow.function(inner, jit_compile=True, autograph=False)
+    given = [_tensor(tensorflow, spec) for spec in specs]
+    try:
+        text = compiled.experimental_get_compiler_ir(*given)(stage="stablehlo")
+        concrete = compiled.get_concrete_function(*given)
+    except (TypeError, ValueError) as error:
+        raise UserError(f"{WHAT}: TensorFlow cannot lower the function: {error}") from error
+    model = read_model(text, name="<tensorflow>", **choices)
+    values = _captured(concrete)
+    names = model.names[len(model.names) - len(values) :] if values else ()
+    if len(model.names) != len(given) + len(values):
+        raise LimitationError(
+            f"{WHAT}: the function has {len(given)} arguments and {len(values)} variables, but "
+            f"its StableHLO takes {len(model.names)}"
+        )
+    return model.bind(**dict(zip(names, values, strict=True)))
+
+
+def _tensor(tensorflow: Any, spec: Any) -> Any:
+    if isinstance(spec, ArraySpec | ScalarType):
+        shape, dtype = fixed_shape(spec, WHAT)
+        return tensorflow.zeros(shape, dtype)
+    if hasattr(spec, "dtype") and not hasattr(spec, "__array__"):
+        return tensorflow.zeros(spec.shape, spec.dtype)
+    return tensorflow.convert_to_tensor(spec)
+
+
+def _captured(concrete: Any) -> list[Any]:
+    """The values of the variables and tensors that a function takes from outside."""
+    variables = {id(each.handle): each for each in concrete.variables}
+    found: list[Any] = []
+    for captured in concrete.captured_inputs:
+        variable = variables.get(id(captured))
+        value = captured.numpy() if variable is None else variable.numpy()
+        found.append(np.ascontiguousarray(value).reshape(np.shape(value)))
+    return found

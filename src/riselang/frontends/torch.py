@@ -1,0 +1,39 @@
+"""Modules of PyTorch: torch.export and the importer of the MLIR wheel make StableHLO of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from riselang.api.specs import ArraySpec
+from riselang.dialects.rise.types import ScalarType
+from riselang.errors import LimitationError
+from riselang.frontends.frameworks import fixed_shape, framework
+from riselang.frontends.stablehlo.reading import read_model
+
+WHAT = "from_torch"
+
+
+def read_torch(module: Any, arguments: Sequence[Any], choices: dict[str, Any]) -> Any:
+    """The model of a module for arguments like these; its weights are constants."""
+    torch = framework("torch", "torch", WHAT)
+    importer = framework("torch_mlir.fx", "torch", WHAT)
+    given = [_tensor(torch, each) for each in arguments]
+    try:
+        with torch.no_grad():
+            made = importer.export_and_import(module, *given, output_type="stablehlo")
+    except Exception as error:
+        reason = str(error).strip().splitlines()
+        raise LimitationError(
+            f"{WHAT}: PyTorch cannot export the module: {reason[0] if reason else error!r}"
+        ) from error
+    return read_model(str(made), name="<torch>", **choices)
+
+
+def _tensor(torch: Any, value: Any) -> Any:
+    if isinstance(value, ArraySpec | ScalarType):
+        shape, dtype = fixed_shape(value, WHAT)
+        return torch.zeros(shape, dtype=getattr(torch, np.dtype(dtype).name))
+    return torch.from_numpy(value) if isinstance(value, np.ndarray) else value

@@ -1,0 +1,45 @@
+"""`rise import`: a StableHLO module as patterns, at any stage of compilation."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from riselang.errors import UserError
+from riselang.tools.compiling import EMITTED, compile_file
+from riselang.tools.options import STAGES, chosen
+from riselang.tools.progress import progress
+from riselang.tools.sources import KernelSource, read_bytes
+
+
+def import_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "file", nargs="?", help="a StableHLO module, text or bytecode, or - for stdin"
+    )
+    command.add_argument(
+        "--supported", action="store_true", help="list the ops and what they become"
+    )
+    command.add_argument("--emit", choices=(*STAGES, *EMITTED), default="notation")
+    command.add_argument("-o", "--output", help="the file to write; default: standard output")
+    command.add_argument("--function", help="the function to take; default: main, or the only one")
+    command.set_defaults(size=[])
+
+
+def import_file(options: argparse.Namespace) -> None:
+    from riselang.frontends.stablehlo.reading import read_closed_model
+    from riselang.frontends.stablehlo.supported import supported_table
+
+    if options.supported:
+        sys.stdout.write(supported_table())
+        return
+    if options.file is None:
+        raise UserError("give a StableHLO module, or --supported")
+    name = "<stdin>" if options.file == "-" else options.file
+    with progress(f"reading {name}"):
+        model = read_closed_model(
+            read_bytes(options.file), name=name, function=options.function, **chosen(options)
+        )
+    kernel = model.body.kernel
+    source = KernelSource(name, {kernel.__name__: kernel})
+    # The one function that was asked for is all that is there.
+    compile_file(argparse.Namespace(**{**vars(options), "function": None}), source)

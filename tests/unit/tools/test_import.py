@@ -1,0 +1,85 @@
+"""`rise import`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from riselang.tools import rise
+
+TEXT = """
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.tanh %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path) -> Path:
+    path = tmp_path / "tanh.mlir"
+    path.write_text(TEXT)
+    return path
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    code: object = 0
+    try:
+        rise.main(["import", *map(str, arguments)])
+    except SystemExit as end:
+        code = end.code
+    captured = capsys.readouterr()
+    assert isinstance(code, int)
+    return code, captured.out, captured.err
+
+
+def test_a_module_is_shown_as_patterns(module: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, module) == (0, "fun((arg0 : 4.f32),\n  arg0 |> map(tanh))\n", "")
+
+
+@pytest.mark.parametrize(
+    ("stage", "text"),
+    [("rise", "rise.map"), ("affine", "affine.for"), ("llvm", "define"), ("header", "#include")],
+)
+def test_every_stage_is_shown(
+    module: Path, stage: str, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, _ = run(capsys, module, "--emit", stage)
+    assert code == 0
+    assert text in out
+
+
+def test_machine_code_goes_to_a_file(module: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, module, "--emit", "obj", "-o", module.with_suffix(".o"))[0] == 0
+    assert module.with_suffix(".o").stat().st_size > 0
+
+
+def test_what_is_supported_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "--supported")
+    assert code == 0
+    assert "stablehlo.dot_general " in out
+    assert "chlo.erfc " in out
+    assert "elements: f16 bf16 f32 f64" in out
+
+
+def test_mistakes_are_shown_at_their_place(
+    module: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module.write_text(TEXT.replace("tanh %x", "tanh %y"))
+    code, _, errors = run(capsys, module)
+    assert code == 1
+    assert f"{module}:3:" in errors
+    module.write_text(TEXT.replace("tanh %x :", "custom_call @magic(%x) : (tensor<4xf32>) ->"))
+    code, _, errors = run(capsys, module)
+    assert code == 1
+    assert f"{module}:3:8: error: stablehlo.custom_call @magic is not supported" in errors
+    assert run(capsys)[0] == 1
+    assert run(capsys, module.parent / "none.mlir")[0] == 1
+
+
+def test_open_lengths_are_for_python(module: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    module.write_text(TEXT.replace("4xf32", "?xf32"))
+    code, _, errors = run(capsys, module)
+    assert code == 1
+    assert "leaves lengths open" in errors
