@@ -99,6 +99,7 @@ from riselang.dsl.prelude import (
     zip2d,
 )
 from riselang.errors import InternalError, LimitationError, RiseError, UserError
+from riselang.frontends.entry import from_c
 from riselang.notation.printer import show_term
 from riselang.term.cost import Cost
 
@@ -131,6 +132,7 @@ __all__ = [
     "f16",
     "f32",
     "f64",
+    "from_c",
     "from_idx",
     "fst",
     "gather",
