@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from riselang.frontends.c import scheduling
 from riselang.frontends.c.file import CFile
 from support.c_programs import EXTRA, KERNELS, check_same, enlarged, fixed
 from support.fuzzing import SHARE
@@ -49,6 +50,13 @@ def test_fixed_bounds(name: str) -> None:
     check_same(fixed(text, sizes), None, sizes, seed=2)
 
 
+@pytest.mark.parametrize("name", NAMES if SHARE else NAMES[2::4])
+def test_the_order_that_isl_finds(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scheduling, "TILE_SIZE", 4)
+    text, sizes = kernel(name)
+    check_same(enlarged(text, sizes, 3), None, sizes, seed=3, schedule="isl")
+
+
 @pytest.mark.parametrize("name", ["gemm", "jacobi-1d", "nussinov"])
 @pytest.mark.parametrize("size", [0, 1, 2])
 def test_loops_that_hardly_run(name: str, size: int) -> None:
@@ -71,7 +79,7 @@ def extra_functions() -> list[tuple[str, str]]:
 @pytest.mark.parametrize(("file", "function"), extra_functions())
 def test_what_the_kernels_do_not_cover(file: str, function: str) -> None:
     text = (EXTRA / f"{file}.c").read_text()
-    lengths = dict.fromkeys(("x", "y", "a", "b", "A", "B", "C"), LENGTH)
+    lengths: dict[str, int] = dict.fromkeys(("x", "y", "a", "b", "A", "B", "C"), LENGTH)
     sizes = {**EXTRA_SIZES, "rows": 0} if function == "rows_of_data" else EXTRA_SIZES
     check_same(text, function, sizes, lengths=lengths)
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
+from xdsl.dialects.builtin import ModuleOp
 
 from riselang.dialects.module import module_text, walk
 from riselang.frontends.c.emission.functions import module_of
 from riselang.frontends.c.file import CFile
+from riselang.frontends.c.model import Scop
+from riselang.frontends.c.scheduling import loops
 from riselang.native import mlir
 from riselang.native.text import native_text
 from support.c_programs import EXTRA, KERNELS
@@ -50,17 +53,22 @@ func.func @scop_entry(%arg0: memref<1024x1024xf32>, %arg1: memref<1024x1024xf32>
 """
 
 
+def emitted_module(scops: list[Scop]) -> ModuleOp:
+    return module_of(scops, [loops(scop, "source") for scop in scops])
+
+
 def test_the_listing_of_the_paper() -> None:
     """With the names that ops have today; MLIR prints both, so that nothing else differs."""
     file = CFile.of(LISTING_1, "gemm.c")
     (region,) = file.marked()
-    module = module_of([file.model(region)])
-    assert mlir.run_passes(native_text(module), ()) == mlir.run_passes(LISTING_3, ())
+    module = emitted_module([file.model(region)])
+    printed = mlir.run_passes(native_text(module), ())
+    assert printed.replace(" {rise.parallel}", "") == mlir.run_passes(LISTING_3, ())
 
 
 def emitted(text: str) -> str:
     file = CFile.of(text, "test.c")
-    module = module_of([file.model(region) for region in file.marked()] or [file.whole()])
+    module = emitted_module([file.model(region) for region in file.marked()] or [file.whole()])
     mlir.verify(native_text(module, locations=True))
     return module_text(module)
 
@@ -119,7 +127,7 @@ def test_extents_come_from_declarations() -> None:
 
 def test_every_op_has_a_place_in_the_file() -> None:
     file = CFile.of(LISTING_1, "gemm.c")
-    module = module_of([file.model(file.marked()[0])])
+    module = emitted_module([file.model(file.marked()[0])])
     (function,) = module.body.block.ops
     places = {op.name: str(op.location) for op in walk(function) if "yield" not in op.name}
     assert all('"gemm.c"' in place for place in places.values()), places
@@ -141,6 +149,6 @@ def test_unmodified_mlir_accepts_every_example(path) -> None:
             for function in file.functions
             if not function.is_static and function.place.file == path.name
         ]
-    module = module_of(regions)
+    module = emitted_module(regions)
     mlir.verify(native_text(module, locations=True))
     assert len(regions) >= 1

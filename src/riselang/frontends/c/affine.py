@@ -40,6 +40,8 @@ _RESERVED = frozenset((
     "true", "false", "infty", "NaN", "implies", "sum", "forall", "card", "e", "e0",
 ))  # fmt: skip
 """Words that mean something to isl."""
+LOOP_NAMES = tuple(f"t{number}_" for number in range(64))
+"""What the loops that isl makes are called."""
 
 
 class NotAffine(Exception):
@@ -74,7 +76,7 @@ class Names:
     """Names for isl and MLIR; no two things have the same one."""
 
     def __init__(self) -> None:
-        self._taken: set[str] = set(_RESERVED)
+        self._taken: set[str] = {*_RESERVED, *LOOP_NAMES}
         self._known: dict[Variable, str] = {}
 
     def of(self, variable: Variable) -> str:
@@ -324,12 +326,12 @@ class AffineReader:
 
     def _conditional(self, expression: Conditional) -> Pieces:
         condition = self.condition(expression.condition)
-        branches = ((condition, expression.first), (f"not ({condition})", expression.second))
+        both = [(condition, expression.first), (f"not ({condition})", expression.second)]
+        branches = [(holds, branch) for holds, branch in both if not self.never(holds)] or both[:1]
         return self._possible(
             [
                 (conjunction([holds, inner]), value)
                 for holds, branch in branches
-                if not self.never(holds)
                 for inner, value in self.under(holds).value(branch)
             ]
         )
@@ -337,7 +339,10 @@ class AffineReader:
     def _possible(self, pieces: Sequence[Piece]) -> Pieces:
         """Without the pieces that never are; a single one that is left is unconditional."""
         left = [(c, v) for c, v in pieces if not self.never(c or "0 = 0")]
-        return (("", left[0][1]),) if len(left) == 1 else tuple(left)
+        if len(left) > 1:
+            return tuple(left)
+        # Where nothing is possible, nothing runs, and any value will do.
+        return (("", (left or pieces)[0][1]),)
 
     def _converted(self, expression: Convert) -> Pieces:
         source, target = expression.operand.type, expression.type

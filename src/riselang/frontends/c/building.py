@@ -14,6 +14,7 @@ from xdsl.ir import Attribute
 from riselang import pipelines
 from riselang.config import Options
 from riselang.dialects.module import module_text
+from riselang.errors import UserError
 from riselang.frontends.c.calling import CFunction
 from riselang.frontends.c.contraction import contracted
 from riselang.frontends.c.emission.functions import function_of, module_of
@@ -21,7 +22,7 @@ from riselang.frontends.c.entries import INNER, OUTER, is_buffer, llvm_entry, wr
 from riselang.frontends.c.model import Scop
 from riselang.frontends.c.prototypes import header
 from riselang.frontends.c.refusal import Refusal
-from riselang.frontends.c.scheduling import scheduled
+from riselang.frontends.c.scheduling import loops
 from riselang.lowering.distinct import distinct_pointers, mark_distinct
 from riselang.native import llvm
 from riselang.native.build import Job
@@ -29,9 +30,6 @@ from riselang.native.llvm_text import with_hidden
 from riselang.native.text import native_text
 from riselang.runtime.cache import default_cache
 from riselang.runtime.environment import fingerprint
-
-SCHEDULES = ("source", "isl")
-"""The order of the text, or one that isl finds."""
 
 
 @dataclass(frozen=True)
@@ -50,18 +48,27 @@ class CProgram:
         return tuple(contracted(scop) for scop in self.regions)
 
     @cached_property
-    def _schedules(self) -> list[Any]:
-        if self.schedule == "source":
-            return [scop.schedule for scop in self.scops]
-        return [scheduled(scop) for scop in self.scops]
+    def _trees(self) -> list[Any]:
+        return [loops(scop, self.schedule) for scop in self.scops]
 
     @cached_property
     def module(self) -> ModuleOp:
         """A function for each region, to be looked at."""
-        return module_of(self.scops, self._schedules)
+        return module_of(self.scops, self._trees)
 
     def affine(self) -> str:
         return module_text(self.module)
+
+    def text(self, stage: str) -> str:
+        """The regions at a stage."""
+        texts = {
+            "affine": self.affine,
+            "llvm": lambda: self.llvm_ir,
+            "asm": self.assembly,
+        }
+        if stage not in texts:
+            raise UserError(f"expected a stage of {', '.join(texts)}, but found {stage!r}")
+        return texts[stage]()
 
     def _linked(self, *, is_checked: bool) -> ModuleOp:
         """The functions with what makes them callable from C.
@@ -71,9 +78,9 @@ class CProgram:
         """
         functions: list[func.FuncOp] = []
         called: dict[str, tuple[list[Attribute], Attribute]] = {}
-        for scop, schedule in zip(self.scops, self._schedules, strict=True):
+        for scop, tree in zip(self.scops, self._trees, strict=True):
             self._refuse_globals(scop)
-            inner, used = function_of(scop, schedule, f"{INNER}{scop.name}")
+            inner, used = function_of(scop, tree, f"{INNER}{scop.name}")
             called.update(used)
             distinct = [
                 at for at, variable in enumerate(scop.inputs)

@@ -82,6 +82,8 @@ class Extraction:
 
     def scop(self) -> Scop:
         """The model; raises a Refusal where something cannot be modelled."""
+        if self.region.is_whole and self.region.function.refused is not None:
+            raise Refusal(*self.region.function.refused)
         self._refuse_escapes()
         tree = self._sequence(self.region.statements, Nest())
         views = accesses.views([draft.drafted for draft in self.drafts], self._prove)
@@ -144,6 +146,13 @@ class Extraction:
                 "put the rest of the function into an if",
             )  # fmt: skip
         self.result = statement.value
+        for part in inside(statement.value) if statement.value is not None else ():
+            accesses.check_call(part)
+            if isinstance(part, Access) and part.indices:
+                raise Refusal(
+                    part.place, "an element of an array is returned",
+                    "assign it to a variable first, and return that",
+                )  # fmt: skip
 
     def _declaration(self, statement: Declare, nest: Nest) -> Tree | None:
         variable = statement.variable
@@ -200,7 +209,8 @@ class Extraction:
             inner = loop_nest(loop, iterator, self.reader(nest))
         except NotAffine as reason:
             return self._opaque_loop(loop, nest, reason)
-        body = self._statement(loop.body, inner)
+        is_run = not self.reader(inner).never("0 = 0")
+        body = self._statement(loop.body, inner) if is_run else None
         tree: Tree = Loop(iterator, 1 if loop.step > 0 else -1, body or Steps(()))
         if loop.variable not in self._kept:
             return tree

@@ -21,7 +21,6 @@ from riselang.frontends.c.syntax import (
     Evaluate,
     Expression,
     For,
-    Foreign,
     Function,
     If,
     Literal,
@@ -123,8 +122,8 @@ class Inliner:
                 return with_operands(expression, self.value)
 
     def _called(self, call: Call) -> Expression:
-        function = self._entered(call)
         arguments = [self.value(argument) for argument in call.arguments]
+        function = self._entered(call)
         values = dict(zip(function.parameters, arguments, strict=True))
         self._check_arrays(call, function, values)
         result = _as_value(function.body.statements, values)
@@ -150,10 +149,8 @@ class Inliner:
             raise Refusal(
                 call.place, f"{call.function} calls itself", "write the recursion as a loop"
             )
-        if len(function.parameters) != len(call.arguments):
-            foreign = next((each for each in statements_of(function.body)
-                            if isinstance(each, Foreign)), None)  # fmt: skip
-            reason = foreign.reason if foreign is not None else "its arguments do not fit"
+        if function.refused is not None or len(function.parameters) != len(call.arguments):
+            reason = function.refused[1] if function.refused else "its arguments do not fit"
             raise Refusal(call.place, f"{call.function} cannot be inlined: {reason}")
         self._count += 1
         if self._count > MOST_INLINED:
@@ -165,15 +162,16 @@ class Inliner:
 
     def _run(self, call: Call) -> Expression | None:
         """Put what a function does before the statement of the moment; what it returns."""
+        arguments = [self.value(argument) for argument in call.arguments]
         function = self._entered(call)
         values: dict[Variable, Expression] = {}
-        for parameter, argument in zip(function.parameters, call.arguments, strict=True):
+        for parameter, argument in zip(function.parameters, arguments, strict=True):
             if parameter.is_array:
-                values[parameter] = self.value(argument)
+                values[parameter] = argument
                 continue
             own = replace(parameter, is_parameter=False)
             values[parameter] = Access(argument.place, own.type, own, ())
-            given = converted(self.value(argument), own.type)
+            given = converted(argument, own.type)
             self._before.append(Declare(argument.place, own, given))
         self._check_arrays(
             call, function, dict(zip(function.parameters, call.arguments, strict=True))

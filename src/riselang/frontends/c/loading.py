@@ -7,9 +7,10 @@ from pathlib import Path
 
 from riselang.config import default_options
 from riselang.errors import UserError
-from riselang.frontends.c.building import SCHEDULES, program_of
+from riselang.frontends.c.building import program_of
 from riselang.frontends.c.calling import CFunction
 from riselang.frontends.c.file import CFile
+from riselang.frontends.c.scheduling import SCHEDULES
 from riselang.text import decode
 
 TEXT = "<c>"

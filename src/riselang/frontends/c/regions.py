@@ -128,7 +128,7 @@ def _spans(statement: Statement, block: Block, begin: SourceLocation, end: Sourc
 
 def _is_whole(function: Function, parent: Block, first: int, last: int) -> bool:
     """Whether a function does nothing outside of a region."""
-    if parent is not function.body:
+    if parent is not function.body or function.refused is not None:
         return False
     outside = (*parent.statements[:first], *parent.statements[last:])
     return all(_does_nothing(inner) for each in outside for inner in statements_of(each))

@@ -39,7 +39,7 @@ from riselang.frontends.c.syntax import (
     Unary,
     Variable,
 )
-from riselang.frontends.c.types import INT, common, promoted
+from riselang.frontends.c.types import INT, CType, common, promoted
 
 _FOREIGN = {
     "WHILE_STMT": ("a while loop", "write it as a for loop with a known number of iterations"),
@@ -76,17 +76,23 @@ class StatementReader:
         body = next((each for each in children(cursor) if kind(each) == "COMPOUND_STMT"), None)
         if body is None:
             return None
+        refused: tuple[SourceLocation, str, str] | None = None
+        result: CType | None = None
+        parameters: list[Variable] = []
         try:
-            result = cursor.result_type.get_canonical()
-            type = None if result.kind.name == "VOID" else scalar_type(result, place)
-            parameters = tuple(map(self._expressions.variable, cursor.get_arguments()))
-            statement = self.statement(body)
+            parameters += map(self._expressions.variable, cursor.get_arguments())
+            if cursor.type.is_function_variadic():
+                raise Refusal(place, f"{cursor.spelling} takes any number of arguments")
+            returned = cursor.result_type.get_canonical()
+            result = None if returned.kind.name == "VOID" else scalar_type(returned, place)
         except Refusal as refusal:
-            statement = Block(place, (_foreign(refusal),))
-            return Function(cursor.spelling, place, None, (), statement)
+            refused = (refusal.place, refusal.message, refusal.help)
+        statement = self.statement(body)
         assert isinstance(statement, Block)
         is_static = cursor.storage_class.name == "STATIC"
-        return Function(cursor.spelling, place, type, parameters, statement, is_static)
+        return Function(
+            cursor.spelling, place, result, tuple(parameters), statement, is_static, refused
+        )
 
     def statement(self, cursor: Cursor) -> Statement:
         name = kind(cursor)

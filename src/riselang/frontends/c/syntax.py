@@ -188,6 +188,8 @@ class Function:
     parameters: tuple[Variable, ...]
     body: Block
     is_static: bool = False
+    refused: tuple[SourceLocation, str, str] | None = None
+    """Why the function cannot be taken as a whole: place, reason and help."""
 
 
 def operands(expression: Expression) -> tuple[Expression, ...]:

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, MemRefType, Modul
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from riselang.dialects.locations import file_location
-from riselang.frontends.c.affine import Parameter, isl
+from riselang.frontends.c.affine import Parameter
 from riselang.frontends.c.emission.loops import LoopEmitter
 from riselang.frontends.c.emission.values import Emitter
 from riselang.frontends.c.linear import Linear
@@ -21,12 +21,12 @@ STACK_BYTES = 16 << 10
 """Local arrays up to this size are on the stack."""
 
 
-def module_of(scops: Sequence[Scop], schedules: Sequence[Any] | None = None) -> ModuleOp:
+def module_of(scops: Sequence[Scop], trees: Sequence[Any]) -> ModuleOp:
     """A module with a function for each region, and what they call."""
     functions: list[func.FuncOp] = []
     called: dict[str, tuple[list[Attribute], Attribute]] = {}
-    for scop, schedule in zip(scops, schedules or [s.schedule for s in scops], strict=True):
-        function, used = function_of(scop, schedule, scop.name)
+    for scop, tree in zip(scops, trees, strict=True):
+        function, used = function_of(scop, tree, scop.name)
         functions.append(function)
         called.update(used)
     declared = [func.FuncOp.external(name, inputs, [output])
@@ -35,17 +35,15 @@ def module_of(scops: Sequence[Scop], schedules: Sequence[Any] | None = None) -> 
 
 
 def function_of(
-    scop: Scop, schedule: Any, name: str
+    scop: Scop, tree: Any, name: str
 ) -> tuple[func.FuncOp, dict[str, tuple[list[Attribute], Attribute]]]:
-    """The function of a region under a schedule, and the functions it calls."""
+    """The function of a region whose loops isl has made, and the functions it calls."""
     types = [input_type(scop, variable) for variable in scop.inputs]
     block = Block(arg_types=types)
     emitter = Emitter(scop, block)
     buffers = _Prologue(emitter).run(block.args)
-    if schedule is not None:
-        build = isl().AstBuild.from_context(isl().Set(f"{scop.prefix}{{ : }}"))
-        build = build.set_iterators(_iterator_names(scop, schedule))
-        LoopEmitter(emitter).node(build.node_from_schedule(schedule))
+    if tree is not None:
+        LoopEmitter(emitter).node(tree)
     results = [emitter.value(scop.result)] if scop.result is not None else []
     for buffer in buffers:
         emitter.insert(memref.DeallocOp.get(buffer))
@@ -55,14 +53,6 @@ def function_of(
     place = scop.place
     function.location = file_location(place.file, place.line, place.column)
     return function, emitter.called
-
-
-def _iterator_names(scop: Scop, schedule: Any) -> Any:
-    """Names for isl's loops, which must be others than those of parameters."""
-    names = isl().IdList.alloc(isl().DEFAULT_CONTEXT, 0)
-    for number in range(64):
-        names = names.add(isl().Id(f"c{number}."))
-    return names
 
 
 def input_type(scop: Scop, variable: Variable) -> Attribute:

@@ -101,6 +101,10 @@ class Indices:
 
     # Expressions of isl with cases
 
+    def truth(self, expression: Any, bindings: Bindings) -> SSAValue:
+        """A condition of isl as a truth value."""
+        return self._truth(self.of_tree(expression, bindings))
+
     def of_tree(self, expression: Any, bindings: Bindings) -> SSAValue:
         """Any expression of isl as an index, or as a truth value."""
         types = isl().ast_expr_type
@@ -114,6 +118,10 @@ class Indices:
             for at in range(expression.get_op_n_arg())
         ]
         kind = operation(expression)
+        if kind in ("and_", "and_then", "or_", "or_else", "cond", "select"):
+            arguments[: 1 if kind in ("cond", "select") else None] = [
+                self._truth(each) for each in arguments[: 1 if kind in ("cond", "select") else None]
+            ]
         if kind in _COMPARISONS:
             return self.add(arith.CmpiOp(arguments[0], arguments[1], _COMPARISONS[kind]))
         if kind in ("cond", "select"):
@@ -124,6 +132,12 @@ class Indices:
         for argument in arguments[1:]:
             total = self.add(_OPERATIONS[kind](total, argument))
         return total
+
+    def _truth(self, value: SSAValue) -> SSAValue:
+        """A condition of isl may be a number: zero is false."""
+        if value.type != INDEX:
+            return value
+        return self.add(arith.CmpiOp(value, self.constant(0), "ne"))
 
 
 _COMPARISONS = {"eq": "eq", "ge": "sge", "gt": "sgt", "le": "sle", "lt": "slt"}

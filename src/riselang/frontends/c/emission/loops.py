@@ -82,10 +82,20 @@ class LoopEmitter:
     def _once(self, name: str, value: Any, node: Any) -> None:
         """A loop with one iteration: its variable is a name for something else."""
         try:
-            self._bindings[name] = trees.linear(value, self._bindings)
+            linear = trees.linear(value, self._bindings)
+            self._forget(name)
+            self._bindings[name] = linear
         except trees.NotLinear:
-            self._out.indices.others[name] = self._out.indices.of_tree(value, self._bindings)
+            index = self._out.indices.of_tree(value, self._bindings)
+            self._forget(name)
+            self._out.indices.others[name] = index
         self.node(node.for_get_body())
+
+    def _forget(self, name: str) -> None:
+        """What a name meant before: isl gives loops that stand side by side the same one."""
+        indices = self._out.indices
+        for known in (indices.loops, indices.others, self._bindings):
+            known.pop(name, None)
 
     def _affine_for(
         self, name: str, lower: Sequence[Linear], upper: Sequence[Linear], step: int, node: Any
@@ -115,6 +125,7 @@ class LoopEmitter:
     def _body(self, name: str, node: Any, known: dict[str, SSAValue]) -> Block:
         block = Block(arg_types=[INDEX])
         block.args[0].name_hint = self._source_of(node, name)[0]
+        self._forget(name)
         known[name] = block.args[0]
         with self._out.inside(block):
             self.node(node.for_get_body())
@@ -145,7 +156,7 @@ class LoopEmitter:
             if is_affine:
                 self._affine_if(found, branches)
             else:
-                truth = self._out.indices.of_tree(condition, self._bindings)
+                truth = self._out.indices.truth(condition, self._bindings)
                 regions = [self._branch(branch, scf.YieldOp()) for branch in branches]
                 self._out.insert(scf.IfOp(truth, [], regions[0], _second(regions)))
 
