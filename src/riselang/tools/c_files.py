@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from riselang.frontends.c.model import Scop
     from riselang.frontends.c.refusal import Refusal
 
-EMITTED = ("affine", "linalg", "rise", "notation", "llvm", "asm", "obj", "header", "report")
+EMITTED = ("affine", "rise", "notation", "llvm", "asm", "obj", "header", "report")
 
 
 def c_options(command: argparse.ArgumentParser) -> None:
@@ -86,8 +86,13 @@ def _modelled(file: CFile, options: argparse.Namespace) -> tuple[list[Scop], lis
     if options.autodetect:
         return file.detected(options.function)
     regions = file.marked(options.function)
-    if not regions and options.function is not None:
-        regions = [whole_function(file.function(options.function))]
+    if options.function is not None:
+        # The whole function, if it can be modelled, else what is marked in it.
+        whole = whole_function(file.function(options.function))
+        try:
+            return [file.model(whole)], []
+        except Refusal:
+            regions = regions or [whole]
     if not regions:
         raise UserError(
             f"{file.parsed.name} has no #pragma scop; mark what is meant with #pragma scop and "

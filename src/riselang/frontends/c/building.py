@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
 
 from riselang import pipelines
+from riselang.api.entry import loads
 from riselang.config import Options
 from riselang.dialects.module import module_text
 from riselang.errors import UserError
@@ -22,6 +23,7 @@ from riselang.frontends.c.entries import INNER, OUTER, is_buffer, llvm_entry, wr
 from riselang.frontends.c.model import Scop
 from riselang.frontends.c.prototypes import header
 from riselang.frontends.c.refusal import Refusal
+from riselang.frontends.c.report import notations, report
 from riselang.frontends.c.scheduling import loops
 from riselang.lowering.distinct import distinct_pointers, mark_distinct
 from riselang.native import llvm
@@ -59,10 +61,29 @@ class CProgram:
     def affine(self) -> str:
         return module_text(self.module)
 
+    def notation(self) -> str:
+        """What was recognised and lifted, as programs in RISE's notation."""
+        found = {n: t for scop in self.regions for n, t in notations(scop).items()}
+        if not found:
+            raise UserError(
+                "no statement of these regions is lifted to patterns; --emit report says why"
+            )
+        text = "\n\n".join(f"def {name} =\n{program}" for name, program in found.items())
+        return f"{text}\n"
+
+    def rise(self) -> str:
+        """The same as ops of the dialect `rise`, for all sizes."""
+        program = loads(self.notation(), name="lifted.rise", float=self.options.float)
+        names = [n for scop in self.regions for n in notations(scop)]
+        return "\n".join(getattr(program, name).lower().as_text("rise") for name in names)
+
     def text(self, stage: str) -> str:
         """The regions at a stage."""
         texts = {
             "affine": self.affine,
+            "notation": self.notation,
+            "rise": self.rise,
+            "report": lambda: "".join(report(scop) for scop in self.regions),
             "llvm": lambda: self.llvm_ir,
             "asm": self.assembly,
         }
