@@ -50,6 +50,7 @@ def test_the_two_outer_loops_of_a_product_are_parallel() -> None:
 def test_flow_anti_and_output() -> None:
     scop = model("void f(int n, double a[n]) { for (int i = 1; i < n; i++) a[i] = a[i - 1]; }")
     found = dependences(scop)
+    assert found is not None
     assert not found.flow.is_empty()
     assert found.anti.is_empty()
     assert found.output.is_empty()
@@ -59,7 +60,9 @@ def test_what_data_decide_is_taken_to_happen() -> None:
     scop = model(
         "void f(int n, int p[n], double a[n]) { for (int i = 0; i < n; i++) a[p[i]] += 1.0; }"
     )
-    assert not dependences(scop).output.is_empty()
+    found = dependences(scop)
+    assert found is not None
+    assert not found.output.is_empty()
 
 
 def test_isl_tiles_a_stencil_and_the_proof_holds(monkeypatch: pytest.MonkeyPatch) -> None:

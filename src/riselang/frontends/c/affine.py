@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
-from typing import Any
+from typing import Any, TypeVar
 
 from riselang.errors import SourceLocation
 from riselang.frontends.c.linear import Linear, Strided
@@ -59,6 +59,23 @@ def isl() -> Any:
     import islpy
 
     return islpy
+
+
+T = TypeVar("T")
+
+
+def within_limits(action: Callable[[], T], most: int) -> T | None:
+    """What an action gives; None where it takes isl more than so many operations."""
+    context = isl().DEFAULT_CONTEXT
+    context.reset_operations()
+    context.set_max_operations(most)
+    try:
+        return action()
+    except isl().Error:
+        return None
+    finally:
+        context.set_max_operations(0)
+        context.reset_operations()
 
 
 @dataclass(frozen=True)

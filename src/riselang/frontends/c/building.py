@@ -32,6 +32,10 @@ from riselang.native.llvm_text import with_hidden
 from riselang.native.text import native_text
 from riselang.runtime.cache import default_cache
 from riselang.runtime.environment import fingerprint
+from riselang.stack import more_stack
+
+FRAMES = 5000
+"""Room for what recurses over the nesting of expressions."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,8 @@ class CProgram:
     @cached_property
     def module(self) -> ModuleOp:
         """A function for each region, to be looked at."""
-        return module_of(self.scops, self._trees)
+        with more_stack(FRAMES):
+            return module_of(self.scops, self._trees)
 
     def affine(self) -> str:
         return module_text(self.module)
@@ -101,7 +106,8 @@ class CProgram:
         called: dict[str, tuple[list[Attribute], Attribute]] = {}
         for scop, tree in zip(self.scops, self._trees, strict=True):
             self._refuse_globals(scop)
-            inner, used = function_of(scop, tree, f"{INNER}{scop.name}")
+            with more_stack(FRAMES):
+                inner, used = function_of(scop, tree, f"{INNER}{scop.name}")
             called.update(used)
             distinct = [
                 at for at, variable in enumerate(scop.inputs)

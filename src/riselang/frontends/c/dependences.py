@@ -10,9 +10,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from riselang.frontends.c.affine import isl
+from riselang.frontends.c.affine import isl, within_limits
 from riselang.frontends.c.emission.loops import PARALLEL
 from riselang.frontends.c.model import Scop
+
+MOST_OPERATIONS = 200_000
+"""How much isl may do for them."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +51,12 @@ def _accesses(scop: Scop, *, is_write: bool) -> Any:
 
 
 @lru_cache(maxsize=64)
-def dependences(scop: Scop) -> Dependences:
-    """All dependences of a region in the order of the text."""
+def dependences(scop: Scop) -> Dependences | None:
+    """All dependences of a region in the order of the text; None where isl takes too long."""
+    return within_limits(lambda: _found(scop), MOST_OPERATIONS)
+
+
+def _found(scop: Scop) -> Dependences:
     if scop.schedule is None:
         nothing = isl().UnionMap(f"{scop.prefix}{{ }}")
         return Dependences(nothing, nothing, nothing)
@@ -71,8 +78,8 @@ def _between(sources: Any, sinks: Any, scop: Scop) -> Any:
 class ParallelLoops:
     """Marks loops whose iterations do not depend on each other, while isl makes them."""
 
-    def __init__(self, scop: Scop):
-        self._pairs = dependences(scop).all
+    def __init__(self, pairs: Dependences):
+        self._pairs = pairs.all
 
     def mark(self, build: Any) -> Any:
         try:

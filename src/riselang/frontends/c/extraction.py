@@ -37,6 +37,7 @@ from riselang.frontends.c.syntax import (
     Statement,
     Unary,
     Variable,
+    depth,
     expressions_of,
     inside,
     statements_of,
@@ -45,6 +46,8 @@ from riselang.frontends.c.syntax import (
 MOST_STATEMENTS = 400
 """Regions with more are refused: what isl does takes more than linear time."""
 MOST_LOOPS = 12
+MOST_NESTED = 200
+"""Operations in each other, and statements in each other."""
 
 
 @dataclass
@@ -84,6 +87,7 @@ class Extraction:
         """The model; raises a Refusal where something cannot be modelled."""
         if self.region.is_whole and self.region.function.refused is not None:
             raise Refusal(*self.region.function.refused)
+        self._refuse_depth()
         self._refuse_escapes()
         tree = self._sequence(self.region.statements, Nest())
         views = accesses.views([draft.drafted for draft in self.drafts], self._prove)
@@ -308,6 +312,16 @@ class Extraction:
         }
         missing = [v for v in extents if v not in given and v not in others and v not in local]
         return (*given, *others, *missing), tuple(inside_)
+
+    def _refuse_depth(self) -> None:
+        for statement in _all(self.region.statements):
+            for expression in expressions_of(statement):
+                if depth(expression) > MOST_NESTED:
+                    raise Refusal(
+                        expression.place,
+                        f"operations nest deeper than the limit of {MOST_NESTED}",
+                        "compute parts of the expression in statements of their own",
+                    )
 
     def _refuse_escapes(self) -> None:
         """The lengths of arrays must not change while the region runs."""

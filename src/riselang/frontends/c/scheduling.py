@@ -9,11 +9,10 @@ with that of the text at several sizes (`replay.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
-from riselang.frontends.c.affine import LOOP_NAMES, isl
+from riselang.frontends.c.affine import LOOP_NAMES, isl, within_limits
 from riselang.frontends.c.dependences import ParallelLoops, dependences
 from riselang.frontends.c.model import Scop
 from riselang.frontends.c.refusal import Refusal
@@ -37,6 +36,8 @@ def loops(scop: Scop, schedule: str) -> Any:
     if scop.schedule is None:
         return None
     source = _generated(scop, scop.schedule)
+    if dependences(scop) is None:
+        return source
     # A proof may take too long, but is never wrong.
     if _within_limits(lambda: is_faithful(scop, source)) is False:
         raise Refusal(scop.place, "the loops that isl makes of this region are not its own")
@@ -53,34 +54,22 @@ def _generated(scop: Scop, schedule: Any) -> Any:
     for name in LOOP_NAMES:
         names = names.add(isl().Id(name))
     build = isl().AstBuild.from_context(isl().Set(f"{scop.prefix}{{ : }}")).set_iterators(names)
-    build, _ = build.set_before_each_for(ParallelLoops(scop).mark)
+    pairs = dependences(scop)
+    if pairs is not None:
+        build, _ = build.set_before_each_for(ParallelLoops(pairs).mark)
     return build.node_from_schedule(schedule)
-
-
-@contextmanager
-def _limited() -> Generator[None]:
-    context = isl().DEFAULT_CONTEXT
-    context.reset_operations()
-    context.set_max_operations(MOST_OPERATIONS)
-    try:
-        yield
-    finally:
-        context.set_max_operations(0)
-        context.reset_operations()
 
 
 def _within_limits(action: Callable[[], Any]) -> Any:
     """What an action gives; None where isl takes too long."""
-    try:
-        with _limited():
-            return action()
-    except isl().Error:
-        return None
+    return within_limits(action, MOST_OPERATIONS)
 
 
 def found_schedule(scop: Scop) -> Any:
     """The order that isl finds."""
     pairs = dependences(scop)
+    if pairs is None:
+        return scop.schedule
     constraints = (
         isl()
         .ScheduleConstraints.on_domain(scop.schedule.get_domain())

@@ -223,6 +223,16 @@ def inside(expression: Expression) -> Iterator[Expression]:
         stack.extend(reversed(operands(found)))
 
 
+def depth(expression: Expression) -> int:
+    """How deep operations stand in each other."""
+    deepest, stack = 0, [(expression, 1)]
+    while stack:
+        found, level = stack.pop()
+        deepest = max(deepest, level)
+        stack.extend((inner, level + 1) for inner in operands(found))
+    return deepest
+
+
 def statements_of(statement: Statement) -> Iterator[Statement]:
     """A statement and all that is in it, in the order of the text."""
     stack = [statement]

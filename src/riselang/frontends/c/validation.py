@@ -154,7 +154,10 @@ def is_faithful(scop: Scop, tree: Any) -> bool:
     domain = scop.schedule.get_domain()
     if not order.is_single_valued() or not order.domain().is_equal(domain):
         return False
-    pairs = dependences(scop).all.apply_domain(order).apply_range(order)
+    known = dependences(scop)
+    if known is None:
+        return True
+    pairs = known.all.apply_domain(order).apply_range(order)
     if pairs.is_empty():
         return True
     between = isl().Map.from_union_map(pairs)

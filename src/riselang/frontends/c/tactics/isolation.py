@@ -62,5 +62,7 @@ def _edges(scop: Scop, statement: ModelStatement, depth: int) -> set[tuple[str, 
         if not pair.is_empty():
             found.add((source.name, target.name))
 
-    dependences(scop).all.foreach_map(add)
+    pairs = dependences(scop)
+    assert pairs is not None
+    pairs.all.foreach_map(add)
     return found

@@ -36,6 +36,10 @@ class Recognised:
 
 
 def recognised(scop: Scop) -> list[Recognised]:
+    """What each statement of a region is."""
+    if dependences(scop) is None:
+        reason = "the dependences of the region take too long to find"
+        return [Recognised(each, None, (), None, reason) for each in scop.statements]
     return [_recognised(scop, statement) for statement in scop.statements]
 
 
@@ -207,8 +211,10 @@ def _kind(body: Assign, statement: ModelStatement, target: Factor) -> str:
         subscript = statement.subscripts[read].indices or ()
         place = tuple(offsets(index, names) for index in subscript)
         moved.setdefault(read.variable, set()).add(place)
-    is_stencil = any(len(places) > 1 for places in moved.values())
-    return "stencil" if is_stencil else "elementwise"
+    if not any(len(places) > 1 for places in moved.values()):
+        return "elementwise"
+    is_near = all(None not in place for places in moved.values() for place in places)
+    return "stencil" if is_near else "affine map"
 
 
 def _largest(body: Assign, statement: ModelStatement) -> str | None:
@@ -242,5 +248,7 @@ def _depends_on_itself(scop: Scop, statement: ModelStatement, around: tuple[str,
                 pair = pair.equate(dims.in_, position, dims.out, position)
             found.append(not pair.is_empty())
 
-    dependences(scop).all.foreach_map(look)
+    pairs = dependences(scop)
+    assert pairs is not None
+    pairs.all.foreach_map(look)
     return any(found)
