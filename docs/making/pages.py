@@ -32,7 +32,7 @@ from riselang.notation.program import parse_program
 from riselang.tools import rise, rise_opt
 
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_FILE = re.compile(r"(?://|#) ([\w-]+\.(?:rise|mlir|py|strategy))\n")
+_FILE = re.compile(r"(?://|#) ([\w-]+\.(?:rise|mlir|py|strategy|c))\n")
 _MAINS = {"rise": rise.main, "rise-opt": rise_opt.main}
 ELLIPSIS = "..."
 

@@ -100,6 +100,7 @@ from riselang.dsl.prelude import (
 )
 from riselang.errors import InternalError, LimitationError, RiseError, UserError
 from riselang.frontends.entry import (
+    from_c,
     from_jax,
     from_keras,
     from_onnx,
@@ -140,6 +141,7 @@ __all__ = [
     "f16",
     "f32",
     "f64",
+    "from_c",
     "from_idx",
     "from_jax",
     "from_keras",

@@ -1,7 +1,7 @@
 """Plant each fault of `planted.py` in a copy of the sources and run tests on it: are they found?
 
 python tests/faults/plant.py            all of them
-python tests/faults/plant.py join zip   those whose names have one of these words
+python tests/faults/plant.py join zip   those whose names or folders have one of these words
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from planted import FAULTS, Fault
+from planted_c import C_FAULTS, FOLDER
 
 ROOT = Path(__file__).parents[2]
 TESTS = (
@@ -24,6 +25,11 @@ TESTS = (
     "tests/properties/test_open_sizes.py",
 )  # fmt: skip
 """The quick ones first: the first that fails is enough."""
+C_TESTS = (
+    "tests/programs/test_c_kernels.py", "tests/unit/frontends/test_c_dependences.py",
+    "tests/properties/test_c_programs.py",
+)  # fmt: skip
+"""Those for faults in the C front end."""
 TIMEOUT = 900
 REQUIRED = 0.95
 
@@ -37,7 +43,7 @@ def plant(fault: Fault, folder: Path) -> None:
     shutil.copytree(ROOT, folder, ignore=ignored, dirs_exist_ok=True)
     if fault is NOTHING:
         return
-    path = folder / "src" / "riselang" / "lowering" / fault.file
+    path = folder / "src" / "riselang" / fault.folder / fault.file
     text = path.read_text()
     if text.count(fault.right) != 1:
         raise SystemExit(f"{fault.name}: the text is {text.count(fault.right)} times in {path}")
@@ -59,7 +65,7 @@ def finder(fault: Fault) -> str | None:
             "0",
             "-p",
             "no:cacheprovider",
-            *TESTS,
+            *(C_TESTS if fault.folder == FOLDER else TESTS),
         ]
         try:
             run = subprocess.run(
@@ -76,7 +82,12 @@ def finder(fault: Fault) -> str | None:
 
 
 def main(words: list[str]) -> int:
-    chosen = [fault for fault in FAULTS if not words or any(word in fault.name for word in words)]
+    every = (*FAULTS, *C_FAULTS)
+    chosen = [
+        fault
+        for fault in every
+        if not words or any(word in f"{fault.folder} {fault.name}" for word in words)
+    ]
     survived: list[Fault] = []
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         answers = pool.map(finder, [*chosen, NOTHING])

@@ -14,6 +14,8 @@ class Fault(NamedTuple):
     file: str
     right: str
     wrong: str
+    folder: str = "lowering"
+    """Below src/riselang."""
 
 
 FAULTS = (

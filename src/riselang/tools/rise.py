@@ -17,6 +17,7 @@ from riselang.text import decode
 from riselang.timing import recording, timed, tree
 from riselang.tools.bench import bench, bench_options
 from riselang.tools.benchcmp import benchcmp, benchcmp_options
+from riselang.tools.c_files import c_file, c_options
 from riselang.tools.cache import cache, cache_options
 from riselang.tools.compiling import compile_file, compile_options
 from riselang.tools.doctor import doctor
@@ -81,6 +82,8 @@ def _commands() -> tuple[_Command, ...]:
                  (*compiling, compile_options, program_options)),
         _Command("import", _import, "read a StableHLO module, and show or compile it",
                  (import_options, compiler_options, timing_option)),
+        _Command("c", c_file, "take loops of a C file to MLIR, to patterns or to machine code",
+                 (c_options, timing_option)),
         _Command("derive", _derive, "rewrite a program by a strategy, step by step",
                  (derive_options, program_options, timing_option)),
         _Command("rules", _rules, "list the rules that strategies are made of", (name_argument,)),

@@ -1,0 +1,175 @@
+"""Regions as programs: text of MLIR and LLVM, an object with a C header, functions to call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute
+
+from riselang import pipelines
+from riselang.api.entry import loads
+from riselang.config import Options
+from riselang.dialects.module import module_text
+from riselang.errors import UserError
+from riselang.frontends.c.calling import CFunction
+from riselang.frontends.c.contraction import contracted
+from riselang.frontends.c.emission.functions import function_of, module_of
+from riselang.frontends.c.entries import INNER, OUTER, is_buffer, llvm_entry, wrapper
+from riselang.frontends.c.model import Scop
+from riselang.frontends.c.prototypes import header
+from riselang.frontends.c.refusal import Refusal
+from riselang.frontends.c.report import notations, report
+from riselang.frontends.c.scheduling import loops
+from riselang.lowering.distinct import distinct_pointers, mark_distinct
+from riselang.native import llvm
+from riselang.native.build import Job
+from riselang.native.llvm_text import with_hidden
+from riselang.native.text import native_text
+from riselang.runtime.cache import default_cache
+from riselang.runtime.environment import fingerprint
+from riselang.stack import more_stack
+
+FRAMES = 5000
+"""Room for what recurses over the nesting of expressions."""
+
+
+@dataclass(frozen=True)
+class CProgram:
+    """Regions on their way to code."""
+
+    regions: tuple[Scop, ...]
+    options: Options
+    schedule: str = "source"
+
+    @cached_property
+    def scops(self) -> tuple[Scop, ...]:
+        """The regions with what the float permission makes of them."""
+        if self.options.float == "strict":
+            return self.regions
+        return tuple(contracted(scop) for scop in self.regions)
+
+    @cached_property
+    def _trees(self) -> list[Any]:
+        return [loops(scop, self.schedule) for scop in self.scops]
+
+    @cached_property
+    def module(self) -> ModuleOp:
+        """A function for each region, to be looked at."""
+        with more_stack(FRAMES):
+            return module_of(self.scops, self._trees)
+
+    def affine(self) -> str:
+        return module_text(self.module)
+
+    def notation(self) -> str:
+        """What was recognised and lifted, as programs in RISE's notation."""
+        found = {n: t for scop in self.regions for n, t in notations(scop).items()}
+        if not found:
+            raise UserError(
+                "no statement of these regions is lifted to patterns; --emit report says why"
+            )
+        text = "\n\n".join(f"def {name} =\n{program}" for name, program in found.items())
+        return f"{text}\n"
+
+    def rise(self) -> str:
+        """The same as ops of the dialect `rise`, for all sizes."""
+        program = loads(self.notation(), name="lifted.rise", float=self.options.float)
+        names = [n for scop in self.regions for n in notations(scop)]
+        return "\n".join(getattr(program, name).lower().as_text("rise") for name in names)
+
+    def text(self, stage: str) -> str:
+        """The regions at a stage."""
+        texts = {
+            "affine": self.affine,
+            "notation": self.notation,
+            "rise": self.rise,
+            "report": lambda: "".join(report(scop) for scop in self.regions),
+            "llvm": lambda: self.llvm_ir,
+            "asm": self.assembly,
+        }
+        if stage not in texts:
+            raise UserError(f"expected a stage of {', '.join(texts)}, but found {stage!r}")
+        return texts[stage]()
+
+    def _linked(self, *, is_checked: bool) -> ModuleOp:
+        """The functions with what makes them callable from C.
+
+        Where arguments are checked at the call, arrays that are written share no memory with
+        others; so do those that C declares `restrict`.
+        """
+        functions: list[func.FuncOp] = []
+        called: dict[str, tuple[list[Attribute], Attribute]] = {}
+        for scop, tree in zip(self.scops, self._trees, strict=True):
+            self._refuse_globals(scop)
+            with more_stack(FRAMES):
+                inner, used = function_of(scop, tree, f"{INNER}{scop.name}")
+            called.update(used)
+            distinct = [
+                at for at, variable in enumerate(scop.inputs)
+                if is_buffer(scop, variable) and (
+                    variable.is_restrict or (is_checked and variable in scop.written)
+                )
+            ]  # fmt: skip
+            mark_distinct(inner, distinct)
+            functions += [inner, wrapper(scop)]
+        declared = [func.FuncOp.external(name, inputs, [output])
+                    for name, (inputs, output) in called.items()]  # fmt: skip
+        return ModuleOp([*functions, *declared])
+
+    def _refuse_globals(self, scop: Scop) -> None:
+        for variable in scop.inputs:
+            if scop.is_whole and variable not in scop.function.parameters:
+                raise Refusal(
+                    variable.place, f"{variable.name} is not a parameter of {scop.name}",
+                    "pass it as one",
+                )  # fmt: skip
+
+    def _job(self, *, is_checked: bool) -> Job:
+        module = self._linked(is_checked=is_checked)
+        entries = "\n".join(llvm_entry(scop) for scop in self.scops)
+        pipeline = pipelines.cpu(threads=False, bf16=False)
+        return Job(native_text(module), pipeline, distinct_pointers(module), entries)
+
+    @cached_property
+    def llvm_ir(self) -> str:
+        job = self._job(is_checked=False)
+        names = [f"{prefix}{s.name}" for s in self.scops for prefix in (INNER, OUTER)]
+        return with_hidden(job.whole_ir, names)
+
+    def object_code(self) -> bytes:
+        """Machine code to be linked with C."""
+        return llvm.object_code(self.llvm_ir)
+
+    def assembly(self) -> str:
+        return llvm.assembly(self.llvm_ir)
+
+    def header(self, name: str) -> str:
+        return header(self.scops, name)
+
+    def functions(self) -> dict[str, CFunction]:
+        """The functions in this process, ready to call."""
+        job = self._job(is_checked=True)
+        code = llvm.load_objects([_compiled(job)])
+        return {scop.name: CFunction(scop, code) for scop in self.scops}
+
+
+def _compiled(job: Job) -> bytes:
+    """Machine code from the cache, or compiled and left there."""
+    key = fingerprint("c", job.to_json())
+    cache = default_cache()
+    found = cache.read(key) if cache is not None else None
+    if found is not None:
+        return found
+    code = job.object_code()
+    if cache is not None:
+        cache.write(key, code)
+    return code
+
+
+def program_of(scops: Sequence[Scop], options: Options, schedule: str = "source") -> CProgram:
+    return CProgram(tuple(scops), options, schedule)

@@ -1,0 +1,138 @@
+"""C functions in Python: scalars by value, arrays of numpy in place; mistakes are found before."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+
+from riselang.errors import UserError
+from riselang.frontends.c.entries import is_buffer
+from riselang.frontends.c.footprints import Footprints
+from riselang.frontends.c.model import Scop
+from riselang.frontends.c.syntax import Literal, Variable
+from riselang.frontends.c.types import CType
+from riselang.runtime.arrays import Array, address, as_array, check_layout
+from riselang.runtime.executable import Code
+
+_CTYPES = {
+    "float32": ctypes.c_float, "float64": ctypes.c_double, "bool": ctypes.c_bool,
+    "int8": ctypes.c_int8, "int16": ctypes.c_int16, "int32": ctypes.c_int32,
+    "int64": ctypes.c_int64, "uint8": ctypes.c_uint8, "uint16": ctypes.c_uint16,
+    "uint32": ctypes.c_uint32, "uint64": ctypes.c_uint64,
+}  # fmt: skip
+
+
+class CFunction:
+    """A compiled function with the parameters that it has in C."""
+
+    def __init__(self, scop: Scop, code: Code):
+        self._scop = scop
+        self._code = code  # keeps the machine code alive
+        self.__name__ = scop.name
+        self._footprints = Footprints(scop)
+        kinds = [
+            ctypes.c_void_p if is_buffer(scop, variable) else _CTYPES[variable.type.dtype.name]
+            for variable in scop.inputs
+        ]
+        result = None if scop.result is None else _CTYPES[scop.result.type.dtype.name]
+        self._function = ctypes.CFUNCTYPE(result, *kinds)(code.address(scop.name))
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        return tuple(variable.name for variable in self._scop.inputs)
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        given = self._ordered(arguments, named)
+        passed: list[Any] = []
+        spans: list[tuple[int, int, Variable]] = []
+        scalars: dict[Variable, int] = {}
+        arrays: dict[Variable, Array] = {}
+        for variable, argument in zip(self._scop.inputs, given, strict=True):
+            if not is_buffer(self._scop, variable):
+                value = _scalar(argument, variable)
+                passed.append(value)
+                if variable.type.is_integer:
+                    scalars[variable] = int(value)
+                continue
+            array = _checked(argument, variable, written=variable in self._scop.written)
+            arrays[variable] = array
+            start = address(array)
+            passed.append(start)
+            if array.nbytes:
+                spans.append((start, start + array.nbytes, variable))
+        self._footprints.check(scalars, arrays)
+        self._check_overlap(spans)
+        return self._function(*passed)
+
+    def _ordered(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
+        names = self.parameters
+        unknown = [name for name in named if name not in names[len(arguments) :]]
+        missing = [name for name in names[len(arguments) :] if name not in named]
+        if len(arguments) > len(names) or unknown or missing:
+            found = [*("..." for _ in arguments), *named]
+            raise UserError(
+                f"{self.__name__} takes {len(names)} arguments ({', '.join(names)}), but found "
+                f"{len(found)}{f': {unknown[0]} is none of them' if unknown else ''}"
+            )
+        return [*arguments, *(named[name] for name in names[len(arguments) :])]
+
+    def _check_overlap(self, spans: list[tuple[int, int, Variable]]) -> None:
+        """An array that is written must not share memory with any other."""
+        for start, end, variable in spans:
+            if variable not in self._scop.written:
+                continue
+            for other_start, other_end, other in spans:
+                if start < other_end and other_start < end and other is not variable:
+                    raise UserError(
+                        f"arguments {variable.name} and {other.name} share memory, and "
+                        f"{variable.name} is written; pass a copy of one"
+                    )
+
+    def __repr__(self) -> str:
+        return f"<C function {self.__name__}({', '.join(self.parameters)})>"
+
+
+def _scalar(argument: Any, variable: Variable) -> Any:
+    """A number of the parameter's type; an integer must fit."""
+    type = variable.type
+    is_array = isinstance(argument, np.ndarray) and argument.ndim == 0
+    value = argument.item() if isinstance(argument, np.generic) or is_array else argument
+    if type.is_float and isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    if type.is_bool and isinstance(value, bool):
+        return value
+    if type.is_integer and isinstance(value, int) and not isinstance(value, bool):
+        if type.smallest <= value <= type.largest:
+            return value
+        raise UserError(f"argument {variable.name}: {value} does not fit into {type}")
+    raise UserError(f"argument {variable.name}: expected a number of type {type}, but found "
+                    f"{argument!r}")  # fmt: skip
+
+
+def _checked(argument: Any, variable: Variable, *, written: bool) -> Array:
+    array = as_array(argument, variable.name)
+    _check_type(array, variable.type, variable.name)
+    check_layout(array, variable.name, written=written)
+    expected = tuple(int(e.value) if isinstance(e, Literal) else None for e in variable.extents)
+    is_flat = len(expected) == 1 and expected[0] is None
+    if is_flat:
+        return array  # a pointer, which may point into anything
+    fits = array.ndim == len(expected) and all(
+        wanted is None or wanted == found
+        for wanted, found in zip(expected, array.shape, strict=True)
+    )
+    if not fits:
+        wanted = " x ".join("?" if each is None else str(each) for each in expected)
+        raise UserError(
+            f"argument {variable.name}: expected shape {wanted}, but found {array.shape}"
+        )
+    return array
+
+
+def _check_type(array: Array, type: CType, name: str) -> None:
+    if array.dtype != type.dtype:
+        raise UserError(
+            f"argument {name}: expected dtype {type.dtype} ({type}), but found {array.dtype}"
+        )

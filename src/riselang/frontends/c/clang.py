@@ -1,0 +1,169 @@
+"""libclang: C text in, cursors out. The only module that knows its bindings."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from riselang.errors import LimitationError, SourceLocation, UserError
+
+Cursor = Any
+"""A node of clang's syntax tree; its bindings have no types."""
+
+HEADERS = Path(__file__).parent / "headers"
+BUILTIN_HEADERS = HEADERS / "builtin"
+"""Those that a compiler brings with it, and the wheel of libclang does not."""
+LIBRARY_HEADERS = HEADERS / "library"
+"""Those of a C library, for machines that have none."""
+SYSTEM_HEADERS = ("/usr/include", "/usr/local/include")
+
+BINARY = (
+    "", ".*", "->*", "*", "/", "%", "+", "-", "<<", ">>", "<=>", "<", ">", "<=", ">=", "==", "!=",
+    "&", "^", "|", "&&", "||", "=", "*=", "/=", "%=", "+=", "-=", "<<=", ">>=", "&=", "^=", "|=",
+    ",",
+)  # fmt: skip
+"""Operators in the order of `CXBinaryOperatorKind`."""
+UNARY = (
+    "", "post++", "post--", "pre++", "pre--", "address", "deref", "+", "-", "~", "!", "real",
+    "imag", "extension", "await",
+)  # fmt: skip
+"""Operators in the order of `CXUnaryOperatorKind`."""
+_INTEGER, _FLOAT = 1, 2
+"""Kinds of `CXEvalResultKind`."""
+_ERROR = 3
+"""The severity of diagnostics that are mistakes."""
+
+
+@cache
+def _bindings() -> Any:
+    try:
+        import clang.cindex as cindex
+    except ImportError:
+        raise UserError("C needs libclang and isl: pip install 'riselang[c]'") from None
+    library = cindex.conf.lib
+    # The bindings of 18.1.1 lack these, though the library has them.
+    for name, result, arguments in (
+        ("clang_getCursorBinaryOperatorKind", ctypes.c_int, [cindex.Cursor]),
+        ("clang_getCursorUnaryOperatorKind", ctypes.c_int, [cindex.Cursor]),
+        ("clang_Cursor_Evaluate", ctypes.c_void_p, [cindex.Cursor]),
+        ("clang_EvalResult_getKind", ctypes.c_int, [ctypes.c_void_p]),
+        ("clang_EvalResult_getAsDouble", ctypes.c_double, [ctypes.c_void_p]),
+        ("clang_EvalResult_getAsLongLong", ctypes.c_longlong, [ctypes.c_void_p]),
+        ("clang_EvalResult_getAsUnsigned", ctypes.c_ulonglong, [ctypes.c_void_p]),
+        ("clang_EvalResult_isUnsignedInt", ctypes.c_uint, [ctypes.c_void_p]),
+        ("clang_EvalResult_dispose", None, [ctypes.c_void_p]),
+    ):
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    return SimpleNamespace(cindex=cindex, library=library)
+
+
+@dataclass(frozen=True)
+class ParsedFile:
+    """A file that clang has read."""
+
+    name: str
+    text: str
+    unit: Any
+
+    @cached_property
+    def lines(self) -> list[str]:
+        return self.text.split("\n")
+
+    def place(self, cursor: Cursor) -> SourceLocation:
+        """Where something was written; what comes out of a macro, where that is used."""
+        return self.place_at(cursor.location)
+
+    def place_at(self, location: Any) -> SourceLocation:
+        file = location.file.name if location.file is not None else self.name
+        if file != self.name:
+            return SourceLocation(file, max(location.line, 1), max(location.column, 1))
+        lines = self.lines
+        line = min(max(location.line, 1), len(lines))
+        return SourceLocation(file, line, max(location.column, 1), 1, lines[line - 1])
+
+    def is_own(self, cursor: Cursor) -> bool:
+        """Whether it stands in the file itself and not in a header."""
+        return cursor.location.file is not None and cursor.location.file.name == self.name
+
+    def tokens(self) -> list[tuple[str, SourceLocation]]:
+        """The words of the file that are not comments."""
+        comment = _bindings().cindex.TokenKind.COMMENT
+        return [
+            (token.spelling, self.place_at(token.location))
+            for token in self.unit.cursor.get_tokens()
+            if token.kind != comment
+        ]
+
+
+def parse(
+    text: str, name: str, include: Sequence[str] = (), defines: Mapping[str, object] | None = None
+) -> ParsedFile:
+    """Let clang read a text; its first complaint is raised."""
+    cindex = _bindings().cindex
+    if "\0" in text:
+        place = SourceLocation(name, text[: text.index("\0")].count("\n") + 1, 1)
+        raise UserError("the file has a zero byte in it, so it is no C text", place)
+    arguments = ["-xc", "-std=gnu17", f"-isystem{BUILTIN_HEADERS}"]
+    if not any(Path(folder, "math.h").exists() for folder in SYSTEM_HEADERS):
+        arguments.append(f"-isystem{LIBRARY_HEADERS}")
+    arguments += [f"-I{folder}" for folder in include]
+    arguments += [f"-D{macro}={value}" for macro, value in (defines or {}).items()]
+    try:
+        unit = cindex.Index.create().parse(name, arguments, [(name, text)])
+    except cindex.TranslationUnitLoadError:
+        raise LimitationError(
+            "clang cannot read this file: it gives up without a reason", SourceLocation(name, 1)
+        ) from None
+    parsed = ParsedFile(name, text, unit)
+    for found in unit.diagnostics:
+        if found.severity >= _ERROR:
+            raise UserError(
+                f"clang refuses this: {found.spelling}", parsed.place_at(found.location)
+            )
+    return parsed
+
+
+def binary_operator(cursor: Cursor) -> str:
+    return BINARY[_bindings().library.clang_getCursorBinaryOperatorKind(cursor)]
+
+
+def unary_operator(cursor: Cursor) -> str:
+    return UNARY[_bindings().library.clang_getCursorUnaryOperatorKind(cursor)]
+
+
+def evaluated(cursor: Cursor) -> int | float | None:
+    """The number that clang computes for a constant expression, if it is one."""
+    library = _bindings().library
+    result = library.clang_Cursor_Evaluate(cursor)
+    if not result:
+        return None
+    try:
+        kind = library.clang_EvalResult_getKind(result)
+        if kind == _FLOAT:
+            return float(library.clang_EvalResult_getAsDouble(result))
+        if kind != _INTEGER:
+            return None
+        if library.clang_EvalResult_isUnsignedInt(result):
+            return int(library.clang_EvalResult_getAsUnsigned(result))
+        return int(library.clang_EvalResult_getAsLongLong(result))
+    finally:
+        library.clang_EvalResult_dispose(result)
+
+
+def children(cursor: Cursor) -> list[Cursor]:
+    return list(cursor.get_children())
+
+
+def kind(cursor: Cursor) -> str:
+    """The kind of a node, by its name."""
+    try:
+        return str(cursor.kind.name)
+    except ValueError:
+        # A kind that is newer than the bindings.
+        return "UNKNOWN"

@@ -1,0 +1,108 @@
+"""A C file and its regions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from riselang.errors import SourceLocation, UserError
+from riselang.frontends.c.clang import ParsedFile, parse
+from riselang.frontends.c.detection import detected_regions
+from riselang.frontends.c.extraction import extract
+from riselang.frontends.c.inlining import Inliner
+from riselang.frontends.c.model import Scop
+from riselang.frontends.c.refusal import Refusal
+from riselang.frontends.c.regions import Region, marked_regions, marks, whole_function
+from riselang.frontends.c.statements import StatementReader
+from riselang.frontends.c.syntax import Function
+from riselang.stack import more_stack
+
+FRAMES = 20_000
+"""Room for what recurses over the nesting of expressions."""
+
+
+@dataclass(frozen=True)
+class CFile:
+    """A file that was read; regions are modelled when they are asked for."""
+
+    parsed: ParsedFile
+    functions: tuple[Function, ...]
+
+    @staticmethod
+    def of(
+        text: str,
+        name: str,
+        include: Sequence[str] = (),
+        defines: Mapping[str, object] | None = None,
+    ) -> CFile:
+        parsed = parse(text, name, include, defines)
+        with more_stack(FRAMES):
+            try:
+                return CFile(parsed, tuple(StatementReader(parsed).functions()))
+            except RecursionError:
+                start = SourceLocation(name, 1)
+                raise Refusal(start, "expressions or statements nest too deeply") from None
+
+    @cached_property
+    def _own_functions(self) -> list[Function]:
+        return [each for each in self.functions if each.place.file == self.parsed.name]
+
+    @cached_property
+    def _by_name(self) -> dict[str, Function]:
+        return {function.name: function for function in self.functions}
+
+    @cached_property
+    def _marks(self) -> list[tuple[SourceLocation, SourceLocation]]:
+        return marks(self.parsed)
+
+    def marked(self, function: str | None = None) -> list[Region]:
+        """The regions between pragmas, of one function or of all."""
+        regions = marked_regions(self._own_functions, self._marks)
+        if function is not None:
+            self.function(function)
+            regions = [region for region in regions if region.function.name == function]
+        return regions
+
+    def function(self, name: str) -> Function:
+        if name not in {each.name for each in self._own_functions}:
+            known = ", ".join(each.name for each in self._own_functions) or "none"
+            raise UserError(f"{self.parsed.name} has no function {name}; it has: {known}")
+        return self._by_name[name]
+
+    def only_function(self) -> Function:
+        """The function that is meant where none is named: the one with marks, or the only one."""
+        marked = list(dict.fromkeys(region.function.name for region in self.marked()))
+        names = marked or [each.name for each in self._own_functions if not each.is_static]
+        if len(names) == 1:
+            return self._by_name[names[0]]
+        known = ", ".join(names) or "none"
+        raise UserError(
+            f"{self.parsed.name}: it is not clear which function is meant; name one of: {known}"
+        )
+
+    def model(self, region: Region) -> Scop:
+        """The model of a region; raises a Refusal where something cannot be modelled."""
+        with more_stack(FRAMES):
+            try:
+                inliner = Inliner(self._by_name, [region.function.name])
+                statements = inliner.statements(region.statements)
+                return extract(replace(region, statements=statements))
+            except RecursionError:
+                raise Refusal(region.place, "expressions nest too deeply") from None
+
+    def whole(self, name: str | None = None) -> Scop:
+        """The model of a whole function."""
+        function = self.only_function() if name is None else self.function(name)
+        return self.model(whole_function(function))
+
+    def detected(self, function: str | None = None) -> tuple[list[Scop], list[Refusal]]:
+        """The largest regions with loops that can be modelled, and why others cannot."""
+        chosen = self._own_functions if function is None else [self.function(function)]
+        scops: list[Scop] = []
+        refusals: list[Refusal] = []
+        for each in chosen:
+            found, refused = detected_regions(each, self.model)
+            scops += found
+            refusals += refused
+        return scops, refusals

@@ -1,0 +1,29 @@
+"""Functions of the C library that regions may call: they have no effects but their value."""
+
+from __future__ import annotations
+
+_ONE = (
+    "acos", "asin", "atan", "cos", "sin", "tan", "acosh", "asinh", "atanh", "cosh", "sinh", "tanh",
+    "exp", "exp2", "expm1", "log", "log10", "log1p", "log2", "logb", "cbrt", "fabs", "sqrt", "erf",
+    "erfc", "lgamma", "tgamma", "ceil", "floor", "nearbyint", "rint", "round", "trunc",
+)  # fmt: skip
+_TWO = (
+    "atan2", "pow", "hypot", "fmod", "remainder", "copysign", "nextafter", "fdim", "fmax", "fmin",
+)  # fmt: skip
+ARITY: dict[str, int] = {
+    **{f"{name}{letter}": 1 for name in _ONE for letter in ("", "f")},
+    **{f"{name}{letter}": 2 for name in _TWO for letter in ("", "f")},
+    "fma": 3, "fmaf": 3, "abs": 1, "labs": 1, "llabs": 1,
+}  # fmt: skip
+"""How many arguments each takes."""
+EXACT = {
+    "sqrt": "math.sqrt", "fabs": "math.absf", "ceil": "math.ceil", "floor": "math.floor",
+    "trunc": "math.trunc", "fma": "math.fma", "abs": "math.absi", "labs": "math.absi",
+    "llabs": "math.absi",
+}  # fmt: skip
+"""What a processor computes with the same result as the library."""
+
+
+def exact_op(name: str) -> str | None:
+    """The op of MLIR that is the same as a function."""
+    return EXACT.get(name) or EXACT.get(name.removesuffix("f"))

@@ -1,0 +1,44 @@
+"""`rl.from_c`: from a file or a text to a function."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from riselang.config import default_options
+from riselang.errors import UserError
+from riselang.frontends.c.building import program_of
+from riselang.frontends.c.calling import CFunction
+from riselang.frontends.c.file import CFile
+from riselang.frontends.c.scheduling import SCHEDULES
+from riselang.text import decode
+
+TEXT = "<c>"
+"""What a text is called that comes from no file."""
+
+
+def read_text(source: str | Path) -> tuple[str, str]:
+    """The text of a file, or a text itself, and its name."""
+    if isinstance(source, str) and ("\n" in source or "{" in source):
+        return source, TEXT
+    try:
+        return decode(Path(source).read_bytes(), str(source)), str(source)
+    except OSError as error:
+        raise UserError(f"{source} cannot be read: {error.strerror}") from None
+
+
+def load_function(
+    source: str | Path,
+    function: str | None,
+    defines: Mapping[str, object] | None,
+    include: Sequence[str | Path],
+    float: str | None,
+    schedule: str,
+) -> CFunction:
+    if schedule not in SCHEDULES:
+        raise UserError(f"schedule must be one of {', '.join(SCHEDULES)}, but is {schedule!r}")
+    options = default_options("affine").changed(float=float)
+    text, name = read_text(source)
+    file = CFile.of(text, name, [str(folder) for folder in include], defines)
+    scop = file.whole(function)
+    return program_of([scop], options, schedule).functions()[scop.name]

@@ -1,0 +1,68 @@
+"""Which loops around a statement must stay: those that carry dependences to other statements.
+
+Inside of the loops that stay, the statement can run alone, before or after all others: loops may be
+distributed so.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from riselang.frontends.c.affine import isl
+from riselang.frontends.c.dependences import dependences
+from riselang.frontends.c.model import ModelStatement, Scop
+
+
+def loops_around(scop: Scop, statement: ModelStatement) -> int:
+    """How many of the outer loops stay."""
+    for depth in range(len(statement.iterators) + 1):
+        if not _is_tied(scop, statement, depth):
+            return depth
+    return len(statement.iterators)
+
+
+def _is_tied(scop: Scop, statement: ModelStatement, depth: int) -> bool:
+    """Whether dependences lead from the statement to others and back, inside of `depth` loops."""
+    edges = _edges(scop, statement, depth)
+    reached, stack = set[str](), [statement.name]
+    while stack:
+        name = stack.pop()
+        for source, target in edges:
+            if source == name and target not in reached:
+                reached.add(target)
+                stack.append(target)
+    # What is reached from others and leads back ties the statement to them.
+    others = reached - {statement.name}
+    return any((other, statement.name) in _closure(edges) for other in others)
+
+
+def _closure(edges: set[tuple[str, str]]) -> set[tuple[str, str]]:
+    closed = set(edges)
+    while True:
+        more = {(a, d) for a, b in closed for c, d in closed if b == c} - closed
+        if not more:
+            return closed
+        closed |= more
+
+
+def _edges(scop: Scop, statement: ModelStatement, depth: int) -> set[tuple[str, str]]:
+    """Pairs of statements with a dependence in the same iteration of the outer loops."""
+    names = [name for _, name in statement.iterators[:depth]]
+    found: set[tuple[str, str]] = set()
+    dims = isl().dim_type
+
+    def add(pair: Any) -> None:
+        source = scop.statement(pair.get_tuple_name(dims.in_))
+        target = scop.statement(pair.get_tuple_name(dims.out))
+        for each in (source, target):
+            if [name for _, name in each.iterators[:depth]] != names:
+                return
+        for position in range(depth):
+            pair = pair.equate(dims.in_, position, dims.out, position)
+        if not pair.is_empty():
+            found.add((source.name, target.name))
+
+    pairs = dependences(scop)
+    assert pairs is not None
+    pairs.all.foreach_map(add)
+    return found

@@ -1,0 +1,239 @@
+"""Matchers on statements: placeholders for loops and arrays, and trees of operators.
+
+    i, j, k = loops("i j k")
+    A, B, C = arrays("A B C")
+    update(C[i, j], A[i, k], B[k, j])
+
+matches `C[i][j] += alpha * A[i][k] * B[k][j]` with any numbers as factors, in any order, and any
+arrays and loops in the place of the placeholders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+
+from riselang.frontends.c.linear import Linear
+from riselang.frontends.c.model import ModelStatement
+from riselang.frontends.c.syntax import (
+    Access,
+    Assign,
+    Binary,
+    Expression,
+    Literal,
+    Variable,
+    inside,
+)
+
+
+class NoMatch(Exception):
+    """Why a statement is not what a tactic looks for."""
+
+
+@dataclass(frozen=True)
+class Element:
+    """An array placeholder at loop placeholders."""
+
+    array: str
+    loops: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ArrayPlaceholder:
+    name: str
+
+    def __getitem__(self, loops: str | tuple[str, ...]) -> Element:
+        return Element(self.name, loops if isinstance(loops, tuple) else (loops,))
+
+
+def loops(names: str) -> tuple[str, ...]:
+    return tuple(names.split())
+
+
+def arrays(names: str) -> tuple[ArrayPlaceholder, ...]:
+    return tuple(ArrayPlaceholder(name) for name in names.split())
+
+
+@dataclass(frozen=True)
+class Factor:
+    """An array that is read at loop variables, each alone."""
+
+    access: Access
+    loops: tuple[str, ...]
+
+    @property
+    def array(self) -> Variable:
+        return self.access.variable
+
+
+@dataclass(frozen=True)
+class Update:
+    """`target += scale * factors`."""
+
+    target: Factor
+    factors: tuple[Factor, ...]
+    parts: tuple[Expression, ...]
+    """What is multiplied, in the order of the text: elements, numbers, variables that stay."""
+
+    @property
+    def scale(self) -> list[Expression]:
+        """Numbers, and variables that do not change."""
+        return [part for part in self.parts if not (isinstance(part, Access) and part.indices)]
+
+    @property
+    def is_from_left(self) -> bool:
+        """Whether `a * b * c` is computed from the left."""
+        return not any(isinstance(part, Binary) for part in self.parts)
+
+
+@dataclass(frozen=True)
+class UpdatePattern:
+    """What an update looks like."""
+
+    target: Element
+    factors: tuple[Element, ...]
+
+    def match(self, update: Update) -> dict[str, object] | None:
+        """What placeholders stand for; the same one for the same thing, others for others."""
+        if len(update.factors) != len(self.factors):
+            return None
+        for order in permutations(update.factors):
+            bound: dict[str, object] = {}
+            pairs = [(self.target, update.target), *zip(self.factors, order, strict=True)]
+            if all(_bind(element, factor, bound) for element, factor in pairs):
+                return bound
+        return None
+
+
+def update(target: Element, *factors: Element) -> UpdatePattern:
+    return UpdatePattern(target, factors)
+
+
+def _bind(element: Element, factor: Factor, bound: dict[str, object]) -> bool:
+    if len(element.loops) != len(factor.loops):
+        return False
+    things: list[tuple[str, object]] = [
+        (f"array {element.array}", factor.array),
+        *((f"loop {name}", loop) for name, loop in zip(element.loops, factor.loops, strict=True)),
+    ]
+    for name, thing in things:
+        kind = name.split()[0]
+        if bound.setdefault(name, thing) != thing:
+            return False
+        if any(other != name and known == thing for other, known in bound.items()
+               if other.startswith(kind)):  # fmt: skip
+            return False
+    return True
+
+
+def update_of(statement: ModelStatement) -> Update:
+    """A statement as an update; raises NoMatch with the reason."""
+    body = statement.body
+    if not isinstance(body, Assign):
+        raise NoMatch("data decide what it does")
+    target = factor_of(body.target, statement)
+    added = _added(body.value, body.target)
+    factors: list[Factor] = []
+    for part in _product(added):
+        match part:
+            case Access() if part.indices:
+                factors.append(factor_of(part, statement))
+            case Literal():
+                pass
+            case Access() if part not in statement.subscripts:
+                pass
+            case _:
+                raise NoMatch("what is added is not a product of elements and numbers")
+    if not factors:
+        raise NoMatch("no array is a factor")
+    if any(factor.array is target.array for factor in factors):
+        raise NoMatch(f"{target.array.name} is also a factor of what is added to it")
+    return Update(target, tuple(factors), tuple(_chain(added)))
+
+
+def _added(value: Expression, target: Access) -> Expression:
+    """What is added to the target."""
+    if isinstance(value, Binary) and value.operator == "-" and value.left == target:
+        raise NoMatch("it subtracts where the tactic adds")
+    if not isinstance(value, Binary) or value.operator != "+":
+        raise NoMatch("it does not add to its target")
+    for one, other in ((value.left, value.right), (value.right, value.left)):
+        if one == target:
+            if any(part == target for part in inside(other)):
+                raise NoMatch("what is added depends on the target")
+            return other
+    raise NoMatch("it does not add to its target")
+
+
+def _product(expression: Expression) -> Iterator[Expression]:
+    if isinstance(expression, Binary) and expression.operator == "*":
+        yield from _product(expression.left)
+        yield from _product(expression.right)
+    else:
+        yield expression
+
+
+def _chain(expression: Expression) -> list[Expression]:
+    """The operands of a chain of products from the left; what is grouped otherwise stays whole."""
+    if isinstance(expression, Binary) and expression.operator == "*":
+        return [*_chain(expression.left), expression.right]
+    return [expression]
+
+
+def factor_of(access: Access, statement: ModelStatement) -> Factor:
+    """An access whose subscripts are loop variables, each alone and no two the same."""
+    subscript = statement.subscripts.get(access)
+    if subscript is None or subscript.indices is None:
+        raise NoMatch(f"a subscript of {access.variable.name} is not affine")
+    names = [plain_loop(index) for index in subscript.indices]
+    if None in names or len(set(names)) != len(names):
+        raise NoMatch(f"a subscript of {access.variable.name} is not a loop variable alone")
+    known = {name for _, name in statement.iterators}
+    if not set(names) <= known:
+        raise NoMatch(f"a subscript of {access.variable.name} is not a loop variable")
+    return Factor(access, tuple(name for name in names if name is not None))
+
+
+def is_convolution(statement: ModelStatement, around: Sequence[str]) -> bool:
+    """`y[i] += w[k] * x[i + k]`, in any number of dimensions: a window moves over an array."""
+    body = statement.body
+    if not isinstance(body, Assign):
+        return False
+    try:
+        target = factor_of(body.target, statement)
+        parts = [part for part in _product(_added(body.value, body.target))
+                 if isinstance(part, Access) and part.indices]  # fmt: skip
+    except NoMatch:
+        return False
+    if len(parts) != 2 or any(part.variable is target.array for part in parts):
+        return False
+    inner = {name for _, name in statement.iterators} - set(around)
+    out = set(target.loops) & inner
+    for weights, data in (parts, parts[::-1]):
+        found = statement.subscripts[weights].indices, statement.subscripts[data].indices
+        if found[0] is None or found[1] is None:
+            continue
+        window = {plain_loop(index) for index in found[0]}
+        moved = [set(index.names()) & inner for index in found[1]]
+        is_moving = all(len(names & out) == 1 and len(names & (inner - out)) == 1
+                        for names in moved if names)  # fmt: skip
+        if window <= inner - out and window and is_moving and any(moved):
+            return True
+    return False
+
+
+def plain_loop(index: Linear) -> str | None:
+    """The name that an index is, with nothing added."""
+    if index.constant == 0 and len(index.terms) == 1 and index.terms[0][1] == 1:
+        atom = index.terms[0][0]
+        return atom if isinstance(atom, str) else None
+    return None
+
+
+def offsets(index: Linear, known: Sequence[str]) -> tuple[str, int] | None:
+    """`(i, c)` for an index i + c."""
+    if len(index.terms) != 1 or index.terms[0][1] != 1:
+        return None
+    atom = index.terms[0][0]
+    return (atom, index.constant) if isinstance(atom, str) and atom in known else None

@@ -1,0 +1,254 @@
+"""What each statement of a region is, or why it is nothing that is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from riselang.frontends.c.affine import isl
+from riselang.frontends.c.dependences import dependences
+from riselang.frontends.c.model import ModelStatement, Scop
+from riselang.frontends.c.syntax import Access, Assign, Call, Conditional, Literal, inside
+from riselang.frontends.c.tactics.isolation import loops_around
+from riselang.frontends.c.tactics.library import TACTICS
+from riselang.frontends.c.tactics.matching import (
+    Factor,
+    NoMatch,
+    Update,
+    factor_of,
+    is_convolution,
+    offsets,
+    update_of,
+)
+
+
+@dataclass(frozen=True)
+class Recognised:
+    """A statement, what it is, and what was proven of it."""
+
+    statement: ModelStatement
+    tactic: str | None
+    around: tuple[str, ...] = ()
+    """The loops that stay around it."""
+    update: Update | None = None
+    reason: str = ""
+    """Where it is nothing: the nearest tactic and the condition that fails."""
+
+
+def recognised(scop: Scop) -> list[Recognised]:
+    """What each statement of a region is."""
+    if dependences(scop) is None:
+        reason = "the dependences of the region take too long to find"
+        return [Recognised(each, None, (), None, reason) for each in scop.statements]
+    return [_recognised(scop, statement) for statement in scop.statements]
+
+
+def _recognised(scop: Scop, statement: ModelStatement) -> Recognised:
+    depth = loops_around(scop, statement)
+    around = tuple(name for _, name in statement.iterators[:depth])
+    try:
+        update = update_of(statement)
+    except NoMatch as reason:
+        if is_convolution(statement, around) and _is_box(statement, around):
+            return Recognised(statement, "convolution", around)
+        return _mapped(scop, statement, around, str(reason))
+    inner = [name for _, name in statement.iterators[depth:]]
+    used = {name for factor in (update.target, *update.factors) for name in factor.loops}
+    name = _name(update, around)
+    idle = [loop for loop in inner if loop not in used]
+    if idle:
+        return Recognised(statement, None, around, None,
+                          f"{name}, but the loop over {idle[0]} repeats it")  # fmt: skip
+    if _is_box(statement, around):
+        return Recognised(statement, name, around, update)
+    is_symmetric = len({factor.array for factor in update.factors}) == 1
+    if name == "syrk" and is_symmetric and _is_triangle(statement, update):
+        return Recognised(statement, "syrk", around, update)
+    return Recognised(
+        statement,
+        None,
+        around,
+        None,
+        f"{name}, but its domain is not a box: bounds depend on loops",
+    )
+
+
+def _name(update: Update, around: tuple[str, ...]) -> str:
+    """The tactic that an update is, loops around it set aside."""
+    plain = _inside(update, around)
+    factors = plain.factors
+    if len(factors) == 2 and factors[0].array is factors[1].array:
+        shared = set(factors[0].loops) & set(factors[1].loops)
+        if len(plain.target.loops) == 2 and len(shared) == 1 and _ranks(plain) == [2, 2, 2]:
+            return "syrk"
+    for tactic in TACTICS:
+        if any(pattern.match(plain) is not None for pattern in tactic.patterns):
+            return tactic.name
+    if len(factors) == 1:
+        is_sum = set(factors[0].loops) - set(plain.target.loops)
+        return "reduction" if is_sum else "elementwise"
+    return "contraction"
+
+
+def _ranks(update: Update) -> list[int]:
+    return [len(factor.loops) for factor in (update.target, *update.factors)]
+
+
+def _inside(update: Update, around: tuple[str, ...]) -> Update:
+    """An update as one iteration of the loops around it sees it: rows in the place of arrays."""
+
+    def strip(factor: Factor) -> Factor:
+        return Factor(factor.access, tuple(loop for loop in factor.loops if loop not in around))
+
+    return Update(strip(update.target), tuple(map(strip, update.factors)), update.parts)
+
+
+def _is_box(statement: ModelStatement, around: tuple[str, ...]) -> bool:
+    """Whether the bounds of inner loops do not depend on each other."""
+    domain = statement.domain
+    box = isl().Set.universe(domain.get_space())
+    dims = isl().dim_type
+    count = domain.dim(dims.set)
+    for position in range(len(around), count):
+        others = [at for at in range(len(around), count) if at != position]
+        part = domain
+        for at in others:
+            part = part.eliminate(dims.set, at, 1)
+        box = box.intersect(part)
+    return bool(box.is_equal(domain)) and _is_dense(statement)
+
+
+def _is_dense(statement: ModelStatement) -> bool:
+    """Whether no iteration is stepped over."""
+    return "mod" not in str(statement.domain) and "exists" not in str(statement.domain)
+
+
+def _is_triangle(statement: ModelStatement, update: Update) -> bool:
+    """Whether the domain is a box without one side of the diagonal of the target."""
+    names = [name for _, name in statement.iterators]
+    first, second = (names.index(loop) for loop in update.target.loops)
+    for row, column in ((first, second), (second, first)):
+        rows = statement.domain.eliminate(isl().dim_type.set, column, 1)
+        square = rows.intersect(_moved(rows, row, column))
+        if _below(square, row, column).is_equal(statement.domain):
+            return True
+    return False
+
+
+def _moved(points: Any, source: int, target: int) -> Any:
+    """A condition on one dimension as one on another."""
+    dims = isl().dim_type
+    space = points.get_space()
+    relation = isl().Map.universe(space.map_from_set())
+    relation = relation.equate(dims.in_, source, dims.out, target)
+    for position in range(space.dim(dims.set)):
+        if position not in (source, target):
+            relation = relation.equate(dims.in_, position, dims.out, position)
+    return points.apply(relation)
+
+
+def _below(points: Any, row: int, column: int) -> Any:
+    """The points at and below the diagonal."""
+    dims = isl().dim_type
+    space = points.get_space()
+    local = isl().LocalSpace.from_space(space)
+    gap = isl().Constraint.alloc_inequality(local)
+    gap = gap.set_coefficient_val(dims.set, row, isl().Val(1))
+    gap = gap.set_coefficient_val(dims.set, column, isl().Val(-1))
+    return points.intersect(isl().Set.universe(space).add_constraint(gap))
+
+
+# Statements that set their target
+
+
+def _mapped(
+    scop: Scop, statement: ModelStatement, around: tuple[str, ...], nearest: str
+) -> Recognised:
+    """A map, a copy, a transposition or a stencil; else why it is not a product."""
+
+    def refused(reason: str) -> Recognised:
+        return Recognised(statement, None, around, None, reason)
+
+    body = statement.body
+    if not isinstance(body, Assign):
+        return refused("data decide what it does")
+    try:
+        target = factor_of(body.target, statement)
+    except NoMatch as reason:
+        return refused(f"nearest is a map, but {reason}")
+    if not body.target.indices:
+        return refused("it sets a variable")
+    inner = [name for _, name in statement.iterators if name not in around]
+    idle = [loop for loop in inner if loop not in target.loops]
+    if idle:
+        kind = _largest(body, statement)
+        if kind is not None and _is_box(statement, around):
+            return Recognised(statement, kind, around)
+        return refused(f"{nearest}; the loop over {idle[0]} repeats it")
+    if _depends_on_itself(scop, statement, around):
+        return refused(f"{nearest}; and it reads what it has written in other iterations")
+    if not _is_box(statement, around):
+        return refused("nearest is a map, but its domain is not a box: bounds depend on loops")
+    return Recognised(statement, _kind(body, statement, target), around)
+
+
+def _kind(body: Assign, statement: ModelStatement, target: Factor) -> str:
+    value = body.value
+    if isinstance(value, Literal):
+        return "fill"
+    names = [name for _, name in statement.iterators]
+    reads = [part for part in inside(value) if isinstance(part, Access) and part.indices]
+    if isinstance(value, Access) and value.indices:
+        try:
+            source = factor_of(value, statement)
+        except NoMatch:
+            return "elementwise"
+        if source.loops == target.loops:
+            return "copy"
+        return "transpose" if sorted(source.loops) == sorted(target.loops) else "elementwise"
+    moved: dict[object, set[tuple[object, ...]]] = {}
+    for read in reads:
+        subscript = statement.subscripts[read].indices or ()
+        place = tuple(offsets(index, names) for index in subscript)
+        moved.setdefault(read.variable, set()).add(place)
+    if not any(len(places) > 1 for places in moved.values()):
+        return "elementwise"
+    is_near = all(None not in place for places in moved.values() for place in places)
+    return "stencil" if is_near else "affine map"
+
+
+def _largest(body: Assign, statement: ModelStatement) -> str | None:
+    """`t = t < x ? x : t` and its kind: the largest of several, over a window or over all."""
+    value = body.value
+    parts = {part for part in inside(value) if isinstance(part, Access) and part.indices}
+    others = parts - {body.target}
+    is_choice = isinstance(value, Conditional) or (
+        isinstance(value, Call) and value.function in ("fmax", "fmin", "fmaxf", "fminf")
+    )
+    if not is_choice or body.target not in parts or len(others) != 1:
+        return None
+    (other,) = others
+    if other.variable is body.target.variable:
+        return None
+    indices = statement.subscripts[other].indices
+    if indices is None:
+        return None
+    return "pooling" if any(len(index.terms) > 1 for index in indices) else "reduction"
+
+
+def _depends_on_itself(scop: Scop, statement: ModelStatement, around: tuple[str, ...]) -> bool:
+    found: list[bool] = []
+    dims = isl().dim_type
+
+    def look(pair: Any) -> None:
+        source = pair.get_tuple_name(dims.in_)
+        target = pair.get_tuple_name(dims.out)
+        if source == target == statement.name:
+            for position in range(len(around)):
+                pair = pair.equate(dims.in_, position, dims.out, position)
+            found.append(not pair.is_empty())
+
+    pairs = dependences(scop)
+    assert pairs is not None
+    pairs.all.foreach_map(look)
+    return any(found)

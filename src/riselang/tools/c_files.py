@@ -1,0 +1,133 @@
+"""`rise c`: regions of a C file at a stage, as an object with a header, or as a report."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from riselang.config import FLOAT, LIBRARIES
+from riselang.errors import UserError
+from riselang.tools.exits import FAILED
+from riselang.tools.progress import progress
+from riselang.tools.sources import read_bytes
+
+if TYPE_CHECKING:
+    from riselang.frontends.c.building import CProgram
+    from riselang.frontends.c.file import CFile
+    from riselang.frontends.c.model import Scop
+    from riselang.frontends.c.refusal import Refusal
+
+EMITTED = ("affine", "rise", "notation", "llvm", "asm", "obj", "header", "report")
+
+
+def c_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("file", help="a C file")
+    command.add_argument("-I", dest="include", action="append", default=[], metavar="FOLDER",
+                         help="a folder with headers")  # fmt: skip
+    command.add_argument("-D", dest="define", action="append", default=[], metavar="NAME=VALUE",
+                         help="a macro")  # fmt: skip
+    command.add_argument("--autodetect", action="store_true",
+                         help="find regions, also where there is no #pragma scop")  # fmt: skip
+    command.add_argument("--function", help="the function to take; default: all")
+    command.add_argument("--emit", choices=EMITTED, default="affine")
+    command.add_argument("--schedule", choices=("source", "isl"), default="source",
+                         help="isl: loops in an order that isl finds, tiled")  # fmt: skip
+    command.add_argument("--float", help=FLOAT.summary)
+    command.add_argument("--library", choices=LIBRARIES,
+                         help="blas: what a routine computes becomes a call of it")  # fmt: skip
+    command.add_argument("-o", "--output", help="the file to write; default: standard output")
+
+
+def c_file(options: argparse.Namespace) -> None:
+    """Read, model and emit; what cannot be modelled is told, and decides the exit code."""
+    from riselang.config import default_options
+    from riselang.frontends.c.building import CProgram
+    from riselang.frontends.c.file import CFile
+    from riselang.text import decode
+
+    chosen = default_options("affine").changed(float=options.float, library=options.library)
+    text = decode(read_bytes(options.file), options.file)
+    name = "<stdin>" if options.file == "-" else options.file
+    with progress(f"reading {name}"):
+        file = CFile.of(text, name, options.include, _defines(options.define))
+        scops, refusals = _modelled(file, options)
+    for refusal in refusals:
+        print(refusal.warning, file=sys.stderr)
+    program = CProgram(tuple(scops), chosen, options.schedule)
+    if scops:
+        with progress(f"compiling {name}"):
+            data = _emitted(program, options)
+        _write(data, options)
+    if options.autodetect:
+        counts = f"{len(scops)} regions found, {len(refusals)} loops or statements left out"
+        print(f"{name}: {counts}", file=sys.stderr)
+    elif refusals:
+        raise SystemExit(FAILED)
+
+
+def _defines(given: Sequence[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for each in given:
+        name, _, value = each.partition("=")
+        if not name.isidentifier():
+            raise UserError(f"-D {each}: expected NAME or NAME=VALUE")
+        found[name] = value or "1"
+    return found
+
+
+def _modelled(file: CFile, options: argparse.Namespace) -> tuple[list[Scop], list[Refusal]]:
+    """The regions that are meant, and what was refused."""
+    from riselang.frontends.c.refusal import Refusal
+    from riselang.frontends.c.regions import whole_function
+
+    if options.autodetect:
+        return file.detected(options.function)
+    regions = file.marked(options.function)
+    if options.function is not None:
+        # The whole function, if it can be modelled, else what is marked in it.
+        whole = whole_function(file.function(options.function))
+        try:
+            return [file.model(whole)], []
+        except Refusal:
+            regions = regions or [whole]
+    if not regions:
+        raise UserError(
+            f"{file.parsed.name} has no #pragma scop; mark what is meant with #pragma scop and "
+            "#pragma endscop, or use --autodetect or --function"
+        )
+    scops: list[Scop] = []
+    refusals: list[Refusal] = []
+    for region in regions:
+        try:
+            scops.append(file.model(region))
+        except Refusal as refusal:
+            refusals.append(refusal)
+    return scops, refusals
+
+
+def _emitted(program: CProgram, options: argparse.Namespace) -> bytes:
+    match options.emit:
+        case "obj":
+            if options.output is None and sys.stdout.isatty():
+                raise UserError("machine code is no text; give a file with -o")
+            return program.object_code()
+        case "header":
+            return program.header(Path(options.output or options.file).stem).encode()
+        case stage:
+            return program.text(stage).encode()
+
+
+def _write(data: bytes, options: argparse.Namespace) -> None:
+    if options.output is None and options.emit == "obj":
+        sys.stdout.buffer.write(data)
+        return
+    if options.output is None:
+        sys.stdout.write(data.decode())
+        return
+    try:
+        Path(options.output).write_bytes(data)
+    except OSError as error:
+        raise UserError(f"{options.output} cannot be written: {error.strerror}") from None

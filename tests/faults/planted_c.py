@@ -1,0 +1,46 @@
+"""Faults to plant in the C front end, one at a time: all of them must be found."""
+
+from __future__ import annotations
+
+from planted import Fault
+
+FOLDER = "frontends/c"
+
+
+def fault(name: str, file: str, right: str, wrong: str) -> Fault:
+    return Fault(name, file, right, wrong, FOLDER)
+
+
+C_FAULTS = (
+    # Domains
+    fault("a guard is dropped", "extraction.py", "self._statement(branch, nest.under(holds))", "self._statement(branch, nest)"),
+    fault("else runs where then does", "extraction.py", 'branches.append((f"not ({condition})", statement.otherwise))', "branches.append((condition, statement.otherwise))"),
+    fault("a loop begins one late", "loops.py", 'f"{iterator} {comparison} {first}"', 'f"{iterator} {comparison} {first} + 1"'),
+    fault("a step is ignored", "loops.py", 'steps = f"({iterator} - ({first})) mod {stride} = 0" if stride != 1 else ""', 'steps = ""'),
+    fault("downward loops run upwards", "extraction.py", "tree: Tree = Loop(iterator, 1 if loop.step > 0 else -1", "tree: Tree = Loop(iterator, 1"),
+    fault("the last iteration is left out", "emission/loops.py", 'extra = 1 if trees.operation(condition) == "le" else 0', "extra = 0"),
+    # Subscripts
+    fault("subscripts are swapped", "emission/values.py", "moved = [substituted(index, self._renaming()) for index in indices]", "moved = [substituted(index, self._renaming()) for index in reversed(indices)]"),
+    fault("offsets of subscripts are lost", "linear.py", "return total + self.constant if self.constant else total", "return total"),
+    fault("factors of subscripts are lost", "linear.py", "term = term if factor == 1 else term * factor", "term = term"),
+    fault("rows and columns are swapped", "accesses.py", "        indices = _rows(found.dimensions[0][0][1], chain)\n", "        indices = _rows(found.dimensions[0][0][1], chain)[::-1]\n"),
+    fault("remainders in bounds are quotients", "emission/trees.py", '"pdiv_r": _remainder', '"pdiv_r": _divided'),
+    # Signs and rounding
+    fault("division rounds down", "affine.py", "natural(-linear, abs(number)).times(-sign)", "natural(linear, abs(number)).times(sign)"),
+    fault("data are divided as if unsigned", "emission/values.py", '"/": arith.DivSIOp,', '"/": arith.DivUIOp,'),
+    fault("remainders of data as if unsigned", "emission/values.py", '"%": arith.RemSIOp, "&"', '"%": arith.RemUIOp, "&"'),
+    fault("unsigned bytes are widened with a sign", "emission/values.py", "widen = arith.ExtSIOp if source.is_signed and source != BOOL else arith.ExtUIOp", "widen = arith.ExtSIOp"),
+    fault("unsigned is compared as signed", "emission/values.py", "tests = _SIGNED_TESTS if type.is_signed else _UNSIGNED_TESTS", "tests = _SIGNED_TESTS"),
+    fault("unsigned becomes a float with a sign", "emission/values.py", "op = arith.SIToFPOp if is_signed else arith.UIToFPOp", "op = arith.SIToFPOp"),
+    fault("shifts to the right fill with zeros", "emission/values.py", '"<<": arith.ShLIOp, ">>": arith.ShRSIOp,', '"<<": arith.ShLIOp, ">>": arith.ShRUIOp,'),
+    fault("minus is forgotten", "emission/values.py", "return self.add(arith.NegfOp(operand))", "return operand"),
+    # Order and values
+    fault("differences are turned round", "emission/values.py", "left, right = self.value(expression.left), self.value(expression.right)\n        if operator in", "right, left = self.value(expression.left), self.value(expression.right)\n        if operator in"),
+    fault("compound assignment forgets the target", "statements.py", "left = converted(target, type)\n", "left = converted(operand, type)\n"),
+    fault("compound assignment in the type of the target", "statements.py", "type = common(target.type, operand.type)", "type = target.type"),
+    fault("or is and", "affine.py", 'return f"({left}) or ({inner.condition(expression.right)})"', 'return f"({left}) and ({inner.condition(expression.right)})"'),
+    fault("a ternary takes the other branch", "emission/values.py", "return self.add(arith.SelectOp(condition, self.value(first), self.value(second)))", "return self.add(arith.SelectOp(condition, self.value(second), self.value(first)))"),
+    fault("extents come from what is accessed last", "entries.py", "for length in reversed(lengths[1:]):", "for length in reversed(lengths[:-1]):"),
+    fault("chained assignment in the wrong order", "statements.py", "return Block(place, (first, Assign(place, target, value)))", "return Block(place, (Assign(place, target, value), first))"),
+    fault("dependences of what is overwritten are lost", "dependences.py", "return self.flow.union(self.anti).union(self.output).coalesce()", "return self.flow.coalesce()"),
+)  # fmt: skip

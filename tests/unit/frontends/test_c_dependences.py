@@ -1,0 +1,122 @@
+"""Dependences, parallel loops, and the proof of what isl makes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from riselang.config import Options
+from riselang.frontends.c import scheduling
+from riselang.frontends.c.affine import isl
+from riselang.frontends.c.building import program_of
+from riselang.frontends.c.dependences import dependences
+from riselang.frontends.c.model import Scop
+from riselang.frontends.c.replay import agree
+from riselang.frontends.c.scheduling import loops
+from riselang.frontends.c.validation import is_faithful
+from support.c_programs import KERNELS, model
+
+STRICT = Options("affine", "strict")
+
+
+def text_of(source: str, schedule: str = "source") -> str:
+    return program_of([model(source)], STRICT, schedule).affine()
+
+
+def test_a_loop_without_dependences_is_parallel() -> None:
+    text = text_of("void f(int n, double a[n]) { for (int i = 0; i < n; i++) a[i] = i; }")
+    assert text.count("rise.parallel") == 1
+
+
+def test_a_recurrence_is_not_parallel() -> None:
+    text = text_of("void f(int n, double a[n]) { for (int i = 1; i < n; i++) a[i] += a[i - 1]; }")
+    assert "rise.parallel" not in text
+
+
+def test_a_scalar_that_is_written_keeps_the_order() -> None:
+    text = text_of(
+        "void f(int n, double a[n]) { double s; for (int i = 0; i < n; i++)"
+        " { s = a[i] * 2.0; a[i] = s; } }"
+    )
+    assert "rise.parallel" not in text
+
+
+def test_the_two_outer_loops_of_a_product_are_parallel() -> None:
+    text = (KERNELS / "2mm.c").read_text()
+    assert text_of(text).count("rise.parallel") == 4
+
+
+def test_flow_anti_and_output() -> None:
+    scop = model("void f(int n, double a[n]) { for (int i = 1; i < n; i++) a[i] = a[i - 1]; }")
+    found = dependences(scop)
+    assert found is not None
+    assert not found.flow.is_empty()
+    assert found.anti.is_empty()
+    assert found.output.is_empty()
+
+
+def test_what_data_decide_is_taken_to_happen() -> None:
+    scop = model(
+        "void f(int n, int p[n], double a[n]) { for (int i = 0; i < n; i++) a[p[i]] += 1.0; }"
+    )
+    found = dependences(scop)
+    assert found is not None
+    assert not found.output.is_empty()
+
+
+def test_isl_tiles_a_stencil_and_the_proof_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scheduling, "TILE_SIZE", 8)
+    scop = model((KERNELS / "jacobi-1d.c").read_text())
+    tree = loops(scop, "isl")
+    assert "+= 8" in tree.to_C_str()
+    assert agree(scop, loops(scop, "source"), tree)
+
+
+def loops_of(scop: Scop, schedule: Any) -> Any:
+    build = isl().AstBuild.from_context(isl().Set(f"{scop.prefix}{{ : }}"))
+    return build.node_from_schedule(schedule)
+
+
+def test_an_order_that_breaks_a_dependence_is_not_faithful() -> None:
+    scop = model("void f(int n, double a[n]) { for (int i = 1; i < n; i++) a[i] += a[i - 1]; }")
+    backwards = isl().MultiUnionPwAff("[n] -> [{ S0[i] -> [(-i)] }]")
+    domain = isl().Schedule.from_domain(scop.schedule.get_domain())
+    assert not is_faithful(scop, loops_of(scop, domain.insert_partial_schedule(backwards)))
+    assert is_faithful(scop, loops_of(scop, scop.schedule))
+
+
+def test_loops_that_leave_an_instance_out_are_not_faithful() -> None:
+    scop = model("void f(int n, double a[n]) { for (int i = 0; i < n; i++) a[i] = 0.0; }")
+    fewer = scop.schedule.intersect_domain(isl().UnionSet("[n] -> { S0[i] : i != 3 }"))
+    assert not is_faithful(scop, loops_of(scop, fewer))
+
+
+LEFT_OUT = """
+void f(int n, int m, float a0[27][15], double a2[13]) {
+  for (int i1 = 0; i1 <= -2 + 1 * n; i1 += 2) {
+    for (int i2 = (-3 + -1 * n) / 2; i2 < (2 + 1 * m < n ? 2 + 1 * m : n); i2 += 2)
+      a0[(4 + 1 * i1 + -1 * i2) / 5 + 13][3 + 2 * i1 + 1 * m] *= a2[1 + 2 * n + 1 * i2] * 0.125;
+  }
+}
+"""
+
+
+def test_what_isl_leaves_out_where_tiles_meet_strides_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """isl's loops for this order lack instances; another order is taken then."""
+    monkeypatch.setattr(scheduling, "TILE_SIZE", 3)
+    scop = model(LEFT_OUT)
+    skewed = isl().MultiUnionPwAff(
+        "[n, m] -> [{ S0[i1, i2] -> [(2 + m + 2i1 - (-1 + m - i1) mod 3)] },"
+        " { S0[i1, i2] -> [(19i1 + i2 - (i1 + i2) mod 3)] }]"
+    )
+    inner = isl().MultiUnionPwAff(
+        "[n, m] -> [{ S0[i1, i2] -> [((-1 + m - i1) mod 3)] },"
+        " { S0[i1, i2] -> [((i1 + i2) mod 3)] }]"
+    )
+    domain = isl().Schedule.from_domain(scop.schedule.get_domain())
+    schedule = domain.insert_partial_schedule(inner).insert_partial_schedule(skewed)
+    assert not is_faithful(scop, loops_of(scop, schedule))
+    assert not agree(scop, loops(scop, "source"), loops_of(scop, schedule))

@@ -1,0 +1,112 @@
+"""What is recognised, what is not and why, and the programs of what is lifted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import riselang as rl
+from riselang.frontends.c.model import Scop
+from riselang.frontends.c.report import described, notations
+from riselang.frontends.c.tactics.recognition import recognised
+from support.c_programs import KERNELS, arguments_for, compiled_by_us, model, same_bits
+
+PARAMETERS = (
+    "int n, int m, int l, double C[n][m], double A[n][l], double B[l][m], double x[l], double y[n],"
+    " double D[n][n], double T[m][n], double z[n], double P[l][n][m], double Q[l][n][n]"
+)
+FOR = "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) "
+SUM = FOR + "for (int k = 0; k < l; k++) "
+RECOGNISED = {
+    SUM + "C[i][j] += A[i][k] * B[k][j];": "gemm",
+    SUM + "C[i][j] = B[k][j] * A[i][k] + C[i][j];": "gemm",
+    SUM + "C[i][j] += 2.5 * A[i][k] * B[k][j];": "gemm",
+    "for (int i = 0; i < n; i++) for (int k = 0; k < l; k++) y[i] += A[i][k] * x[k];": "gemv",
+    FOR + "C[i][j] += y[i] * T[j][0];": "elementwise",
+    "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) D[i][j] += y[i] * z[j];": "ger",
+    "for (int b = 0; b < l; b++) " + FOR + "for (int k = 0; k < n; k++) "
+    "P[b][i][j] += Q[b][i][k] * C[k][j];": "batched gemm",
+    FOR + "T[j][i] = C[i][j];": "transpose",
+    FOR + "C[i][j] = 0.0;": "fill",
+    FOR + "C[i][j] = C[i][j] * 2.0 + 1.0;": "elementwise",
+    "for (int i = 0; i < n; i++) for (int k = 0; k < l; k++) y[i] += A[i][k];": "reduction",
+    "for (int i = 1; i < n - 1; i++) z[i] = y[i - 1] + y[i + 1];": "stencil",
+    "for (int i = 0; i < n - 3; i++) for (int k = 0; k < 3; k++) z[i] += x[k] * y[i + k];":
+        "convolution",
+    "for (int i = 0; i < n; i++) for (int k = 0; k < l; k++)"
+    " y[i] = y[i] < A[i][k] ? A[i][k] : y[i];": "reduction",
+    "for (int i = 0; i < n; i++) for (int j = 0; j <= i; j++) for (int k = 0; k < l; k++)"
+    " D[i][j] += A[i][k] * A[j][k];": "syrk",
+    # What looks like it, and is not.
+    SUM + "C[i][j] -= A[i][k] * B[k][j];": None,
+    SUM + "C[i][j] += A[i][k] + B[k][j];": None,
+    "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) for (int k = 0; k <= j && k < l; k++)"
+    " C[i][j] += A[i][k] * B[k][j];": None,
+    "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int k = 0; k < n; k++)"
+    " D[i][j] += D[i][k] * D[k][j];": None,
+    "for (int t = 0; t < 3; t++) " + SUM + "C[i][j] += A[i][k] * B[k][j];": None,
+    "for (int i = 0; i < n; i += 2) for (int j = 0; j < m; j++) for (int k = 0; k < l; k++)"
+    " C[i][j] += A[i][k] * B[k][j];": None,
+    "for (int i = 1; i < n - 1; i++) y[i] = y[i - 1] + y[i + 1];": None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("body", RECOGNISED)
+def test_what_a_statement_is(body: str) -> None:
+    scop = model(f"void f({PARAMETERS}) {{ {body} }}")
+    (found,) = recognised(scop)
+    assert found.tactic == RECOGNISED[body], described(scop, found)
+    if found.tactic is None:
+        assert found.reason
+
+
+def test_the_nearest_tactic_is_named() -> None:
+    text = f"void f({PARAMETERS}) {{ {SUM} C[i][j] -= A[i][k] * B[k][j]; }}"
+    scop = model(text)
+    assert "subtracts" in described(scop, recognised(scop)[0])
+
+
+def test_a_gemm_between_other_statements_is_found_by_distribution() -> None:
+    found = recognised(model((KERNELS / "gemm.c").read_text()))
+    assert [each.tactic for each in found] == ["elementwise", "gemm"]
+    assert found[1].around == ()
+
+
+def test_loops_that_carry_dependences_stay_around() -> None:
+    found = recognised(model((KERNELS / "doitgen.c").read_text()))
+    assert found[1].tactic == "gemv"
+    assert found[1].around == ("r", "q")
+
+
+@pytest.mark.parametrize("backend", ["interpret", "compile"])
+def test_lifted_programs_compute_what_the_loops_do(backend: str) -> None:
+    """gemm after its scaling, and both products of mvt, bit by bit."""
+    text = (KERNELS / "gemm.c").read_text()
+    scop = model(text)
+    ni, nj, nk, alpha, beta, C, A, B = arguments_for(scop, {"ni": 4, "nj": 5, "nk": 6}, 0)
+    program = rl.loads(notation_of(scop), name="gemm.rise", float="strict", backend=backend)
+    lifted = program.gemm_S1(C * beta, A, B, alpha)
+    compiled_by_us(text)(ni, nj, nk, alpha, beta, C, A, B)
+    assert same_bits(np.asarray(lifted), C)
+
+
+def notation_of(scop: Scop) -> str:
+    return "\n".join(f"def {name} =\n{text}" for name, text in notations(scop).items())
+
+
+def test_products_of_any_layout_are_lifted() -> None:
+    text = (KERNELS / "mvt.c").read_text()
+    scop = model(text)
+    n, x1, x2, y1, y2, A = arguments_for(scop, {"n": 7}, 1)
+    program = rl.loads(notation_of(scop), name="mvt.rise", float="strict", backend="interpret")
+    first, second = program.mvt_S0(x1, A, y1), program.mvt_S1(x2, A, y2)
+    compiled_by_us(text)(n, x1, x2, y1, y2, A)
+    assert same_bits(np.asarray(first), x1)
+    assert same_bits(np.asarray(second), x2)
+
+
+def test_products_grouped_from_the_right_are_not_lifted() -> None:
+    scop = model(f"void f({PARAMETERS}) {{ {SUM} C[i][j] += 2.0 * (A[i][k] * B[k][j]); }}")
+    (found,) = recognised(scop)
+    assert found.tactic == "gemm"
+    assert "from the left" in described(scop, found)
