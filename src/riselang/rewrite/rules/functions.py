@@ -17,7 +17,6 @@ from riselang.rewrite.terms import (
     generalised,
     outside,
     rewrapped,
-    swapped,
     under,
     viewed,
 )
@@ -33,7 +32,7 @@ from riselang.term.nodes import (
     operation_type,
     spine,
 )
-from riselang.term.substitution import instantiate, shift
+from riselang.term.substitution import instantiate, shift, swapped
 
 
 @rule("f : s -> t, a : s", form=Form.WRITTEN)

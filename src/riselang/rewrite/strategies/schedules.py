@@ -84,6 +84,7 @@ from riselang.rewrite.rules.vectorisation import (
     reduce_in_vectors,
     rows_of_vectors_into_fold,
     vectorize_map,
+    vectorize_map_of_arrays,
     vectors_into_fold,
     vectors_of_generated_scalar,
     vectors_of_one_scalar,
@@ -162,7 +163,8 @@ def sequential() -> Strategy:
 def vectorize(length: int) -> Strategy:
     """A map with vectors of a length in the place of scalars; or a fold with such accumulators."""
     of_fold = choice(reduce_in_vectors(length), reduce_in_rows_of_vectors(length))
-    return choice(vectorize_map(length), of_fold) >> _lanes(length)
+    of_map = choice(vectorize_map(length), vectorize_map_of_arrays(length))
+    return choice(of_map, of_fold) >> _lanes(length)
 
 
 @schedule
