@@ -22,8 +22,8 @@ from riselang.tools.figures import Figure, Report, read_report, write_report
 from riselang.tools.machine import machine, package_version, versions
 
 HERE = Path(__file__).parent
-RIVALS = ("jax", "scipy-openblas32")
-HELPERS = {"run", "timing", "hand_written", "reporting", "pages", "charts"}
+RIVALS = ("jax", "scipy-openblas32", "numba", "halide")
+HELPERS = {"run", "timing", "hand_written", "reporting", "pages", "charts", "rivals", "in_halide"}
 BENCHMARKS = sorted(path.stem for path in HERE.glob("*.py") if path.stem not in HELPERS)
 
 

@@ -1,5 +1,4 @@
-"""One step of Jacobi's method on a grid: each element becomes the mean of it and its four
-neighbours. The result has no border."""
+"""One step of Jacobi's method on a grid: the mean of each element and its four neighbours."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""One step of Jacobi's method in a volume: each element becomes a weighted mean of it and its six
-neighbours. The result has no border."""
+"""One step of Jacobi's method in a volume: each element and its six neighbours, weighted."""
 
 from __future__ import annotations
 

@@ -38,6 +38,8 @@ from riselang.rewrite.rules.functions import (
     hoist_from_reduce,
     inline_free_let,
     map_fission,
+    map_of_firsts,
+    map_of_seconds,
 )
 from riselang.rewrite.rules.lowering import (
     keep_in_vectors,
@@ -294,8 +296,11 @@ _PAIRING = Guard("the elements are only paired", _reads_pairing) >> choice(
     map_fusion, reduce_map_fusion, zip_of_map_first, zip_of_map_second
 )
 _TIDY = normalize(
-    choice(SIMPLIFICATIONS, zip_first_before_transpose, zip_second_before_transpose, _PAIRING)
-)
+    choice(
+        SIMPLIFICATIONS, map_of_firsts, map_of_seconds,
+        zip_first_before_transpose, zip_second_before_transpose, _PAIRING,
+    )
+)  # fmt: skip
 """What a fold takes, brought to the shape in which all its rounds take the same parts."""
 
 
