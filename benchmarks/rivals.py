@@ -102,10 +102,10 @@ def compare(
     *,
     bound: float | None = 1.0,
     tolerance: float = 1e-4,
-) -> dict[str, float]:
+) -> dict[str, tuple[float, ...]]:
     """All results the same; all take turns; the best of ours beside the best of each rival.
 
-    Returns the median of every version, by name.
+    Returns the samples of every version, by name.
     """
     everyone = [*versions, *rivals]
     for each in everyone:
@@ -126,4 +126,4 @@ def compare(
     for rival in rivals:
         theirs = Rival(rival.name, taken[rival.name])
         report(f"{name}, {best}", taken[best], theirs, bound=bound)
-    return medians
+    return taken

@@ -133,7 +133,7 @@ class _Stencil(Strategy):
     """The innermost of nested maps in vectors, the outermost on threads."""
 
     def run(self, term: Term, setting: Setting) -> Result:
-        found = _innermost(term)
+        found = _innermost(term) if place_of(term, 1) is term else None
         if found is None:
             reason = "expected nested maps with scalars as elements, of numbers as sizes"
             return Failure(self, reason, term, closeness=CONDITION)
