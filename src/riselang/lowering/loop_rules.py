@@ -243,7 +243,9 @@ class LoopRules(WindowRules, LayoutRules):
         function = self.force(arguments[0])
         if self.reads_by_number and is_kept_in_registers(pattern, function):
             type, elements = result_type(pattern), self.elements(arguments[2])
-            return self.wrap(type, self.fold_in_registers(pattern, function, arguments[1], elements))
+            return self.wrap(
+                type, self.fold_in_registers(pattern, function, arguments[1], elements)
+            )
         if is_updated_in_place(pattern, function):
             return self.materialised(
                 result_type(pattern), lambda target: self.store_reduce(pattern, arguments, target)

@@ -164,9 +164,7 @@ def vectors_of(xs: Term, length: Nat, *, of_arrays: bool = False) -> Term:
         return _vectors_of_columns(xs, type, type.element, length)
     if not isinstance(type.element, TupleType):
         raise Unmet(f"a vector is made of scalars, but {show(type.element)} is none")
-    parts = [
-        vectors_of(part, length, of_arrays=of_arrays) for part in _component_arrays(xs, type)
-    ]
+    parts = [vectors_of(part, length, of_arrays=of_arrays) for part in _component_arrays(xs, type)]
     types = [element_of(part.type) for part in parts]
     return apply_all(Pattern(ZIP, (type.length // length, *types)), parts)
 

@@ -6,6 +6,7 @@ the place of n squared. It adds in another order, so the program has to permit t
 
 from __future__ import annotations
 
+from riselang.rewrite.addresses import loop
 from riselang.rewrite.combinators import choice
 from riselang.rewrite.registry import whole
 from riselang.rewrite.rules.algorithmic import (
@@ -24,7 +25,7 @@ from riselang.rewrite.rules.functions import (
 )
 from riselang.rewrite.rules.lowering import store_on_heap
 from riselang.rewrite.rules.movement import zip_swapped
-from riselang.rewrite.strategies.schedules import fuse, parallel, simplify
+from riselang.rewrite.strategies.schedules import fuse, hoist, parallel, simplify
 from riselang.rewrite.strategies.stencils import fold_by_rows, stencil
 from riselang.rewrite.traversals import argument, everywhere, inside, top_down
 
@@ -47,7 +48,7 @@ separated = whole(
 )
 direct = whole(
     "convolution.direct",
-    fuse() >> fold_by_rows() >> top_down(stencil()),
+    fuse() >> fold_by_rows() >> hoist() >> stencil() @ loop(1),
     "Every window on its own, in vectors, with sums that stay in registers.",
 )
 by_lines = whole(

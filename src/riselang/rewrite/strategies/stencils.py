@@ -27,6 +27,7 @@ from riselang.rewrite.rules.movement import zip_before_join
 from riselang.rewrite.strategies.contractions import bytes_of
 from riselang.rewrite.strategies.schedules import (
     fuse,
+    hoist,
     interchange,
     parallel,
     sequential,
@@ -215,6 +216,6 @@ def _rounds(term: Term) -> list[int]:
 
 vectors = whole(
     "stencils.vectors",
-    fuse() >> fold_by_rows() >> top_down(stencil()),
+    fuse() >> fold_by_rows() >> hoist() >> stencil() @ loop(1),
     "Lines of windows in vectors, folds in registers, the outermost loop on threads.",
 )
