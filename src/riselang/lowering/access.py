@@ -57,6 +57,14 @@ from riselang.nat import (
 )
 
 
+SHOWN = (
+    codegen.FstOp, codegen.SndOp, codegen.TupleOp, codegen.ZipOp, codegen.UnzipOp,
+    codegen.TransposeOp, codegen.SplitOp, codegen.JoinOp, codegen.SlideOp, codegen.ReverseOp,
+    codegen.TakeOp, codegen.DropOp,
+)  # fmt: skip
+"""Ops that show a part of a value, or all of it in another layout, whatever the index is."""
+
+
 def resolve_accesses(function: Operation, helpers: total.Helpers) -> None:
     """Replace every access path in `function` by loads and stores.
 
@@ -256,12 +264,27 @@ class _Resolver(PathSteps):
                 value, path = self.generated(op, index, anchor, builder), path[1:]
             elif isinstance(op, PaddedOp) and not is_same and not self.can_fail:
                 return self.padded_lanes(op, path, lane, type, builder)
+            elif isinstance(op, codegen.MapReadOp) and (seen := self.seen_through(op, path)):
+                value, path = seen
             elif isinstance(op, codegen.ListOp) and not is_same:
                 return self.gathered(path, lane, plain, read, builder)
             elif is_plain_step(op) and not self.can_fail:
                 value, path = self.step(op, path)
             else:
                 return self.gathered(path, lane, plain, read, builder)
+
+    def seen_through(self, op: codegen.MapReadOp, path: Path) -> tuple[SSAValue, Path] | None:
+        """The way through a map whose function only shows its element: a part, another layout."""
+        block, inner = op.body.block, path[1:]
+        last = block.last_op
+        assert isinstance(last, ReturnOp)
+        value: SSAValue = last.values[0]
+        while value is not block.args[0]:
+            shown = value.owner
+            if not isinstance(shown, SHOWN) or shown.parent is not block:
+                return None
+            value, inner = self.step(shown, inner)
+        return op.source, (path[0], *inner)
 
     def padded_lanes(
         self, op: PaddedOp, path: Path, lane: Nat, type: VectorType, builder: Builder

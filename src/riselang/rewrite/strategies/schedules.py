@@ -318,7 +318,7 @@ def _lanes(length: int) -> Strategy:
 
 def _is_vector_of_map(term: Term) -> bool:
     found = applied(term, "asVector")
-    return found is not None and applied(found[0], "map") is not None
+    return found is not None and applied(found[0], "map") is not None and not _pairs(found[0])
 
 
 _SWAP = map_interchange | choice(map_interchange_of_rows, map_interchange_with) >> _TIDY

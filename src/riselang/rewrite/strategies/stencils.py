@@ -41,6 +41,8 @@ from riselang.term.nodes import Lambda, Term
 
 MOST_WRITTEN_OUT = 32
 """Rounds of folds inside each other that are written out."""
+MOST_APART = 2
+"""Vectors of a block that are computed one after the other, not in the rounds of a fold."""
 PARALLEL_FROM = 1 << 16
 """Elements from which on threads are worth their start."""
 
@@ -80,11 +82,11 @@ class _InVectors(Strategy):
     most: int
 
     def run(self, term: Term, setting: Setting) -> Result:
-        length = _scalars(term)
+        length = scalars_of(term)
         if length is None:
             reason = "expected a map of scalars, with a number of elements"
             return Failure(self, reason, term, closeness=CONDITION)
-        vectors = self.vectors(length)
+        vectors = self.vectors(length, self.most if _fold_in(term) else MOST_APART)
         if vectors == 0:
             return sequential().run(term, setting)
         whole = length - length % (vectors * self.lanes)
@@ -99,9 +101,9 @@ class _InVectors(Strategy):
         rest = argument(sequential())
         return seq(peel_map(whole), function(argument(blocks)), rest).run(term, setting)
 
-    def vectors(self, length: int) -> int:
+    def vectors(self, length: int, most: int) -> int:
         """How many stand in a block: many, with few elements left."""
-        most = min(self.most, length // self.lanes)
+        most = min(most, length // self.lanes)
         sizes = range((most + 1) // 2, most + 1)
         return min(sizes, key=lambda size: (length % (size * self.lanes), -size), default=0)
 
@@ -139,7 +141,7 @@ class _Stencil(Strategy):
             reason = "expected nested maps with scalars as elements, of numbers as sizes"
             return Failure(self, reason, term, closeness=CONDITION)
         depth, count, type = found
-        lanes, most = _block(type, this_machine())
+        lanes, most = block_for(type, this_machine())
         steps: list[Strategy] = [in_vectors(lanes, most) @ loop(depth)]
         if depth > 1:
             is_large = count >= PARALLEL_FROM
@@ -158,12 +160,12 @@ def stencil() -> Strategy:
     return _Stencil()
 
 
-def _block(type: ScalarType, machine: Machine) -> tuple[int, int]:
+def block_for(type: ScalarType, machine: Machine) -> tuple[int, int]:
     """Lanes of a vector, and how many vectors a block has at most."""
     return machine.lanes(bytes_of(type)), min(8, machine.registers // 2)
 
 
-def _scalars(term: Term) -> int | None:
+def scalars_of(term: Term) -> int | None:
     """How many scalars a map gives, if it is known."""
     found, type = applied(term, "map"), term.type
     if found is None or not isinstance(type, ArrayType) or not type.length.is_constant:
