@@ -7,21 +7,25 @@ of them write into memory that is there already.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from reporting import report
+from reporting import FILE_VARIABLE, adopt, report
 from timing import samples
 
 import riselang as rl
-from riselang.tools.figures import Rival
+from riselang.tools.figures import Rival, read_report
 
 PROGRAMS = Path(__file__).parent.parent / "examples/programs"
+THREADS_VARIABLE = "RISE_BENCH_THREADS"
+"""How many threads the process of a benchmark measures with."""
 Arrays = Sequence[Any]
 Call = Callable[[], object]
 
@@ -40,24 +44,31 @@ def is_small() -> bool:
     return bool(os.environ.get("RISE_SCALING_SHARE"))
 
 
-def threads_to_try() -> tuple[int, ...]:
-    return (1, 2) if (os.cpu_count() or 1) > 1 else (1,)
+def for_each_count_of_threads(measure: Callable[[int], None]) -> None:
+    """One thread on one core, then two; in processes of their own, since pools stay as they are."""
+    given = os.environ.get(THREADS_VARIABLE)
+    if given is not None or is_small():
+        measure(int(given or 1))
+        return
+    say_what_is_missing()
+    for count in (1, 2) if (os.cpu_count() or 1) > 1 else (1,):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, "figures.json")
+            names = [f"{each}_NUM_THREADS" for each in ("RISE", "HL", "NUMBA", "OMP")]
+            threads = {name: str(count) for name in (*names, THREADS_VARIABLE)}
+            environment = {**os.environ, **threads, FILE_VARIABLE: str(file)}
+            subprocess.run([sys.executable, *sys.argv], check=True, env=environment)
+            adopt(read_report(file).figures)
 
 
-@contextmanager
-def on_threads(count: int) -> Iterator[None]:
-    """Everybody with so many threads; on one core, if there is one."""
-    os.environ["RISE_NUM_THREADS"] = os.environ["HL_NUM_THREADS"] = str(count)
-    cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-    if find_spec("numba") is not None:
-        import numba
+def pin(threads: int) -> None:
+    """One thread stays on one core."""
+    if threads == 1 and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
-        numba.set_num_threads(min(count, numba.config.NUMBA_NUM_THREADS))
-    if count == 1 and cores:
-        os.sched_setaffinity(0, {cores[-1]})
-    yield
-    if cores:
-        os.sched_setaffinity(0, set(cores))
+
+def with_threads(name: str, count: int) -> str:
+    return f"{name}, {count} thread{'s' * (count > 1)}"
 
 
 def ours(
@@ -82,6 +93,11 @@ def in_numba(function: Callable[..., object], threads: int) -> Callable[..., obj
     import numba
 
     return numba.njit(fastmath=True, parallel=threads > 1, boundscheck=False)(function)
+
+
+def has(package: str) -> bool:
+    """Whether a rival is there; small runs are without, since rivals take long to compile."""
+    return not is_small() and find_spec(package) is not None
 
 
 def say_what_is_missing() -> None:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 from rivals import (
     Version,
     compare,
+    for_each_count_of_threads,
+    has,
     in_numba,
     is_small,
-    on_threads,
     ours,
-    say_what_is_missing,
+    pin,
     theirs,
-    threads_to_try,
+    with_threads,
 )
 
 STRATEGY = "stencils.vectors"
@@ -53,30 +53,23 @@ def in_python(threads: int) -> dict[int, Callable[..., object]]:
 
 
 def rivals(x: Any, shape: tuple[int, ...], threads: int) -> Iterator[Version]:
-    if find_spec("numba") is not None:
+    if has("numba"):
         yield theirs("numba", in_python(threads)[len(shape)], [x], shape)
-    if find_spec("halide") is not None:
+    if has("halide"):
         from in_halide import jacobi
 
         yield from jacobi(x, shape)
 
 
-def measure(shape: tuple[int, ...], threads: int, rounds: int) -> None:
-    x = np.random.default_rng(0).random([length + 2 for length in shape], np.float32)
-    with on_threads(threads):
-        version = ours(f"jacobi_{len(shape)}d", STRATEGY, [x], shape)
-        name = f"jacobi {'x'.join(map(str, shape))}, {threads} thread{'s' * (threads > 1)}"
-        compare(name, [version], list(rivals(x, shape, threads)), rounds)
-
-
-def main() -> None:
-    say_what_is_missing()
+def measure(threads: int) -> None:
+    pin(threads)
     shapes = [(1 << 22,), (2048, 2048), (4096, 4096), (256, 256, 256)]
-    shapes = [(64,), (30, 33), (9, 10, 11)] if is_small() else shapes
-    for threads in threads_to_try():
-        for shape in shapes:
-            measure(shape, threads, 3 if is_small() else 15)
+    for shape in [(64,), (30, 33), (9, 10, 21)] if is_small() else shapes:
+        x = np.random.default_rng(0).random([length + 2 for length in shape], np.float32)
+        version = ours(f"jacobi_{len(shape)}d", STRATEGY, [x], shape)
+        name = with_threads(f"jacobi {'x'.join(map(str, shape))}", threads)
+        compare(name, [version], list(rivals(x, shape, threads)), 3 if is_small() else 25)
 
 
 if __name__ == "__main__":
-    main()
+    for_each_count_of_threads(measure)

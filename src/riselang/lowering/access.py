@@ -57,14 +57,6 @@ from riselang.nat import (
 )
 
 
-SHOWN = (
-    codegen.FstOp, codegen.SndOp, codegen.TupleOp, codegen.ZipOp, codegen.UnzipOp,
-    codegen.TransposeOp, codegen.SplitOp, codegen.JoinOp, codegen.SlideOp, codegen.ReverseOp,
-    codegen.TakeOp, codegen.DropOp,
-)  # fmt: skip
-"""Ops that show a part of a value, or all of it in another layout, whatever the index is."""
-
-
 def resolve_accesses(function: Operation, helpers: total.Helpers) -> None:
     """Replace every access path in `function` by loads and stores.
 
@@ -272,19 +264,6 @@ class _Resolver(PathSteps):
                 value, path = self.step(op, path)
             else:
                 return self.gathered(path, lane, plain, read, builder)
-
-    def seen_through(self, op: codegen.MapReadOp, path: Path) -> tuple[SSAValue, Path] | None:
-        """The way through a map whose function only shows its element: a part, another layout."""
-        block, inner = op.body.block, path[1:]
-        last = block.last_op
-        assert isinstance(last, ReturnOp)
-        value: SSAValue = last.values[0]
-        while value is not block.args[0]:
-            shown = value.owner
-            if not isinstance(shown, SHOWN) or shown.parent is not block:
-                return None
-            value, inner = self.step(shown, inner)
-        return op.source, (path[0], *inner)
 
     def padded_lanes(
         self, op: PaddedOp, path: Path, lane: Nat, type: VectorType, builder: Builder

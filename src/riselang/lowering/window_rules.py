@@ -166,9 +166,7 @@ class WindowRules(Translation):
             seen = self.add(codegen.SlideOp(ring(), windows.type, NatAttr(Nat.const(1))))
             return self.element_behind(seen, offset, index)
 
-        self.each(
-            before, windows.pattern.to or self.loops, lambda index: fill(index, Nat.const(0))
-        )
+        self.each(before, windows.pattern.to or self.loops, lambda index: fill(index, Nat.const(0)))
         return window
 
     def store_rotated(

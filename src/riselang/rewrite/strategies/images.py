@@ -136,8 +136,6 @@ _unpaired = Guard("each element is a pair that is made there", _gives_pairs) >> 
 _strip = try_(rings()) >> sequential() @ loop(1) >> rows_in_vectors()
 line_buffers = whole(
     "images.line_buffers",
-    fuse()
-    >> keep_values()
-    >> top_down(strips() >> argument(inside(_strip) >> parallel())),
+    fuse() >> keep_values() >> top_down(strips() >> argument(inside(_strip) >> parallel())),
     "Strips of rows on threads; in each all stages together, a row at a time, in vectors.",
 )

@@ -104,7 +104,7 @@ class _InVectors(Strategy):
     def vectors(self, length: int, most: int) -> int:
         """How many stand in a block: many, with few elements left."""
         most = min(most, length // self.lanes)
-        sizes = range((most + 1) // 2, most + 1)
+        sizes = range(max(1, (most + 1) // 2), most + 1)
         return min(sizes, key=lambda size: (length % (size * self.lanes), -size), default=0)
 
     def __str__(self) -> str:
