@@ -9,7 +9,7 @@ import os
 from typing import Any
 
 import numpy as np
-from rivals import Array, Calls, compare, libraries, on_threads
+from blas_rivals import Array, Calls, compare, libraries, on_threads
 
 import riselang as rl
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from blas_rivals import libraries, on_threads
 from reporting import record
-from rivals import libraries, on_threads
 from timing import samples
 
 import riselang as rl

@@ -47,12 +47,17 @@ def record(
     """Keep a figure that is printed in another way."""
     group = Path(sys.argv[0]).stem
     figure = Figure(group, name, tuple(samples), unit, rival, bound)
-    _figures.append(figure)
+    adopt([figure])
+    return figure
+
+
+def adopt(figures: Sequence[Figure]) -> None:
+    """Keep figures that were printed already, perhaps by another process."""
+    _figures.extend(figures)
     path = os.environ.get(FILE_VARIABLE)
     if path:
         # Each time anew: a benchmark that fails later leaves what it had.
         write_report(Path(path), Report(machine(), versions(), tuple(_figures)))
-    return figure
 
 
 def sentence(figure: Figure) -> str:

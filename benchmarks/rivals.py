@@ -1,95 +1,145 @@
-"""The libraries that matrix products are measured against, on as many threads as we have."""
+"""What programs with windows are measured against, and how: one thread and two, same inputs.
+
+Rivals are those that are installed: numba, and Halide where there is a wheel for the machine. All
+of them write into memory that is there already.
+"""
 
 from __future__ import annotations
 
-import ctypes
 import os
-import statistics
+import subprocess
 import sys
-from collections.abc import Callable, Generator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from reporting import report
+from reporting import FILE_VARIABLE, adopt, report
 from timing import samples
 
-from riselang.tools.figures import Rival
+import riselang as rl
+from riselang.tools.figures import Rival, read_report
 
-Array = np.ndarray[Any, np.dtype[Any]]
-Calls = Mapping[str, Callable[[], object]]
+PROGRAMS = Path(__file__).parent.parent / "examples/programs"
+THREADS_VARIABLE = "RISE_BENCH_THREADS"
+"""How many threads the process of a benchmark measures with."""
+Arrays = Sequence[Any]
+Call = Callable[[], object]
 
 
 @dataclass(frozen=True)
-class Library:
+class Version:
+    """One way to compute something: given inputs and the memory of the result, a call."""
+
     name: str
-    matmul: Callable[[Array, Array], Array]
+    call: Call
+    result: Any
 
 
-@cache
-def libraries() -> tuple[Library, ...]:
-    """numpy's, which is OpenBLAS, and MKL where its wheel is installed."""
-    mkl = _mkl()
-    ours = Library("numpy's OpenBLAS", np.matmul)
-    return (ours,) if mkl is None else (ours, mkl)
+def is_small() -> bool:
+    """Whether a run is only to see that everything works."""
+    return bool(os.environ.get("RISE_SCALING_SHARE"))
 
 
-def _mkl() -> Library | None:
-    found = sorted(Path(sys.prefix, "lib").glob("libmkl_rt.so*"))
-    if not found:
-        return None
-    library = ctypes.CDLL(str(found[0]))
-    row_major, plain = 101, 111
-
-    def matmul(a: Array, b: Array) -> Array:
-        rows, depth = a.shape
-        columns = b.shape[1]
-        out = np.empty((rows, columns), a.dtype)
-        is_double = a.dtype == np.float64
-        number = ctypes.c_double if is_double else ctypes.c_float
-        gemm = library.cblas_dgemm if is_double else library.cblas_sgemm
-        pointers = [ctypes.c_void_p(each.ctypes.data) for each in (a, b, out)]
-        gemm(
-            row_major, plain, plain, rows, columns, depth, number(1.0), pointers[0], depth,
-            pointers[1], columns, number(0.0), pointers[2], columns,
-        )  # fmt: skip
-        return out
-
-    return Library("MKL", matmul)
+def for_each_count_of_threads(measure: Callable[[int], None]) -> None:
+    """One thread on one core, then two; in processes of their own, since pools stay as they are."""
+    given = os.environ.get(THREADS_VARIABLE)
+    if given is not None or is_small():
+        measure(int(given or 1))
+        return
+    say_what_is_missing()
+    for count in (1, 2) if (os.cpu_count() or 1) > 1 else (1,):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, "figures.json")
+            names = [f"{each}_NUM_THREADS" for each in ("RISE", "HL", "NUMBA", "OMP")]
+            threads = {name: str(count) for name in (*names, THREADS_VARIABLE)}
+            environment = {**os.environ, **threads, FILE_VARIABLE: str(file)}
+            subprocess.run([sys.executable, *sys.argv], check=True, env=environment)
+            adopt(read_report(file).figures)
 
 
-@contextmanager
-def on_threads(count: int) -> Generator[None]:
-    """Everything on so many threads, and on the first core alone if it is one."""
-    os.environ["RISE_NUM_THREADS"] = str(count)
-    cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set[int]()
-    if count == 1 and cores:
-        os.sched_setaffinity(0, {min(cores)})
-    with _limited(count):
-        yield
-    if cores:
-        os.sched_setaffinity(0, cores)
+def pin(threads: int) -> None:
+    """One thread stays on one core."""
+    if threads == 1 and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 
-def _limited(count: int) -> AbstractContextManager[Any]:
-    """The rivals on so many threads, where the package is installed that can say it to them."""
-    if find_spec("threadpoolctl") is None:
-        print("threadpoolctl is not installed: rivals take the threads that they choose")
-        return nullcontext()
-    from threadpoolctl import threadpool_limits
+def with_threads(name: str, count: int) -> str:
+    return f"{name}, {count} thread{'s' * (count > 1)}"
 
-    return threadpool_limits(count)
+
+def ours(
+    program: str, strategy: str, inputs: Arrays, shape: tuple[int, ...], float: str = "contract"
+) -> Version:
+    """A program of the examples under a strategy; for the threads that there are now."""
+    loaded: Any = rl.load(PROGRAMS / f"{program}.rise", strategy=strategy, float=float)
+    compiled, out = getattr(loaded, program).lower(*inputs).compile(), np.empty(shape, np.float32)
+    return Version(strategy, lambda: compiled.run_into(inputs, out), out)
+
+
+def theirs(
+    name: str, function: Callable[..., object], inputs: Arrays, shape: tuple[int, ...]
+) -> Version:
+    """A function of the inputs and of the memory of the result."""
+    out = np.empty(shape, np.float32)
+    return Version(name, lambda: function(*inputs, out), out)
+
+
+def in_numba(function: Callable[..., object], threads: int) -> Callable[..., object]:
+    """Loops as numba compiles them at its best, with `prange` on threads."""
+    import numba
+
+    return numba.njit(fastmath=True, parallel=threads > 1, boundscheck=False)(function)
+
+
+def has(package: str) -> bool:
+    """Whether a rival is there; small runs are without, since rivals take long to compile."""
+    return not is_small() and find_spec(package) is not None
+
+
+def say_what_is_missing() -> None:
+    reasons: Mapping[str, str] = {
+        "halide": "there is no wheel for this machine, or the extra [bench] is not installed",
+        "numba": "pip install 'riselang[bench]'",
+    }
+    for package, reason in reasons.items():
+        if find_spec(package) is None:
+            print(f"{package} is not measured: {reason}")
 
 
 def compare(
-    name: str, ours: Callable[[], object], rivals: Calls, *, calls: int, rounds: int, bound: float
-) -> None:
-    """Report how long we take beside the fastest of the rivals."""
-    taken = samples([ours, *rivals.values()], rounds=rounds, calls=calls)
-    theirs = dict(zip(rivals, taken[1:], strict=True))
-    best = min(theirs, key=lambda each: statistics.median(theirs[each]))
-    report(name, taken[0], Rival(best, theirs[best]), bound=bound)
+    name: str,
+    versions: Sequence[Version],
+    rivals: Sequence[Version],
+    rounds: int,
+    *,
+    bound: float | None = 1.0,
+    tolerance: float = 1e-4,
+) -> dict[str, tuple[float, ...]]:
+    """All results the same; all take turns; the best of ours beside the best of each rival.
+
+    Returns the samples of every version, by name.
+    """
+    everyone = [*versions, *rivals]
+    for each in everyone:
+        each.call()
+        assert np.allclose(each.result, everyone[0].result, rtol=tolerance, atol=tolerance), each
+    taken = dict(
+        zip(
+            [each.name for each in everyone],
+            samples([each.call for each in everyone], rounds=rounds),
+            strict=True,
+        )
+    )
+    medians = {each: float(np.median(times)) for each, times in taken.items()}
+    best = min((each.name for each in versions), key=medians.__getitem__)
+    for version in versions:
+        if version.name != best or not rivals:
+            report(f"{name}, {version.name}", taken[version.name])
+    for rival in rivals:
+        theirs = Rival(rival.name, taken[rival.name])
+        report(f"{name}, {best}", taken[best], theirs, bound=bound)
+    return taken

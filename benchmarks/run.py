@@ -22,8 +22,11 @@ from riselang.tools.figures import Figure, Report, read_report, write_report
 from riselang.tools.machine import machine, package_version, versions
 
 HERE = Path(__file__).parent
-RIVALS = ("jax", "scipy-openblas32")
-HELPERS = {"run", "rivals", "timing", "hand_written", "reporting", "pages", "charts"}
+RIVALS = ("jax", "scipy-openblas32", "numba", "halide", "mkl")
+HELPERS = {
+    "run", "timing", "hand_written", "reporting", "pages", "charts", "rivals", "blas_rivals",
+    "in_halide",
+}  # fmt: skip
 BENCHMARKS = sorted(path.stem for path in HERE.glob("*.py") if path.stem not in HELPERS)
 
 

@@ -256,6 +256,8 @@ class _Resolver(PathSteps):
                 value, path = self.generated(op, index, anchor, builder), path[1:]
             elif isinstance(op, PaddedOp) and not is_same and not self.can_fail:
                 return self.padded_lanes(op, path, lane, type, builder)
+            elif isinstance(op, codegen.MapReadOp) and (seen := self.seen_through(op, path)):
+                value, path = seen
             elif isinstance(op, codegen.ListOp) and not is_same:
                 return self.gathered(path, lane, plain, read, builder)
             elif is_plain_step(op) and not self.can_fail:

@@ -8,8 +8,8 @@ map(f) |> join`). All else takes two arrays in turns.
 
 from __future__ import annotations
 
-from riselang.dialects.rise.schemes import FST, GENERATE, LET, MAP, PATTERNS, SND, ZIP, Role
-from riselang.dialects.rise.types import components, contains_array, element_of
+from riselang.dialects.rise.schemes import FST, GENERATE, LET, MAP, SND, ZIP, Role
+from riselang.dialects.rise.types import RiseType, components, contains_array, element_of
 from riselang.term.fusion import MAPS
 from riselang.term.nodes import Apply, Bound, Lambda, Pattern, Term, spine, subterms
 from riselang.term.substitution import shift
@@ -27,10 +27,18 @@ def updates_in_place(function: Term) -> bool:
 
 
 def is_elementwise(function: Term) -> bool:
-    """Whether a function is made of maps that ask for no loop of their own."""
-    names = {part.spec.name for part in subterms(function) if isinstance(part, Pattern)}
-    loops = {name for name in names if PATTERNS[name].role in (Role.LOOP, Role.PARALLEL)}
-    return loops <= {MAP.name, GENERATE.name}
+    """Whether a function is made of maps that ask for no loop of their own, and folds of such."""
+    parts = (part for part in subterms(function) if isinstance(part, Pattern))
+    return all(_is_elementwise_pattern(part) for part in parts)
+
+
+def _is_elementwise_pattern(pattern: Pattern) -> bool:
+    if pattern.spec.role not in (Role.LOOP, Role.PARALLEL):
+        return True
+    if pattern.spec.name in REDUCTIONS:
+        accumulator = pattern.argument("t")
+        return isinstance(accumulator, RiseType) and contains_array(accumulator)
+    return pattern.spec in (MAP, GENERATE)
 
 
 def _is_safe(body: Term, accumulator: Term, place: Term) -> bool:

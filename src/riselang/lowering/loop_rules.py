@@ -110,6 +110,12 @@ def is_updated_in_place(pattern: Pattern, function: Value) -> bool:
     return has_arrays and isinstance(function, Closure) and updates_in_place(function.function)
 
 
+def is_kept_in_registers(pattern: Pattern, function: Value) -> bool:
+    """Whether all rounds of a fold have the elements of its accumulator as values."""
+    fits = fits_registers(result_type(pattern)) and is_elementwise_closure(function)
+    return fits and is_updated_in_place(pattern, function)
+
+
 def is_readable(target: SSAValue) -> bool:
     """Whether what is stored at a target can be read there: none of it is dropped."""
     stack = [target]
@@ -235,6 +241,11 @@ class LoopRules(WindowRules, LayoutRules):
 
     def read_reduce(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         function = self.force(arguments[0])
+        if self.reads_by_number and is_kept_in_registers(pattern, function):
+            type, elements = result_type(pattern), self.elements(arguments[2])
+            return self.wrap(
+                type, self.fold_in_registers(pattern, function, arguments[1], elements)
+            )
         if is_updated_in_place(pattern, function):
             return self.materialised(
                 result_type(pattern), lambda target: self.store_reduce(pattern, arguments, target)
@@ -265,13 +276,14 @@ class LoopRules(WindowRules, LayoutRules):
         """Where rounds only change elements in their place, the target is the accumulator."""
         function = self.force(arguments[0])
         in_place = is_updated_in_place(pattern, function)
-        in_registers = fits_registers(result_type(pattern)) and is_elementwise_closure(function)
+        in_registers = is_kept_in_registers(pattern, function)
         if not in_place or not (in_registers or is_readable(target)):
             self.copy(self.read_data(self.read_reduce(pattern, arguments)), target)
             return
         elements = self.elements(arguments[2])
         if in_registers:
-            self.fold_in_registers(pattern, function, arguments[1], elements, target)
+            results = self.fold_in_registers(pattern, function, arguments[1], elements)
+            self.store_elements(result_type(pattern), results, target)
             return
         if not self.is_at(arguments[1], target):
             self.store(arguments[1], target)
@@ -287,9 +299,8 @@ class LoopRules(WindowRules, LayoutRules):
         function: Value,
         start: Lazy,
         elements: Callable[[SSAValue], SSAValue],
-        target: SSAValue,
-    ) -> None:
-        """The loop carries every element of the accumulator, and they are stored behind it."""
+    ) -> list[SSAValue]:
+        """The plain scalars and vectors of the accumulator, all of which the loop carries."""
         type = result_type(pattern)
 
         def body(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
@@ -299,8 +310,7 @@ class LoopRules(WindowRules, LayoutRules):
 
         inits = self.unwrap(self.read_data(start))
         dialect, kind = pattern.to or self.loops, loop_kind(pattern)
-        results = self.emitter.loop(size(pattern, "n"), dialect, kind, inits, body)
-        self.store_elements(type, list(results), target)
+        return list(self.emitter.loop(size(pattern, "n"), dialect, kind, inits, body))
 
     def store_elements(self, type: RiseType, scalars: list[SSAValue], target: SSAValue) -> None:
         """Store plain scalars, which are taken from the list, as the elements of a value."""

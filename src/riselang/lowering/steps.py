@@ -27,6 +27,14 @@ PaddedOp: TypeAlias = ShiftedPadOp | codegen.PadConstOp
 """The pads: each has its array somewhere in the middle."""
 
 
+SHOWN = (
+    codegen.FstOp, codegen.SndOp, codegen.TupleOp, codegen.ZipOp, codegen.UnzipOp,
+    codegen.TransposeOp, codegen.SplitOp, codegen.JoinOp, codegen.SlideOp, codegen.ReverseOp,
+    codegen.TakeOp, codegen.DropOp,
+)  # fmt: skip
+"""Ops that show a part of a value, or all of it in another layout, whatever the index is."""
+
+
 class PathSteps(LaneAccess):
     """What each op does to a path that goes through it, to read or to write."""
 
@@ -34,6 +42,19 @@ class PathSteps(LaneAccess):
         super().__init__()
         self.guards: list[Nat] = []
         """What must not be negative where the path of a store ends, or nothing is stored."""
+
+    def seen_through(self, op: codegen.MapReadOp, path: Path) -> tuple[SSAValue, Path] | None:
+        """The way through a map whose function only shows its element: a part, another layout."""
+        block, inner = op.body.block, path[1:]
+        last = block.last_op
+        assert isinstance(last, ReturnOp)
+        value: SSAValue = last.values[0]
+        while value is not block.args[0]:
+            shown = value.owner
+            if not isinstance(shown, SHOWN) or shown.parent is not block:
+                return None
+            value, inner = self.step(shown, inner)
+        return op.source, (path[0], *inner)
 
     def step(self, op: Operation, path: Path) -> tuple[SSAValue, Path]:
         """One step of figure 8 of seed 000."""

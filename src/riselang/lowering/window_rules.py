@@ -1,12 +1,13 @@
 """How circularBuffer and rotateValues become loops in which each element is computed once.
 
-That takes a consumer that reads the windows one after the other: a sequential map that is stored.
-Elsewhere the whole mapped array gets memory, and the windows are a view of it.
+That takes a consumer that reads the windows one after the other: a sequential map that is stored,
+or another circularBuffer with such a consumer, whose elements are windows in turn. Elsewhere the
+whole mapped array gets memory, and the windows are a view of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
@@ -44,7 +45,7 @@ class Windows:
 
     pattern: Pattern
     function: Value
-    source: SSAValue
+    source: SSAValue | Windows
 
     @property
     def type(self) -> ArrayType:
@@ -69,11 +70,16 @@ class Windows:
         return self.type.length + self.window.length - 1
 
 
+Stream = Callable[[SSAValue, Nat], SSAValue]
+"""From an index, and how much is added to it, to the element there; asked for in order, once."""
+
+
 class WindowRules(Translation):
     """Rules of the windows that are used in turns."""
 
     def read_windows(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
-        windows = Windows(pattern, self.force(arguments[0]), self.read_data(arguments[1]))
+        source = self.read_data(arguments[1])
+        windows = Windows(pattern, self.force(arguments[0]), source)
 
         def fill(target: SSAValue) -> None:
             self.map_elements(windows, windows.length, target)
@@ -89,7 +95,9 @@ class WindowRules(Translation):
         if not isinstance(head, Pattern) or head.spec.name not in WINDOWS or len(arguments) != 2:
             return None
         function, source = (Delayed(argument, lazy.environment) for argument in arguments)
-        return Windows(head, self.force(function), self.read_data(source))
+        rings = head.spec.name == "circularBuffer"
+        inner = self.windows_in_order(source) if rings else None
+        return Windows(head, self.force(function), inner or self.read_data(source))
 
     def store_windows(
         self, windows: Windows, function: Value, target: SSAValue, dialect: str
@@ -105,24 +113,41 @@ class WindowRules(Translation):
 
     def map_elements(self, windows: Windows, count: Nat, target: SSAValue) -> None:
         """Store the first `count` elements of the mapped array."""
+        source = self.stream(windows.source)
 
         def body(index: SSAValue) -> None:
-            element = self.add(codegen.IdxOp(windows.source, index))
-            place = self.add(codegen.IdxOp(target, index))
+            element, place = source(index, Nat.const(0)), self.add(codegen.IdxOp(target, index))
             self.store_applied(windows.function, [element], place)
 
         self.each(count, windows.pattern.to or self.loops, body)
 
-    def waiting(self, windows: Windows) -> SSAValue:
-        """The elements that come in one with each window: all but those of the first."""
-        source = element_of(data_type(windows.source))
-        return self.add(codegen.DropOp(windows.source, array(windows.type.length, source)))
+    def stream(self, source: SSAValue | Windows) -> Stream:
+        """The elements of an array, or windows that a ring is filled for one after the other."""
+        if isinstance(source, Windows):
+            return self.ringed(source)
+        return lambda index, offset: self.element_behind(source, offset, index)
+
+    def element_behind(self, array_: SSAValue, offset: Nat, index: SSAValue) -> SSAValue:
+        type = data_type(array_)
+        assert isinstance(type, ArrayType)
+        rest = self.add(codegen.DropOp(array_, array(type.length - offset, type.element)))
+        return self.add(codegen.IdxOp(rest, index))
 
     def store_ringed(
         self, windows: Windows, function: Value, target: SSAValue, dialect: str
     ) -> None:
+        window = self.ringed(windows)
+
+        def body(index: SSAValue) -> None:
+            place = self.add(codegen.IdxOp(target, index))
+            self.store_applied(function, [window(index, Nat.const(0))], place)
+
+        self.each(windows.type.length, dialect, body)
+
+    def ringed(self, windows: Windows) -> Stream:
         """A ring: element k lies at k modulo its length, over one that no window has any more."""
         buffers = self.buffers(array(_ring_length(windows), windows.element))
+        before, source = windows.window.length - 1, self.stream(windows.source)
 
         def ring() -> SSAValue:
             memory = self.add(
@@ -131,20 +156,18 @@ class WindowRules(Translation):
             whole = array(windows.length, windows.element)
             return self.add(codegen.PadWrapOp(memory, whole, NatAttr(Nat.const(0))))
 
-        self.map_elements(windows, windows.window.length - 1, ring())
-        incoming = array(windows.type.length, windows.element)
-        places = self.add(codegen.DropOp(ring(), incoming))
-        waiting = self.waiting(windows)
-        seen = self.add(codegen.SlideOp(ring(), windows.type, NatAttr(Nat.const(1))))
-
-        def body(index: SSAValue) -> None:
-            element = self.add(codegen.IdxOp(waiting, index))
-            place = self.add(codegen.IdxOp(places, index))
+        def fill(index: SSAValue, offset: Nat) -> None:
+            element = source(index, offset)
+            place = self.element_behind(ring(), offset, index)
             self.store_applied(windows.function, [element], place)
-            window = self.add(codegen.IdxOp(seen, index))
-            self.store_applied(function, [window], self.add(codegen.IdxOp(target, index)))
 
-        self.each(windows.type.length, dialect, body)
+        def window(index: SSAValue, offset: Nat) -> SSAValue:
+            fill(index, offset + before)
+            seen = self.add(codegen.SlideOp(ring(), windows.type, NatAttr(Nat.const(1))))
+            return self.element_behind(seen, offset, index)
+
+        self.each(before, windows.pattern.to or self.loops, lambda index: fill(index, Nat.const(0)))
+        return window
 
     def store_rotated(
         self, windows: Windows, function: Value, target: SSAValue, dialect: str
@@ -160,13 +183,14 @@ class WindowRules(Translation):
             return self.add(codegen.CastOp(buffers, windows.window))
 
         self.map_elements(windows, windows.window.length - 1, memory())
-        first, waiting = memory(), self.waiting(windows)
+        first, source = memory(), self.stream(windows.source)
+        before = windows.window.length - 1
         inits: list[SSAValue] = []
         for position in range(windows.window.length.constant - 1):
             inits += self.unwrap(self.element_at(first, position))
 
         def body(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            element = self.add(codegen.IdxOp(waiting, index))
+            element = source(index, before)
             scalars = [*carried, *self.unwrap(self.applied(windows.function, [element]))]
             self.fill(memory(), scalars)
             self.store_applied(function, [memory()], self.add(codegen.IdxOp(target, index)))

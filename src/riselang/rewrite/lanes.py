@@ -1,24 +1,34 @@
-"""Functions of scalars as functions of vectors, which do the same with each lane."""
+"""Functions of scalars as functions of vectors, which do the same with each lane.
+
+Patterns do not look at the elements of arrays, so what they do with arrays of scalars they do with
+arrays of vectors. What is the same for all lanes is repeated where it meets them.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from riselang.dialects.rise.schemes import (
+    AS_SCALAR,
     AS_VECTOR,
     FST,
     LET,
     MAP,
     SND,
+    TRANSPOSE,
     TUPLE,
     VECTOR_FROM_SCALAR,
     ZIP,
+    Role,
 )
 from riselang.dialects.rise.types import (
     ArrayType,
+    FunType,
+    IdxType,
     RiseType,
     ScalarType,
     TupleType,
+    array,
     components,
     element_of,
     pair,
@@ -26,10 +36,16 @@ from riselang.dialects.rise.types import (
     vector,
 )
 from riselang.nat import Nat, divides
-from riselang.rewrite.eta import mentions
+from riselang.rewrite.eta import eta_expanded, mentions
 from riselang.rewrite.rule import Unmet
 from riselang.rewrite.terms import applied
 from riselang.term.nodes import Apply, Bound, Lambda, Pattern, Scalar, Term, apply_all, spine
+
+LOOPS = (
+    "map", "mapSeq", "mapSeqUnroll", "reduce", "reduceSeq", "reduceSeqUnroll", "scan", "scanSeq",
+    "generate", "iterate", "iterateSeq", "toMem",
+)  # fmt: skip
+"""Patterns that are no views, and do with vectors what they do with scalars."""
 
 _Scope = tuple[RiseType | None, ...]
 """What the variables of the function are in vectors, the innermost first; None where they are not.
@@ -41,6 +57,8 @@ class Lifting:
     """From scalars to vectors of a length."""
 
     length: Nat
+    of_arrays: bool = False
+    """Whether elements may be arrays."""
 
     def function(self, function: Lambda) -> Lambda:
         """The function of the lanes of its parameter."""
@@ -53,6 +71,10 @@ class Lifting:
         if isinstance(type, TupleType):
             first, second = components(type)
             return pair(self.type(first), self.type(second))
+        if self.of_arrays and isinstance(type, ArrayType):
+            return array(type.length, self.type(type.element))
+        if self.of_arrays and isinstance(type, IdxType):
+            return type
         raise Unmet(f"a vector is made of scalars, but {show(type)} is none")
 
     def term(self, term: Term, scope: _Scope) -> Term:
@@ -73,8 +95,17 @@ class Lifting:
         if isinstance(term.type, TupleType):
             parts = [self.repeated(part) for part in _parts(term)]
             return apply_all(Pattern(TUPLE, [part.type for part in parts]), parts)
-        self.type(term.type)
+        if self.type(term.type) == term.type:
+            return term
+        if isinstance(term.type, ArrayType):
+            return self.repeated_elements(term, term.type)
         return Apply(Pattern(VECTOR_FROM_SCALAR, (self.length, term.type)), term)
+
+    def repeated_elements(self, term: Term, type: ArrayType) -> Term:
+        element = self.repeated(Bound(0, type.element))
+        function = Lambda("e", type.element, element)
+        map = Pattern(MAP, (type.length, type.element, element.type))
+        return apply_all(map, [function, term])
 
     def pattern(self, term: Term, scope: _Scope) -> Term:
         if (found := applied(term, FST.name, SND.name)) is not None:
@@ -87,7 +118,30 @@ class Lifting:
             return apply_all(Pattern(TUPLE, [part.type for part in parts]), parts)
         if (found := applied(term, LET.name)) is not None and isinstance(found[1], Lambda):
             return self.let(found[0], found[1], scope)
+        head, arguments = spine(term)
+        if self.of_arrays and isinstance(head, Pattern) and len(arguments) == head.spec.arity:
+            return self.same_pattern(head, arguments, scope)
         raise Unmet("the function does more than to compute with scalars")
+
+    def same_pattern(self, head: Pattern, arguments: list[Term], scope: _Scope) -> Term:
+        """A pattern that does not look at elements, with vectors as such."""
+        is_view = head.spec.role is Role.VIEW and head.spec not in (AS_VECTOR, AS_SCALAR)
+        if not is_view and head.spec.name not in LOOPS:
+            raise Unmet(f"{head.spec.name} looks at scalars")
+        lifted = [self.argument(argument, scope) for argument in arguments]
+        types = [self.type(x) if isinstance(x, RiseType) else x for x in head.arguments]
+        return apply_all(Pattern(head.spec, types, head.to, head.location), lifted)
+
+    def argument(self, term: Term, scope: _Scope) -> Term:
+        """What a pattern is given: data, or a function of data."""
+        if not isinstance(term.type, FunType):
+            return self.term(term, scope)
+        function = eta_expanded(term)
+        assert isinstance(function, Lambda)
+        parameter = self.type(function.parameter)
+        known = None if parameter == function.parameter else parameter
+        body = self.argument(function.body, (known, *scope))
+        return Lambda(function.name, parameter, body, function.location)
 
     def let(self, value: Term, function: Lambda, scope: _Scope) -> Term:
         is_vector = _depends(value, scope)
@@ -98,19 +152,33 @@ class Lifting:
         return apply_all(Pattern(LET, (named.type, body.type)), [named, lifted])
 
 
-def vectors_of(xs: Term, length: Nat) -> Term:
-    """An array of scalars, or of pairs of scalars, in vectors."""
+def vectors_of(xs: Term, length: Nat, *, of_arrays: bool = False) -> Term:
+    """An array of scalars, of pairs, or of arrays of such, in vectors."""
     type = xs.type
     assert isinstance(type, ArrayType)
     if not divides(length, type.length) or length == Nat.const(0):
         raise Unmet(f"{type.length} is not a multiple of {length}")
     if isinstance(type.element, ScalarType):
         return Apply(Pattern(AS_VECTOR, (length, type.length // length, type.element)), xs)
+    if of_arrays and isinstance(type.element, ArrayType):
+        return _vectors_of_columns(xs, type, type.element, length)
     if not isinstance(type.element, TupleType):
         raise Unmet(f"a vector is made of scalars, but {show(type.element)} is none")
-    parts = [vectors_of(part, length) for part in _component_arrays(xs, type)]
+    parts = [vectors_of(part, length, of_arrays=of_arrays) for part in _component_arrays(xs, type)]
     types = [element_of(part.type) for part in parts]
     return apply_all(Pattern(ZIP, (type.length // length, *types)), parts)
+
+
+def _vectors_of_columns(xs: Term, type: ArrayType, row: ArrayType, length: Nat) -> Term:
+    """`xs |> transpose |> map(fun(column, the vectors of column)) |> transpose`"""
+    columns = Apply(Pattern(TRANSPOSE, (type.length, row.length, row.element)), xs)
+    column = Bound(0, array(type.length, row.element))
+    vectors = vectors_of(column, length, of_arrays=True)
+    function = Lambda("column", column.type, vectors)
+    sizes = row.length, column.type, vectors.type
+    mapped = apply_all(Pattern(MAP, sizes), [function, columns])
+    lanes = (row.length, type.length // length, element_of(vectors.type))
+    return Apply(Pattern(TRANSPOSE, lanes), mapped)
 
 
 def _component_arrays(xs: Term, type: ArrayType) -> list[Term]:

@@ -32,7 +32,9 @@ RULE_FAMILIES = (
     "algorithmic", "movement", "simplification", "functions", "vectorisation", "lowering",
 )  # fmt: skip
 """The modules of rules, in the order in which the documentation has them."""
-STRATEGY_MODULES = ("schedules", "contractions", "folds", "matmul", "convolution", "stencils")
+STRATEGY_MODULES = (
+    "schedules", "contractions", "folds", "matmul", "convolution", "stencils", "images",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -105,21 +105,6 @@ def generalised(term: Term, part: Term) -> Term:
     return visit(term, 0)
 
 
-def swapped(term: Term) -> Term:
-    """The term with the two innermost lambdas around it in the other order."""
-
-    def visit(term: Term, level: int) -> Term:
-        if term.open <= level:
-            return term
-        if isinstance(term, Bound):
-            index = term.index - level
-            other = {0: 1, 1: 0}.get(index, index)
-            return Bound(other + level, term.type, term.location)
-        return with_children(term, lambda t: visit(t, level), lambda t: visit(t, level + 1))
-
-    return visit(term, 0)
-
-
 def under(function: Term, count: int) -> tuple[list[Lambda], Term]:
     """The first lambdas of a function, and what is inside of them."""
     layers: list[Lambda] = []

@@ -24,7 +24,13 @@ from riselang.term.nodes import (
 )
 from riselang.term.recursion import recursive
 from riselang.term.sizes import at_argument
-from riselang.term.substitution import instantiate, is_used_often, shift, with_children
+from riselang.term.substitution import (
+    instantiate,
+    is_used_often,
+    shift,
+    swapped,
+    with_children,
+)
 from riselang.term.views import is_view
 
 MAPS = ("map", "mapSeq", "mapPar", "mapSeqUnroll")
@@ -72,17 +78,31 @@ def _fused_consumer(head: Pattern, arguments: list[Term], term: Term) -> Term:
     source, element = produced
     source_type = source.type
     assert isinstance(source_type, ArrayType)
-    function = Lambda(
-        element.name,
-        element.parameter,
-        _fuse(Apply(shift(arguments[0], 1), element.body, term.location)),
-    )
+    body = _fuse(Apply(shift(arguments[0], 1), element.body, term.location))
+    if head.spec.name in FOLDS:
+        body = _named_inside(body)
+    function = Lambda(element.name, element.parameter, body)
     parameters = [
         source_type.element if name == "s" else value
         for name, value in zip(head.spec.parameters, head.arguments, strict=True)
     ]
     pattern = Pattern(head.spec, parameters, head.to, head.location)
     return _fuse(apply_all(pattern, [function, *arguments[1:-1], source]))
+
+
+def _named_inside(function: Term) -> Term:
+    """`let y = a; fun(acc, b)` as `fun(acc, let y = a; b)`: the function is applied but once."""
+    head, arguments = spine(function)
+    if not isinstance(head, Pattern) or head.spec is not LET or len(arguments) != 2:
+        return function
+    value, rest = arguments
+    inner = _named_inside(rest.body) if isinstance(rest, Lambda) else None
+    if not isinstance(rest, Lambda) or not isinstance(inner, Lambda):
+        return function
+    named = Lambda(rest.name, rest.parameter, swapped(inner.body), rest.location)
+    let = Pattern(LET, (value.type, inner.body.type))
+    body = apply_all(let, [shift(value, 1), named])
+    return Lambda(inner.name, inner.parameter, body, inner.location)
 
 
 def _producer(xs: Term) -> tuple[Term, Lambda] | None:

@@ -107,6 +107,21 @@ def without(term: Term, index: int) -> Term:
     return visit(term, index)
 
 
+def swapped(term: Term) -> Term:
+    """The term with the two innermost lambdas around it in the other order."""
+
+    def visit(term: Term, level: int) -> Term:
+        if term.open <= level:
+            return term
+        if isinstance(term, Bound):
+            index = term.index - level
+            other = {0: 1, 1: 0}.get(index, index)
+            return Bound(other + level, term.type, term.location)
+        return with_children(term, lambda t: visit(t, level), lambda t: visit(t, level + 1))
+
+    return visit(term, 0)
+
+
 def count_uses(body: Term) -> int:
     """How often the body of a lambda mentions its variable."""
 

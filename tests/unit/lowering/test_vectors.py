@@ -210,3 +210,38 @@ def test_foreign_ops_on_vectors_are_refused_by_name() -> None:
     )
     with pytest.raises(LimitationError, match="cannot be compiled on vectors yet"):
         without_vectors(parse_term(f"fun(v : vec[4, f32], {embed})"))
+
+
+def test_parts_of_pairs_are_loaded_as_vectors() -> None:
+    def sums(x: rl.Array[24, rl.f32]) -> Any:
+        pairs = rl.zip(x, x | rl.reverse)
+        first, second = (pairs | rl.map(part) | rl.as_vector(4) for part in (rl.fst, rl.snd))
+        return rl.zip(first, second) | rl.map(lambda p: rl.fst(p) + rl.snd(p)) | rl.as_scalar
+
+    agree(sums, X)
+
+    def doubled(x: rl.Array[24, rl.f32]) -> Any:
+        pairs = rl.zip(x, x) | rl.to_mem("heap")
+        return pairs | rl.map(rl.snd) | rl.as_vector(4) | rl.map(lambda v: v + v) | rl.as_scalar
+
+    agree(doubled, X)
+    assert "vector.insert" not in text(doubled, X)
+
+
+def test_a_fold_in_a_fold_carries_its_vectors_in_registers() -> None:
+    def sums(x: rl.Array[6, 4, 8, rl.f32]) -> Any:
+        def add(row: Any, accumulators: Any) -> Any:
+            pairs = rl.zip(row, accumulators)
+            return pairs | rl.map(lambda p: rl.fst(p) * rl.fst(p) + rl.snd(p))
+
+        zeros = rl.generate(lambda i: rl.vector_from_scalar(4, 0.0))
+        rows = x | rl.map(rl.map(rl.as_vector(4)))
+        return (
+            rows
+            | rl.reduce(lambda block, sums: block | rl.reduce_seq_unroll(add, sums), zeros)
+            | rl.as_scalar
+        )
+
+    M = np.random.default_rng(3).random((6, 4, 8), np.float32)
+    agree(sums, M)
+    assert "memref.alloc" not in text(sums, M)

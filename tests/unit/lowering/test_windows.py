@@ -75,6 +75,28 @@ def test_rows_and_pairs() -> None:
     agree(pairs, X)
 
 
+def test_windows_of_windows_in_order_go_on_together() -> None:
+    def stages(m: rl.Array[9, 4, rl.f32]) -> Any:
+        sums = rl.map(rl.reduce(rl.add, 0.0))
+        return (
+            m
+            | rl.circular_buffer(3, 3, rl.map(lambda v: v * v))
+            | rl.circular_buffer(4, 2, lambda rows: rows | rl.transpose | sums)
+            | rl.circular_buffer(2, 2, lambda rows: rows | rl.transpose | sums)
+            | rl.map_seq(lambda rows: rows | rl.transpose | sums)
+        )
+
+    def rotated(x: rl.Array[20, rl.f32]) -> Any:
+        windows = x | rl.rotate_values(3, lambda v: v * v)
+        windows = windows | rl.circular_buffer(2, 2, rl.reduce(rl.add, 0.0))
+        return windows | rl.map_seq(rl.reduce(rl.add, 0.0))
+
+    agree(stages, M)
+    agree(rotated, X)
+    assert "x9x" not in text(stages, M).replace("memref<9x4xf32>", "")
+    assert "memref<3x4xf32>" in text(stages, M)
+
+
 def test_windows_that_are_not_read_in_order_get_memory() -> None:
     def par(x: rl.Array[20, rl.f32]) -> Any:
         windows = x | rl.circular_buffer(4, 3, lambda v: v * v)

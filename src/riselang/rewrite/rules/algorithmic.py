@@ -263,6 +263,20 @@ def separate_convolution() -> None:
     the column is a weighted sum of weighted sums."""
 
 
+@law(
+    "times : t -> t -> t, plus : t -> t -> t, o : t, u : n.t, v : m.t, x : n.m.t",
+    distributes("times", "plus"), neutral("o", "plus"), permission=Permission.RELAXED,
+)  # fmt: skip
+def separate_convolution_by_columns() -> None:
+    """zip(u |> map(fun(a, v |> map(fun(b, times(a, b))))) |> join, x |> join)
+      |> map(fun(p, times(fst(p), snd(p)))) |> reduce(plus, o)
+    ~> zip(v, x |> transpose |> map(fun(column,
+        zip(u, column) |> map(fun(p, times(fst(p), snd(p)))) |> reduce(plus, o))))
+      |> map(fun(p, times(fst(p), snd(p)))) |> reduce(plus, o)
+
+    The same with the sums over the columns first."""
+
+
 @law("f : t -> t, a : t", choose="k")
 def split_iterate() -> None:
     """a |> iterate(k + n, f) ~> a |> iterate(k, f) |> iterate(n, f)"""

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from riselang.dialects.rise.schemes import LET, MAP, REDUCE, SLIDE
-from riselang.dialects.rise.types import DepFunType, FunType
+from riselang.dialects.rise.schemes import (
+    FST,
+    LET,
+    MAP,
+    REDUCE,
+    SLIDE,
+    SND,
+    TRANSPOSE,
+    ZIP,
+    PatternSpec,
+)
+from riselang.dialects.rise.types import DepFunType, FunType, components
 from riselang.rewrite.conditions import EXACT, RELAXED, relaxed
 from riselang.rewrite.eta import eta_expanded, eta_reduced, mentions, without
 from riselang.rewrite.laws import Form
@@ -17,7 +27,6 @@ from riselang.rewrite.terms import (
     generalised,
     outside,
     rewrapped,
-    swapped,
     under,
     viewed,
 )
@@ -33,7 +42,7 @@ from riselang.term.nodes import (
     operation_type,
     spine,
 )
-from riselang.term.substitution import instantiate, shift
+from riselang.term.substitution import instantiate, shift, swapped
 
 
 @rule("f : s -> t, a : s", form=Form.WRITTEN)
@@ -132,6 +141,22 @@ def reduce_map_fission(term: Term) -> Found:
     return {"f": rest, "g": part, "a": start, "x": xs}
 
 
+@rule("f : s -> u, x : n.s, y : n.t")
+def map_of_firsts(term: Term) -> Found:
+    """zip(x, y) |> map(fun(p, f(fst(p)))) ~> x |> map(f)
+
+    What is paired and not looked at is left out."""
+    function, xs, ys = _of_component(term, FST)
+    return {"f": function, "x": xs, "y": ys}
+
+
+@rule("f : t -> u, x : n.s, y : n.t")
+def map_of_seconds(term: Term) -> Found:
+    """zip(x, y) |> map(fun(p, f(snd(p)))) ~> y |> map(f)"""
+    function, xs, ys = _of_component(term, SND)
+    return {"f": function, "x": xs, "y": ys}
+
+
 @rule("h : sz.s -> t, g : sz.t -> u, x : (n + sz - 1).(m + sz - 1).s")
 def share_rows(term: Term) -> Found:
     """x |> map(fun(row, row |> slide(sz, 1))) |> slide(sz, 1)
@@ -141,14 +166,23 @@ def share_rows(term: Term) -> Found:
 
     What a window computes of each of its rows is computed once, and not by every window with that
     row."""
-    grid = _windows_2d(term)
-    _, body = under(grid[0], 1)
-    part = _map_of_rows(body)
-    rest = Lambda("v", part.type, _rest(body, part, 0))
-    found = applied(part, MAP.name)
-    assert found is not None
-    (row,) = (without(eta_expanded(each), 0) for each in found[:1])
-    return {"h": row, "g": rest, "x": grid[1]}
+    return _shared(term, lambda xs: xs)
+
+
+@rule("h : sz.s -> t, g : sz.t -> u, x : (n + sz - 1).(m + sz - 1).s")
+def share_columns(term: Term) -> Found:
+    """x |> map(fun(row, row |> slide(sz, 1))) |> slide(sz, 1)
+      |> map(fun(rows, rows |> transpose |> map(fun(window, g(window |> transpose |> map(h))))))
+    ~> x |> slide(sz, 1)
+      |> map(fun(rows, rows |> transpose |> map(h) |> slide(sz, 1) |> map(g)))
+
+    The same for columns: the windows of a line share what is computed of theirs."""
+
+    def columns(xs: Term) -> Term | None:
+        found = applied(xs, TRANSPOSE.name)
+        return None if found is None else found[0]
+
+    return _shared(term, columns)
 
 
 # Numbers
@@ -190,6 +224,17 @@ def _with_functions(term: Term, change: Callable[[Term], Term]) -> Term:
     return apply_all(head, changed)
 
 
+def _of_component(term: Term, spec: PatternSpec) -> tuple[Term, Term, Term]:
+    """A function of pairs as one of a component; and the arrays that are zipped."""
+    (function,), xs = _loop(term, MAP.name)
+    pair = applied(xs, ZIP.name)
+    if pair is None:
+        raise NoMatch("expected a map over pairs")
+    (layer,), body = under(function, 1)
+    part = Apply(Pattern(spec, components(layer.parameter)), Bound(0, layer.parameter))
+    return Lambda(layer.name, part.type, _rest(body, part, 0)), pair[0], pair[1]
+
+
 def _windows_2d(term: Term) -> tuple[Term, Term]:
     """The function and the grid of a map over all windows of a grid."""
     lines = applied(term, MAP.name)
@@ -206,18 +251,31 @@ def _windows_2d(term: Term) -> tuple[Term, Term]:
     return without(function, 0), rows[1]
 
 
-def _map_of_rows(body: Term) -> Term:
-    """The first map over a window in the body of a function of it."""
+def _shared(term: Term, before: Callable[[Term], Term | None]) -> Found:
+    """What windows compute of each of their rows, or of what is a view of the window."""
+    grid = _windows_2d(term)
+    _, body = under(grid[0], 1)
+    part = _map_of_rows(body, before)
+    rest = Lambda("v", part.type, _rest(body, part, 0))
+    found = applied(part, MAP.name)
+    assert found is not None
+    (row,) = (without(eta_expanded(each), 0) for each in found[:1])
+    return {"h": row, "g": rest, "x": grid[1]}
+
+
+def _map_of_rows(body: Term, before: Callable[[Term], Term | None]) -> Term:
+    """The first map over a window, or over a view of it, in the body of a function of it."""
     stack = [body]
     while stack:
         part = stack.pop()
         found = applied(part, MAP.name)
-        is_window = found is not None and found[1] == Bound(0, found[1].type)
+        window = None if found is None else before(found[1])
+        is_window = window is not None and window == Bound(0, window.type)
         if found is not None and is_window and not mentions(found[0], 0):
             return part
         if not isinstance(part, Lambda):
             stack.extend(reversed(part.children))
-    raise NoMatch("nothing is computed of each row of a window")
+    raise NoMatch("nothing is computed of each row or column of a window")
 
 
 def _let(term: Term) -> tuple[Term, Lambda]:

@@ -207,6 +207,14 @@ def drop_before_slide() -> None:
 slide_before_drop = drop_before_slide.reversed("slide_before_drop")
 
 
+@law("x : (sp * n + k - sp + sz - 1).t")
+def slide_of_slide() -> None:
+    """x |> slide(sz, 1) |> slide(k, sp)
+    ~> x |> slide(k + sz - 1, sp) |> map(fun(tile, tile |> slide(sz, 1)))
+
+    A tile of windows is the windows of a tile that is larger by their border."""
+
+
 @law("x : (sp * n + sz - sp).t")
 def slide_before_reverse() -> None:
     """x |> reverse |> slide(sz, sp)

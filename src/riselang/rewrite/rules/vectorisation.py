@@ -22,6 +22,22 @@ def vectorize_map(term: Term, k: Nat) -> Term:
     """x |> map(f) ~> x |> asVector(k) |> map(g) |> asScalar
 
     Elements may be pairs of scalars: then each component is an array of vectors."""
+    return _vectorised(term, k, of_arrays=False)
+
+
+@rule(
+    "f : m.s -> t, g : m.vec[k, s] -> vec[k, t], x : (n * k).m.s", scalar("s"), scalar("t"),
+    choose="k", condition="f does not look at scalars but to compute, and g does so with each lane",
+)  # fmt: skip
+def vectorize_map_of_arrays(term: Term, k: Nat) -> Term:
+    """x |> map(f)
+    ~> x |> transpose |> map(fun(column, column |> asVector(k))) |> transpose |> map(g) |> asScalar
+
+    Elements may be pairs, and arrays of arrays as well: windows of any dimension."""
+    return _vectorised(term, k, of_arrays=True)
+
+
+def _vectorised(term: Term, k: Nat, *, of_arrays: bool) -> Term:
     arguments = applied(term, MAP.name)
     if arguments is None:
         raise NoMatch("expected map")
@@ -29,9 +45,9 @@ def vectorize_map(term: Term, k: Nat) -> Term:
     assert isinstance(function, Lambda)
     if not isinstance(function.body.type, ScalarType):
         raise NoMatch("the function gives no scalar")
-    vectors = vectors_of(xs, k)
+    vectors = vectors_of(xs, k, of_arrays=of_arrays)
     assert isinstance(vectors.type, ArrayType)
-    lifted = Lifting(k).function(function)
+    lifted = Lifting(k, of_arrays).function(function)
     assert isinstance(lifted.body.type, VectorType)
     sizes = vectors.type.length, vectors.type.element, lifted.body.type
     mapped = apply_all(Pattern(MAP, sizes), [lifted, vectors])

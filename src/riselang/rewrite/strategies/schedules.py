@@ -38,6 +38,8 @@ from riselang.rewrite.rules.functions import (
     hoist_from_reduce,
     inline_free_let,
     map_fission,
+    map_of_firsts,
+    map_of_seconds,
 )
 from riselang.rewrite.rules.lowering import (
     keep_in_vectors,
@@ -84,6 +86,7 @@ from riselang.rewrite.rules.vectorisation import (
     reduce_in_vectors,
     rows_of_vectors_into_fold,
     vectorize_map,
+    vectorize_map_of_arrays,
     vectors_into_fold,
     vectors_of_generated_scalar,
     vectors_of_one_scalar,
@@ -162,7 +165,8 @@ def sequential() -> Strategy:
 def vectorize(length: int) -> Strategy:
     """A map with vectors of a length in the place of scalars; or a fold with such accumulators."""
     of_fold = choice(reduce_in_vectors(length), reduce_in_rows_of_vectors(length))
-    return choice(vectorize_map(length), of_fold) >> _lanes(length)
+    of_map = choice(vectorize_map(length), vectorize_map_of_arrays(length))
+    return choice(of_map, of_fold) >> _lanes(length)
 
 
 @schedule
@@ -300,8 +304,11 @@ _PAIRING = Guard("the elements are only paired", _reads_pairing) >> choice(
     map_fusion, reduce_map_fusion, zip_of_map_first, zip_of_map_second
 )
 _TIDY = normalize(
-    choice(SIMPLIFICATIONS, zip_first_before_transpose, zip_second_before_transpose, _PAIRING)
-)
+    choice(
+        SIMPLIFICATIONS, map_of_firsts, map_of_seconds,
+        zip_first_before_transpose, zip_second_before_transpose, _PAIRING,
+    )
+)  # fmt: skip
 """What a fold takes, brought to the shape in which all its rounds take the same parts."""
 
 
@@ -319,10 +326,7 @@ def _lanes(length: int) -> Strategy:
 
 def _is_vector_of_map(term: Term) -> bool:
     found = applied(term, "asVector")
-    mapped = None if found is None else applied(found[0], "map")
-    if mapped is None:
-        return False
-    return not isinstance(mapped[0], Lambda) or not computes_nothing(mapped[0].body)
+    return found is not None and applied(found[0], "map") is not None and not _pairs(found[0])
 
 
 _SWAP = map_interchange | choice(map_interchange_of_rows, map_interchange_with) >> _TIDY

@@ -1,14 +1,50 @@
-"""Stencils, tiled so that each tile and its border are read into fast memory once."""
+"""Stencils: what is computed of the neighbours of each element.
+
+Neighbours lie behind each other in memory, so the windows of a line are read in vectors, shifted by
+one element for each place in a window. Where a window is folded, several vectors of windows are
+folded at once, in registers. Tiles read themselves and their border into fast memory once.
+"""
 
 from __future__ import annotations
 
-from riselang.rewrite.combinators import seq
-from riselang.rewrite.core import Strategy
-from riselang.rewrite.registry import schedule
-from riselang.rewrite.rules.algorithmic import overlapped_tiling, overlapped_tiling_2d
-from riselang.rewrite.rules.lowering import store_elements
-from riselang.rewrite.strategies.schedules import fuse
-from riselang.rewrite.traversals import argument, inside, top_down
+from dataclasses import dataclass
+
+from riselang.dialects.rise.types import ArrayType, ScalarType
+from riselang.machine import Machine, this_machine
+from riselang.rewrite.addresses import loop
+from riselang.rewrite.combinators import choice, seq
+from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
+from riselang.rewrite.registry import schedule, whole
+from riselang.rewrite.rules.algorithmic import (
+    overlapped_tiling,
+    overlapped_tiling_2d,
+    peel_map,
+    reduce_map_fusion,
+    reduce_of_join,
+)
+from riselang.rewrite.rules.lowering import reduce_unrolled, store_elements
+from riselang.rewrite.rules.movement import zip_before_join
+from riselang.rewrite.strategies.contractions import bytes_of
+from riselang.rewrite.strategies.schedules import (
+    fuse,
+    hoist,
+    interchange,
+    parallel,
+    sequential,
+    split,
+    unroll,
+    vectorize,
+)
+from riselang.rewrite.terms import applied
+from riselang.rewrite.traversals import argument, everywhere, function, inside, normalize, top_down
+from riselang.term.nodes import Lambda, Term
+
+MOST_WRITTEN_OUT = 32
+"""Rounds of folds inside each other that are written out."""
+MOST_APART = 2
+"""Vectors of a block that are computed one after the other, not in the rounds of a fold."""
+PARALLEL_FROM = 1 << 16
+"""Elements from which on threads are worth their start."""
 
 
 @schedule
@@ -24,3 +60,164 @@ def overlapped_tiles_2d(rows: int, columns: int) -> Strategy:
     # join of a map over bands of rows; each band a view of a map over its tiles.
     band = argument(argument(store_elements))
     return fuse() >> top_down(seq(overlapped_tiling_2d(rows, columns), argument(inside(band))))
+
+
+@schedule
+def fold_by_rows() -> Strategy:
+    """Folds over all elements of windows as folds over their rows, in the same order."""
+    return normalize(zip_before_join) >> normalize(choice(reduce_of_join, reduce_map_fusion))
+
+
+@schedule
+def in_vectors(lanes: int, most: int = 8) -> Strategy:
+    """A map that gives scalars in blocks of vectors, at most so many, and folds in registers."""
+    return _InVectors(lanes, most)
+
+
+@dataclass(frozen=True, repr=False)
+class _InVectors(Strategy):
+    """What no block divides is peeled off: a loop of its own."""
+
+    lanes: int
+    most: int
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        length = scalars_of(term)
+        if length is None:
+            reason = "expected a map of scalars, with a number of elements"
+            return Failure(self, reason, term, closeness=CONDITION)
+        vectors = self.vectors(length, self.most if _fold_in(term) else MOST_APART)
+        if vectors == 0:
+            return sequential().run(term, setting)
+        whole = length - length % (vectors * self.lanes)
+        blocks = seq(
+            vectorize(self.lanes),
+            split(vectors) @ loop(1),
+            sequential() @ loop(1),
+            _Registers() @ loop(2),
+        )
+        if whole == length:
+            return blocks.run(term, setting)
+        rest = argument(sequential())
+        return seq(peel_map(whole), function(argument(blocks)), rest).run(term, setting)
+
+    def vectors(self, length: int, most: int) -> int:
+        """How many stand in a block: many, with few elements left."""
+        most = min(most, length // self.lanes)
+        sizes = range(max(1, (most + 1) // 2), most + 1)
+        return min(sizes, key=lambda size: (length % (size * self.lanes), -size), default=0)
+
+    def __str__(self) -> str:
+        return f"in_vectors({self.lanes}, {self.most})"
+
+
+@dataclass(frozen=True, repr=False)
+class _Registers(Strategy):
+    """A block of vectors: a fold of each becomes a fold of all, anything else is written out."""
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        if _fold_in(term) is None:
+            return seq(everywhere(reduce_unrolled), unroll()).run(term, setting)
+        rounds = _rounds(term)
+        steps: list[Strategy] = [interchange() @ loop(level + 1) for level in range(len(rounds))]
+        written = 1
+        for level in reversed(range(len(rounds))):
+            written *= rounds[level]
+            if written <= MOST_WRITTEN_OUT:
+                steps.append(unroll() @ loop(level + 1))
+        return seq(*steps).run(term, setting)
+
+    def __str__(self) -> str:
+        return "registers"
+
+
+@dataclass(frozen=True, repr=False)
+class _Stencil(Strategy):
+    """The innermost of nested maps in vectors, the outermost on threads."""
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        found = _innermost(term) if place_of(term, 1) is term else None
+        if found is None:
+            reason = "expected nested maps with scalars as elements, of numbers as sizes"
+            return Failure(self, reason, term, closeness=CONDITION)
+        depth, count, type = found
+        lanes, most = block_for(type, this_machine())
+        steps: list[Strategy] = [in_vectors(lanes, most) @ loop(depth)]
+        if depth > 1:
+            is_large = count >= PARALLEL_FROM
+            steps.append((parallel() if is_large else sequential()) @ loop(1))
+        return seq(*steps).run(term, setting)
+
+    def __str__(self) -> str:
+        return "stencil()"
+
+
+@schedule
+def stencil() -> Strategy:
+    """Nested maps of windows: the innermost in vectors of this machine, the outermost on threads.
+
+    A fold of each window stays in registers."""
+    return _Stencil()
+
+
+def block_for(type: ScalarType, machine: Machine) -> tuple[int, int]:
+    """Lanes of a vector, and how many vectors a block has at most."""
+    return machine.lanes(bytes_of(type)), min(8, machine.registers // 2)
+
+
+def scalars_of(term: Term) -> int | None:
+    """How many scalars a map gives, if it is known."""
+    found, type = applied(term, "map"), term.type
+    if found is None or not isinstance(type, ArrayType) or not type.length.is_constant:
+        return None
+    return type.length.constant if isinstance(type.element, ScalarType) else None
+
+
+def _innermost(term: Term) -> tuple[int, int, ScalarType] | None:
+    """How many maps are inside each other; how many scalars they give, and which."""
+    depth, count = 0, 1
+    while True:
+        depth += 1
+        at = place_of(term, depth)
+        if at is None or applied(at, "map") is None or not isinstance(at.type, ArrayType):
+            return None
+        if not at.type.length.is_constant:
+            return None
+        count *= at.type.length.constant
+        if isinstance(at.type.element, ScalarType):
+            return depth, count, at.type.element
+
+
+def place_of(term: Term, number: int) -> Term | None:
+    """One of nested loops, counted from 1 from the outside in."""
+    found = loop(number).find(term)
+    return None if found is None else found[1]
+
+
+def _fold_in(term: Term) -> list[Term] | None:
+    """What the fold takes that each element of a map is."""
+    found = applied(term, "map")
+    if found is None or not isinstance(found[0], Lambda):
+        return None
+    return applied(found[0].body, "reduce")
+
+
+def _rounds(term: Term) -> list[int]:
+    """How many rounds the folds inside each other have that each element of a map is."""
+    fold, rounds = _fold_in(term), list[int]()
+    while fold is not None:
+        type = fold[2].type
+        assert isinstance(type, ArrayType)
+        rounds.append(type.length.constant if type.length.is_constant else MOST_WRITTEN_OUT + 1)
+        inner = fold[0]
+        while isinstance(inner, Lambda):
+            inner = inner.body
+        fold = applied(inner, "reduce")
+    return rounds
+
+
+vectors = whole(
+    "stencils.vectors",
+    fuse() >> fold_by_rows() >> hoist() >> stencil() @ loop(1),
+    "Lines of windows in vectors, folds in registers, the outermost loop on threads.",
+)

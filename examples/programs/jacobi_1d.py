@@ -1,0 +1,27 @@
+"""One step of Jacobi's method on a line: the mean of each element and its neighbours."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import riselang as rl
+
+
+def at1d(i, window):
+    return window | rl.at(rl.clamp_idx(3, i))
+
+
+@rl.jit
+def jacobi_1d(line: rl.Array["N + 2", rl.f32]):
+    def mean(window):
+        return 0.33333334 * (at1d(0, window) + at1d(1, window) + at1d(2, window))
+
+    return line | rl.slide(3, 1) | rl.map(mean)
+
+
+def inputs():
+    return (np.random.default_rng(15).random(11, np.float32),)
+
+
+def expected(line):
+    return (line[:-2] + line[1:-1] + line[2:]) / 3

@@ -1,0 +1,86 @@
+"""Stencils, convolutions and pipelines of images by strategy: same bits, in vectors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import riselang as rl
+from riselang.errors import UserError
+
+PROGRAMS = Path(__file__).parents[3] / "examples/programs"
+
+
+def random(*shape: int) -> Any:
+    return np.random.default_rng(5).random(shape, np.float32)
+
+
+def kernel(name: str, strategy: str | None = None, **options: Any) -> Any:
+    return getattr(rl.load(PROGRAMS / f"{name}.rise", strategy=strategy, **options), name)
+
+
+def lowered(name: str, strategy: str, *inputs: Any, **options: Any) -> str:
+    return kernel(name, strategy, **options).lower(*inputs).as_text("affine")
+
+
+CASES = [
+    ("jacobi_1d", "stencils.vectors", [(66,)]),
+    ("jacobi_1d", "stencils.vectors", [(5,)]),
+    ("jacobi_2d", "stencils.vectors", [(7, 37)]),
+    ("jacobi_3d", "stencils.vectors", [(5, 4, 21)]),
+    ("stencil_2d", "stencils.vectors", [(6, 19)]),
+    ("stencil_3d", "stencils.vectors", [(4, 5, 18)]),
+    ("convolution_2d", "convolution.direct", [(3, 3), (6, 45)]),
+    ("convolution_2d", "convolution.direct", [(9, 9), (11, 40)]),
+    ("blur", "convolution.direct", [(5,), (5,), (8, 24)]),
+    ("harris", "images.line_buffers", [(3, 20, 24)]),
+    ("harris", "images.line_buffers", [(3, 36, 27)]),
+]
+
+
+@pytest.mark.parametrize(("name", "strategy", "shapes"), CASES)
+def test_same_bits(name: str, strategy: str, shapes: list[tuple[int, ...]]) -> None:
+    inputs = [random(*shape) for shape in shapes]
+    expected = kernel(name, backend="interpret")(*inputs)
+    assert np.array_equal(kernel(name, strategy)(*inputs), expected)
+
+
+@pytest.mark.parametrize("width", [3, 4, 9])
+def test_a_convolution_by_lines(width: int) -> None:
+    inputs = [random(width), random(width), random(6 + width, 21 + width)]
+    found = kernel("blur", "convolution.by_lines", float="relaxed")(*inputs)
+    assert np.allclose(found, kernel("blur", backend="interpret")(*inputs), rtol=1e-5)
+
+
+def test_a_convolution_by_lines_is_only_for_relaxed_programs() -> None:
+    inputs = [random(3), random(3), random(8, 18)]
+    with pytest.raises(UserError, match="does not apply"):
+        kernel("blur", "convolution.by_lines")(*inputs)
+
+
+def test_shifted_windows_are_loaded_as_vectors() -> None:
+    text = lowered("jacobi_2d", "stencils.vectors", random(10, 34))
+    assert "vector.insert" not in text
+    assert text.count("vector.load") == 5 * 2
+
+
+def test_sums_stay_in_registers() -> None:
+    text = lowered("convolution_2d", "convolution.direct", random(9, 9), random(16, 40))
+    assert "memref.alloc" not in text
+    assert "iter_args" in text
+
+
+def test_stages_keep_as_many_rows_as_a_window_has() -> None:
+    text = lowered("harris", "images.line_buffers", random(3, 36, 36))
+    assert "vector.insert" not in text
+    assert [line.split(" : ")[-1] for line in text.splitlines() if "memref.alloc" in line] == [
+        "memref<3x36xf32>", "memref<3x34xf32>", "memref<3x34xf32>",
+    ]  # fmt: skip
+
+
+def test_a_length_that_is_not_known_is_refused() -> None:
+    with pytest.raises(UserError, match="numbers as sizes"):
+        kernel("jacobi_1d", "stencils.vectors").lower().as_text("affine")
