@@ -38,6 +38,14 @@ void converted(int n, double d[n], float f[n], int i32[n], unsigned char c[n]) {
   }
 }
 
+void large_unsigned(int n, uint32_t a[n], double d[n], float f[n]) {
+  for (int i = 0; i < n; i++) {
+    a[i] = ~a[i];
+    d[i] += a[i];
+    f[i] = a[i] * 3ul;
+  }
+}
+
 void flags(int n, _Bool a[n], int b[n]) {
   for (int i = 0; i < n; i++) {
     a[i] = b[i] & 6;
