@@ -36,7 +36,8 @@ CASES = [
     ("convolution_2d", "convolution.direct", [(3, 3), (6, 45)]),
     ("convolution_2d", "convolution.direct", [(9, 9), (11, 40)]),
     ("blur", "convolution.direct", [(5,), (5,), (8, 24)]),
-    ("harris", "images.line_buffers", [(3, 20, 24)]),
+    ("sobel", "stencils.vectors", [(9, 40)]),
+    ("gaussian_blur", "images.line_buffers", [(20, 41)]),
     ("harris", "images.line_buffers", [(3, 36, 27)]),
 ]
 
@@ -46,6 +47,12 @@ def test_same_bits(name: str, strategy: str, shapes: list[tuple[int, ...]]) -> N
     inputs = [random(*shape) for shape in shapes]
     expected = kernel(name, backend="interpret")(*inputs)
     assert np.array_equal(kernel(name, strategy)(*inputs), expected)
+
+
+def test_an_unsharp_mask_in_strips() -> None:
+    inputs = np.float32(0.5), random(36, 40)
+    expected = kernel("unsharp_mask", backend="interpret")(*inputs)
+    assert np.array_equal(kernel("unsharp_mask", "images.line_buffers")(*inputs), expected)
 
 
 @pytest.mark.parametrize("width", [3, 4, 9])

@@ -17,7 +17,7 @@ from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
 from riselang.rewrite.registry import schedule, whole
 from riselang.rewrite.rules.algorithmic import map_unpairing, overlapped_tiling
 from riselang.rewrite.rules.functions import map_fission
-from riselang.rewrite.rules.lowering import circular_buffer
+from riselang.rewrite.rules.lowering import circular_buffer, store_on_heap
 from riselang.rewrite.rules.movement import slide_before_map, slide_of_slide
 from riselang.rewrite.strategies.schedules import fuse, parallel, sequential
 from riselang.rewrite.strategies.stencils import block_for, in_vectors, scalars_of
@@ -53,7 +53,9 @@ def rings() -> Strategy:
 @schedule
 def rows_in_vectors() -> Strategy:
     """All rows of scalars in vectors of this machine; rows of pairs as two rows."""
-    return normalize(_unpaired) >> everywhere(_RowInVectors())
+    slid = Guard("windows are slid over a row", _slides_over_row)
+    kept = slid >> argument(_RowInVectors() >> store_on_heap)
+    return normalize(_unpaired) >> everywhere(choice(kept, _RowInVectors()))
 
 
 @dataclass(frozen=True, repr=False)
@@ -124,6 +126,12 @@ def _slides_over_views(term: Term) -> bool:
     body = mapped[0].body
     inner = viewed(body)
     return inner is not None and applied(inner, "map") is not None
+
+
+def _slides_over_row(term: Term) -> bool:
+    """Whether a term slides over scalars that a map computes."""
+    slid = applied(term, "slide")
+    return slid is not None and scalars_of(slid[0]) is not None
 
 
 def _gives_pairs(term: Term) -> bool:

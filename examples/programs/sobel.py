@@ -1,0 +1,35 @@
+"""How much the brightness of an image changes at each place, after Sobel."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import riselang as rl
+
+
+def slope(a, b, c, d, e, f):
+    return b - a + 2.0 * (d - c) + f - e
+
+
+@rl.jit
+def sobel(image: rl.Array["N + 2", "M + 2", rl.f32]):
+    def change(w):
+        def at2d(i, j):
+            return w | rl.at(rl.clamp_idx(3, i)) | rl.at(rl.clamp_idx(3, j))
+
+        across = slope(at2d(0, 0), at2d(0, 2), at2d(1, 0), at2d(1, 2), at2d(2, 0), at2d(2, 2))
+        down = slope(at2d(0, 0), at2d(2, 0), at2d(0, 1), at2d(2, 1), at2d(0, 2), at2d(2, 2))
+        return rl.math.sqrt(across * across + down * down)
+
+    return image | rl.slide2d(3, 1) | rl.map2d(change)
+
+
+def inputs():
+    return (np.random.default_rng(19).random((7, 8), np.float32),)
+
+
+def expected(image):
+    windows = np.lib.stride_tricks.sliding_window_view(image, (3, 3))
+    weights = np.outer([1, 2, 1], [-1, 0, 1]).astype(np.float32)
+    across, down = (np.einsum("nmij,ij->nm", windows, each) for each in (weights, weights.T))
+    return np.hypot(across, down)
