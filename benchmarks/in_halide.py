@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import halide as hl
+import halide as hl  # pyright: ignore[reportMissingImports]
 import numpy as np
 from rivals import Version
 
