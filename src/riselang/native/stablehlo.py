@@ -204,7 +204,11 @@ class _Reader:
         operands = tuple(self._values[operand] for operand in op.operands)
         attributes: dict[str, Any] = {}
         for name in op.attributes:
-            attributes[name] = self._attribute(op.attributes[name])
+            try:
+                attributes[name] = self._attribute(op.attributes[name])
+            except TypeError:
+                # The wheel cannot give constants of complex numbers; their op is refused.
+                attributes[name] = OpaqueAttribute(name)
         regions = tuple(self._block(region, op) for region in op.regions)
         results: list[GraphValue] = []
         for result in op.results:

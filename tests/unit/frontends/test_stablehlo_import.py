@@ -287,3 +287,12 @@ def test_damaged_text_is_read_or_refused(seed: int) -> None:
         text = text[:place] + text[other : other + 20] + text[place + random.randint(0, 20) :]
     with suppress(rl.UserError, rl.LimitationError):
         rl.from_stablehlo(text)
+
+
+def test_a_complex_constant_is_refused_by_its_type() -> None:
+    text = """
+    func.func @main() -> tensor<2xcomplex<f32>> {
+      %0 = stablehlo.constant dense<(1.0, 2.0)> : tensor<2xcomplex<f32>>
+      return %0 : tensor<2xcomplex<f32>>
+    }"""
+    assert "elements complex<f32> are not supported" in refusal(text)
