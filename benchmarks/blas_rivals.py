@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -80,9 +81,7 @@ def _limited(count: int) -> AbstractContextManager[Any]:
     if find_spec("threadpoolctl") is None:
         print("threadpoolctl is not installed: rivals take the threads that they choose")
         return nullcontext()
-    from threadpoolctl import threadpool_limits
-
-    return threadpool_limits(count)
+    return import_module("threadpoolctl").threadpool_limits(count)
 
 
 def compare(

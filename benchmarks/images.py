@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ DIRECT, SEPARATED = "convolution.direct", "convolution.by_lines"
 
 def in_python(width: int, threads: int) -> dict[str, Callable[..., object]]:
     """The loops of a convolution as people write them for numba."""
-    from numba import prange
+    prange: Any = import_module("numba").prange
 
     def direct(vertical: Any, horizontal: Any, image: Any, out: Any) -> None:
         for i in prange(out.shape[0]):
@@ -56,7 +57,7 @@ def in_python(width: int, threads: int) -> dict[str, Callable[..., object]]:
 
 def corners_in_python(threads: int) -> Callable[..., object]:
     """Harris' corners as people write them for numba: a stage after the other."""
-    from numba import prange
+    prange: Any = import_module("numba").prange
 
     share = np.float32(1 / 12)
 

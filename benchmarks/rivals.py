@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -90,8 +91,7 @@ def theirs(
 
 def in_numba(function: Callable[..., object], threads: int) -> Callable[..., object]:
     """Loops as numba compiles them at its best, with `prange` on threads."""
-    import numba
-
+    numba: Any = import_module("numba")
     return numba.njit(fastmath=True, parallel=threads > 1, boundscheck=False)(function)
 
 

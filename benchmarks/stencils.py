@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ STRATEGY = "stencils.vectors"
 
 def in_python(threads: int) -> dict[int, Callable[..., object]]:
     """The loops as people write them for numba, by dimension."""
-    from numba import prange
+    prange: Any = import_module("numba").prange
 
     third, fifth = np.float32(0.33333334), np.float32(0.2)
     centre, beside = np.float32(0.4), np.float32(0.1)
