@@ -41,7 +41,7 @@ from riselang.term.nodes import Lambda, Term
 
 MOST_WRITTEN_OUT = 32
 """Rounds of folds inside each other that are written out."""
-MOST_APART = 2
+MOST_APART = 4
 """Vectors of a block that are computed one after the other, not in the rounds of a fold."""
 PARALLEL_FROM = 1 << 16
 """Elements from which on threads are worth their start."""
