@@ -86,7 +86,8 @@ class _InVectors(Strategy):
         if length is None:
             reason = "expected a map of scalars, with a number of elements"
             return Failure(self, reason, term, closeness=CONDITION)
-        vectors = self.vectors(length, self.most if _fold_in(term) else MOST_APART)
+        is_fold = _fold_in(term) is not None
+        vectors = self.vectors(length, self.most if is_fold else min(self.most, MOST_APART))
         if vectors == 0:
             return sequential().run(term, setting)
         whole = length - length % (vectors * self.lanes)
