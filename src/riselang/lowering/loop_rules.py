@@ -167,6 +167,9 @@ class LoopRules(WindowRules, LayoutRules):
             self.store_windows(windows, function, target, pattern.to or self.loops)
             return
         elements = self.elements(arguments[1])
+        if kind is LoopKind.UNROLLED and self.is_stored_at_once(result_type(pattern)):
+            self.store_at_once(pattern, function, elements, target)
+            return
 
         def body(index: SSAValue) -> None:
             element = self.element(function, elements(index))
@@ -174,6 +177,31 @@ class LoopRules(WindowRules, LayoutRules):
             self.store_applied(function, [element], place)
 
         self.each(size(pattern, "n"), pattern.to or self.loops, body, kind)
+
+    def is_stored_at_once(self, type: RiseType) -> bool:
+        """Whether a map that is written out gives a few scalars or vectors."""
+        assert isinstance(type, ArrayType)
+        is_flat = isinstance(type.element, ScalarType | VectorType)
+        return is_flat and fits_registers(type) and self.emitter.unrolls(type.length)
+
+    def store_at_once(
+        self,
+        pattern: Pattern,
+        function: Value,
+        elements: Callable[[SSAValue], SSAValue],
+        target: SSAValue,
+    ) -> None:
+        """All elements are computed before one is stored, so what they read is read once."""
+        scalars: list[SSAValue] = []
+
+        def body(index: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            element = self.element(function, elements(index))
+            scalars.extend(self.unwrap(self.applied(function, [element])))
+            return ()
+
+        dialect, kind = pattern.to or self.loops, LoopKind.UNROLLED
+        self.emitter.loop(size(pattern, "n"), dialect, kind, [], body)
+        self.store_elements(result_type(pattern), scalars, target)
 
     def elements(self, lazy: Lazy) -> Callable[[SSAValue], SSAValue]:
         """The elements of an array that is read from the first to the last.

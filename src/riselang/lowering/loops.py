@@ -88,7 +88,7 @@ class Emitter:
         body: LoopBody,
     ) -> Sequence[SSAValue]:
         """`for i = 0 to length`, carrying values from `inits` on; returns the last ones."""
-        if kind is LoopKind.UNROLLED and _is_most(length, MOST_UNROLLED // self.copies):
+        if kind is LoopKind.UNROLLED and self.unrolls(length):
             return self._unrolled(length.constant, inits, body)
         if kind is LoopKind.PARALLEL:
             return self._parallel(length, dialect, self._body(inits, body)[0])
@@ -100,6 +100,10 @@ class Emitter:
         operands, bound = self._affine_bound(length)
         op = affine.ForOp.from_region([], operands, inits, types, 0, bound, Region(block))
         return self.add(op).results
+
+    def unrolls(self, length: Nat) -> bool:
+        """Whether so many iterations are few enough to be written out here."""
+        return length.is_constant and length.constant <= MOST_UNROLLED // self.copies
 
     def _unrolled(
         self, count: int, carried: Sequence[SSAValue], body: LoopBody
@@ -172,10 +176,6 @@ class Emitter:
 
     def _bounds(self, length: Nat) -> tuple[SSAValue, SSAValue, SSAValue]:
         return self.constant(0), self.length(length), self.constant(1)
-
-
-def _is_most(length: Nat, most: int) -> bool:
-    return length.is_constant and length.constant <= most
 
 
 def _affine_parallel(operands: list[SSAValue], bound: AffineMapAttr, block: Block) -> Operation:

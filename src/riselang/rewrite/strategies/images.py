@@ -21,7 +21,7 @@ from riselang.rewrite.rules.lowering import circular_buffer, store_on_heap
 from riselang.rewrite.rules.movement import slide_before_map, slide_of_slide
 from riselang.rewrite.strategies.schedules import fuse, parallel, sequential
 from riselang.rewrite.strategies.stencils import block_for, in_vectors, scalars_of
-from riselang.rewrite.terms import applied, viewed
+from riselang.rewrite.terms import applied, costs_something, viewed
 from riselang.rewrite.traversals import argument, everywhere, inside, normalize, top_down
 from riselang.term.nodes import Lambda, Term
 
@@ -83,8 +83,9 @@ class _Ring(Strategy):
 
     def run(self, term: Term, setting: Setting) -> Result:
         slid, type = applied(term, "slide"), term.type
-        if slid is None or applied(slid[0], "map") is None:
-            return Failure(self, "expected windows of a map", term)
+        mapped = None if slid is None else applied(slid[0], "map")
+        if mapped is None or not costs_something(mapped[0]):
+            return Failure(self, "expected windows of a map that computes", term)
         window = type.element if isinstance(type, ArrayType) else None
         if not isinstance(window, ArrayType) or not isinstance(window.element, ArrayType):
             return Failure(self, "expected windows of rows", term)

@@ -41,7 +41,7 @@ from riselang.term.nodes import Lambda, Term
 
 MOST_WRITTEN_OUT = 32
 """Rounds of folds inside each other that are written out."""
-MOST_APART = 2
+MOST_APART = 4
 """Vectors of a block that are computed one after the other, not in the rounds of a fold."""
 PARALLEL_FROM = 1 << 16
 """Elements from which on threads are worth their start."""
@@ -86,7 +86,8 @@ class _InVectors(Strategy):
         if length is None:
             reason = "expected a map of scalars, with a number of elements"
             return Failure(self, reason, term, closeness=CONDITION)
-        vectors = self.vectors(length, self.most if _fold_in(term) else MOST_APART)
+        is_fold = _fold_in(term) is not None
+        vectors = self.vectors(length, self.most if is_fold else min(self.most, MOST_APART))
         if vectors == 0:
             return sequential().run(term, setting)
         whole = length - length % (vectors * self.lanes)
