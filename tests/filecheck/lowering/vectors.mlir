@@ -1,10 +1,16 @@
 // RUN: rise-opt %s -p 'convert-rise-to-imperative{loops=affine},resolve-rise-access' | filecheck %s
 
-// What is only moved is moved scalar by scalar.
+// What is only moved is moved in vectors.
 // CHECK-LABEL: func.func @moved
-// CHECK-NEXT:   affine.for [[Vi:%\w+]] = 0 to 16 {
-// CHECK-NEXT:     [[V0:%\w+]] = affine.load %x[[[Vi]]] : memref<16xf32>
-// CHECK-NEXT:     affine.store [[V0]], %out[[[Vi]] floordiv 4 * -4 + [[Vi]] mod 4 + 12] : memref<16xf32>
+// CHECK-NEXT:   affine.for [[Vi:%\w+]] = 0 to 4 {
+// CHECK-NEXT:     [[V0:%\w+]] = arith.constant 4 : index
+// CHECK-NEXT:     [[V1:%\w+]] = arith.muli [[Vi]], [[V0]] : index
+// CHECK-NEXT:     [[V2:%\w+]] = vector.load %x[[[V1]]] : memref<16xf32>, vector<4xf32>
+// CHECK-NEXT:     [[V3:%\w+]] = arith.constant -4 : index
+// CHECK-NEXT:     [[V4:%\w+]] = arith.muli [[Vi]], [[V3]] : index
+// CHECK-NEXT:     [[V5:%\w+]] = arith.constant 12 : index
+// CHECK-NEXT:     [[V6:%\w+]] = arith.addi [[V4]], [[V5]] : index
+// CHECK-NEXT:     vector.store [[V2]], %out[[[V6]]] : memref<16xf32>, vector<4xf32>
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return
 
