@@ -115,7 +115,8 @@ def _keeps(rows: int, lanes: int, machine: Machine) -> bool:
 
 def _registers(rows: int, vectors: int, lanes: int, machine: Machine) -> int:
     taken = rows // lanes if _keeps(rows, lanes, machine) else 1
-    return rows * vectors + vectors + taken
+    # In a tile of one row each vector of columns is used once, and need not be kept.
+    return rows * vectors + (vectors if rows > 1 else 2) + taken
 
 
 def _cycles(rows: int, vectors: int, lanes: int, shape: Shape, machine: Machine) -> float:
