@@ -1,7 +1,7 @@
 """Phase 1: from a term to loops over `rise.codegen` access paths (seed 000, section 4.2.1).
 
-The rules stand in `loop_rules.py`, `sort_rules.py`, `window_rules.py`, `view_rules.py` and
-`index_rules.py`; read `translation.py` first.
+The rules stand in `map_rules.py`, `fold_rules.py`, `sort_rules.py`, `window_rules.py`,
+`view_rules.py` and `index_rules.py`; read `translation.py` first.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from xdsl.rewriter import InsertPoint
 
 from riselang.dialects.rise import codegen
 from riselang.lowering.checks import Checks
+from riselang.lowering.fold_rules import FoldRules
 from riselang.lowering.index_rules import IndexRules
 from riselang.lowering.layouts import STORED_THROUGH
-from riselang.lowering.loop_rules import LoopRules
 from riselang.lowering.loops import Emitter
 from riselang.lowering.sizes import Sizes
 from riselang.lowering.sort_rules import SortRules
@@ -64,7 +64,7 @@ def compiled_patterns() -> frozenset[str]:
     return frozenset(_Translator(Emitter(InsertPoint.at_end(Block())), "scf").read_rules)
 
 
-class _Translator(LoopRules, ViewRules, IndexRules, SortRules):
+class _Translator(FoldRules, ViewRules, IndexRules, SortRules):
     """The table of rules: a pattern that has none here cannot be compiled yet."""
 
     def __init__(self, emitter: Emitter, loops: str, checks: Checks | None = None):
