@@ -110,13 +110,20 @@ def derive(term: Term, strategy: Strategy, float: str = "contract") -> Derivatio
 
     Where the strategy does not apply, the error says which rule failed, where and why.
     """
-    whole = data_flow_normal_form >> strategy
-    result = whole.run(term, Setting(float))
+    result = (data_flow_normal_form >> strategy).run(term, Setting(float))
     if isinstance(result, Failure):
         raise explained(result, term, strategy)
     if unknown := names_in(result.term) - names_in(term):
         raise UserError(f"the strategy {strategy} speaks of {', '.join(sorted(unknown))}, "
                         "which is no size of the program")  # fmt: skip
+    return Derivation(term, result.steps, result.term, str(strategy), float)
+
+
+def attempted(term: Term, strategy: Strategy, float: str = "contract") -> Derivation | None:
+    """The same where the strategy applies, else None."""
+    result = (data_flow_normal_form >> strategy).run(term, Setting(float))
+    if isinstance(result, Failure):
+        return None
     return Derivation(term, result.steps, result.term, str(strategy), float)
 
 

@@ -12,7 +12,7 @@ from riselang.errors import UserError
 from riselang.notation.layout import MARK
 from riselang.rewrite.checking import check
 from riselang.rewrite.core import Setting
-from riselang.rewrite.default import DEFAULT
+from riselang.rewrite.default import DEFAULT, default_derivation
 from riselang.rewrite.derivation import Derivation, derive, replay
 from riselang.rewrite.places import written
 from riselang.rewrite.strategies.chosen import chosen_for
@@ -46,21 +46,28 @@ def _derived(options: argparse.Namespace) -> Derivation:
         raise UserError("expected a file with a program, or --replay with a derivation")
     program = _program(options, options.float)
     if options.default:
-        _explain(_as_it_runs(program), program.float)
-    strategy = DEFAULT if options.default else chosen_strategy(options.strategy, options.file)
+        return _defaulted(_as_it_runs(program), program.float)
+    strategy = chosen_strategy(options.strategy, options.file)
     with progress(f"deriving from {options.file}"), timed("rewrite"):
         return derive(_as_it_runs(program), strategy, program.float)
 
 
-def _explain(term: Term, float: str) -> None:
-    """What is recognised in a program, and what is done with it."""
-    if not DEFAULT.concerns(term):
-        print("the program stays as it is: it is small, or its sizes are open")
-        return
-    found = chosen_for(term, Setting(float))
-    for choice in found:
+def _defaulted(term: Term, float: str) -> Derivation:
+    """What a program gets that comes without a strategy; what is recognised in it is printed."""
+    with timed("rewrite"):
+        derivation = default_derivation(term, float)
+    if derivation is None:
+        why = (
+            "no kernel is recognised"
+            if DEFAULT.concerns(term)
+            else "it is small, or a size is open"
+        )
+        print(f"the program stays as it is: {why}")
+        return Derivation(term, (), term, str(DEFAULT), float)
+    for choice in chosen_for(term, Setting(float)):
         print(choice)
-    print("" if found else "the program stays as it is: no kernel is recognised in it")
+    print()
+    return derivation
 
 
 def _replayed(options: argparse.Namespace) -> Derivation:

@@ -15,7 +15,7 @@ from riselang.machine import this_machine
 from riselang.rewrite.combinators import choice, try_
 from riselang.rewrite.core import Failure, Path, Result, Setting, Step, Strategy, Success
 from riselang.rewrite.normal_forms import data_flow_normal_form
-from riselang.rewrite.places import written
+from riselang.rewrite.places import at_path, written
 from riselang.rewrite.rules.algorithmic import reduce_map_fusion, scan_map_fusion
 from riselang.rewrite.strategies.contractions import (
     bytes_of,
@@ -95,14 +95,11 @@ class Arrange(Strategy):
     def run(self, term: Term, setting: Setting) -> Result:
         steps: tuple[Step, ...] = ()
         for found in choices(term, setting):
-            part = term
-            for index in found.path:
-                part = part.children[index]
+            part = at_path(term, found.path)
             result = run_at(found.strategy, term, found.path, part, setting)
-            if isinstance(result, Failure):
-                continue
-            term, steps = result.term, (*steps, *result.steps)
-        return Success(term, steps)
+            if isinstance(result, Success):
+                term, steps = result.term, (*steps, *result.steps)
+        return Success(term, steps) if steps else Failure(self, "no kernel is recognised", term)
 
     def __str__(self) -> str:
         return "arrange()"
@@ -117,7 +114,3 @@ def chosen_for(term: Term, setting: Setting) -> list[Choice]:
     """What is recognised in a program as it is written."""
     result = (data_flow_normal_form >> _fused).run(term, setting)
     return list(choices(result.term, setting)) if isinstance(result, Success) else []
-
-
-def has_kernels(term: Term, setting: Setting) -> bool:
-    return bool(chosen_for(term, setting))

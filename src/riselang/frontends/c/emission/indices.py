@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from xdsl.builder import Builder
 from xdsl.dialects import affine, arith
 from xdsl.dialects.builtin import AffineMapAttr, IndexType
 from xdsl.ir import Operation, SSAValue
@@ -21,8 +20,8 @@ INDEX = IndexType()
 class Indices:
     """Values of loops and parameters by name, and what is computed from them."""
 
-    def __init__(self, builder: Callable[[], Builder]):
-        self._builder = builder
+    def __init__(self, insert: Callable[[Operation], Operation]):
+        self._insert = insert
         self.symbols: dict[str, SSAValue] = {}
         """Parameters, the same in the whole function."""
         self.loops: dict[str, SSAValue] = {}
@@ -31,7 +30,7 @@ class Indices:
         """Loops of scf, and what else is not affine."""
 
     def add(self, op: Operation) -> SSAValue:
-        return self._builder().insert(op).results[0]
+        return self._insert(op).results[0]
 
     def is_affine(self, values: Sequence[Linear]) -> bool:
         return not any(name in self.others for value in values for name in value.names())

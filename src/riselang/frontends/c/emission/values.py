@@ -61,7 +61,7 @@ class Emitter:
         self.scop = scop
         self._builder = Builder(InsertPoint.at_end(block))
         self._place = scop.place
-        self.indices = Indices(lambda: self)  # type: ignore[arg-type]
+        self.indices = Indices(self.insert)
         self.scalars: dict[Variable, SSAValue] = {}
         """Variables that are values and stay as they are."""
         self.memory: dict[Variable, SSAValue] = {}
