@@ -11,7 +11,7 @@ is read by `st.parse_strategy`.
 
 from riselang.rewrite import rules
 from riselang.rewrite.addresses import Address, innermost, loop, nth, outermost
-from riselang.rewrite.checking import check
+from riselang.rewrite.checking import check, law_status
 from riselang.rewrite.combinators import choice, fail, id_, not_, repeat, seq, try_
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.derivation import Derivation, derive, replay
@@ -84,6 +84,7 @@ __all__ = [
     "interchange",
     "keep",
     "law",
+    "law_status",
     "loop",
     "matmul",
     "normalize",
