@@ -40,7 +40,7 @@ html_theme_options = {
     },
 }
 pygments_style = "friendly"
-pygments_dark_style = "github-dark"
+pygments_dark_style = "one-dark"
 
 
 def setup(app: Sphinx) -> None:

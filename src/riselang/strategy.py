@@ -9,6 +9,8 @@ The rules are in `st.rules`: `st.top_down(st.rules.map_fusion)`. What `rise deri
 is read by `st.parse_strategy`.
 """
 
+from typing import TYPE_CHECKING
+
 from riselang.rewrite import rules
 from riselang.rewrite.addresses import Address, innermost, loop, nth, outermost
 from riselang.rewrite.checking import check, law_status
@@ -118,3 +120,10 @@ __all__ = [
     "unroll",
     "vectorize",
 ]
+
+if not TYPE_CHECKING:  # to which every name would be one that exists
+
+    def __getattr__(name: str) -> object:
+        from riselang.dsl.elsewhere import missing
+
+        raise AttributeError(missing(__name__, name, __all__), name=name)

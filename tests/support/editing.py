@@ -127,13 +127,13 @@ class Server:
         asyncio.run_coroutine_threadsafe(work, self.loop).result(LONGEST)
 
     async def _start(self) -> None:
-        @self.client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
         def published(params: types.PublishDiagnosticsParams) -> None:
             if params.uri in self.editors and params.version is not None:
                 editor = self.editors[params.uri]
                 editor.found[params.version] = list(params.diagnostics)
                 editor.arrived.set()
 
+        self.client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)(published)
         command = (sys.executable, "-m", "riselang.tools.rise", "lsp", "--stdio")
         await self.client.start_io(*command, env=dict(os.environ))
         asked = types.InitializeParams(CAPABILITIES, process_id=os.getpid())
