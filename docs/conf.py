@@ -24,6 +24,7 @@ autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
 html_theme = "furo"
 html_title = "riselang"
+html_show_search_summary = False  # which a page that is opened as a file cannot fetch
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_favicon = "static/rise.svg"

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from support.site import built_site
+
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 SIZES = [(390, 844), (1024, 768), (1920, 1080)]
 PAGES = ["index", "tutorial", "patterns", "rules", "gallery", "reference/commands", "how-to/rule"]
@@ -23,10 +22,7 @@ if CHROMIUM is None:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "sphinx", "-q", "-b", "html", "-d", folder / "doctrees"]
-    subprocess.run([*command, ROOT / "docs", folder / "html"], check=True)
-    return folder / "html"
+    return built_site(tmp_path_factory).pages
 
 
 @pytest.fixture(scope="module")

@@ -52,25 +52,26 @@ class Document(Protocol):
         ...
 
 
-def _notation(text: str, name: str) -> Document:
+def _notation(text: str, name: str, before: Document | None) -> Document:
     from riselang.editor.notation import NotationDocument
 
-    return NotationDocument.of(text, name)
+    known = before if isinstance(before, NotationDocument) else None
+    return NotationDocument.of(text, name, known)
 
 
-def _module(text: str, name: str) -> Document:
+def _module(text: str, name: str, before: Document | None) -> Document:
     from riselang.editor.modules import ModuleDocument
 
     return ModuleDocument.of(text, name)
 
 
-def _strategy(text: str, name: str) -> Document:
+def _strategy(text: str, name: str, before: Document | None) -> Document:
     from riselang.editor.strategies import StrategyDocument
 
     return StrategyDocument.of(text, name)
 
 
-KINDS: Mapping[str, Callable[[str, str], Document]] = {
+KINDS: Mapping[str, Callable[[str, str, Document | None], Document]] = {
     ".rise": _notation,
     ".mlir": _module,
     ".strategy": _strategy,
@@ -78,7 +79,10 @@ KINDS: Mapping[str, Callable[[str, str], Document]] = {
 """What makes a document of a text, by the ending of its file."""
 
 
-def open_document(text: str, name: str) -> Document | None:
-    """Look at a text; None for a kind of file that is not ours."""
+def open_document(text: str, name: str, before: Document | None = None) -> Document | None:
+    """Look at a text; None for a kind of file that is not ours.
+
+    `before` is the same file as it was before a change; what is known of it is used again.
+    """
     make = KINDS.get(PurePosixPath(name).suffix)
-    return None if make is None else make(text, name)
+    return None if make is None else make(text, name, before)

@@ -34,8 +34,9 @@ class NotationDocument:
     analysis: Analysis
 
     @staticmethod
-    def of(text: str, name: str) -> NotationDocument:
-        return NotationDocument(text, name, analyse(text, name))
+    def of(text: str, name: str, before: NotationDocument | None = None) -> NotationDocument:
+        known = None if before is None else before.analysis
+        return NotationDocument(text, name, analyse(text, name, known))
 
     @property
     def problems(self) -> Sequence[RiseError]:

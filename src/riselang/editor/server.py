@@ -70,7 +70,8 @@ class RiseServer(LanguageServer):
         known = self.looked.get(uri)
         if known is not None and known.version == document.version:
             return known
-        looked = looked_at(document.source, uri, document.version)
+        before = None if known is None else known.document
+        looked = looked_at(document.source, uri, document.version, before)
         if looked is not None:
             self.looked[uri] = looked
         return looked
@@ -89,7 +90,12 @@ class RiseServer(LanguageServer):
             if document is None or len(document.source) > MOST_CHARACTERS or uri in self.waiting:
                 return
             text, version = document.source, document.version
-            looked = await asyncio.to_thread(looked_at, text, uri, version)
+            known = self.looked.get(uri)
+            if known is not None and known.version == version:  # someone asked before
+                self.publish(uri, known)
+                return
+            before = None if known is None else known.document
+            looked = await asyncio.to_thread(looked_at, text, uri, version, before)
         if looked is not None and self._is_current(uri, version):
             self.looked[uri] = looked
             self.publish(uri, looked)
@@ -112,11 +118,13 @@ class RiseServer(LanguageServer):
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
 
 
-def looked_at(text: str, uri: str, version: int | None) -> Looked | None:
+def looked_at(
+    text: str, uri: str, version: int | None, before: Document | None = None
+) -> Looked | None:
     """Look at a text. A defect of ours is a message in it, and no reason to end."""
     name = to_fs_path(uri) or uri
     try:
-        document = open_document(text, name)
+        document = open_document(text, name, before)
     except Exception as error:
         _log.exception("while looking at %s", name)
         document = _Unknown(InternalError(f"{type(error).__name__}: {error}"))

@@ -78,8 +78,10 @@ MLIR: Sequence[Token] = (
     Token(Kind.DEFINED, r"@[\w$.-]+"),
     Token(Kind.LABEL, r"\^[\w$.-]+"),
     Token(Kind.TYPE, r"[!#][\w.]+"),
-    Token(Kind.TYPE, r"\b(?:memref|tensor|vector|index|bf16|f16|f32|f64|i\d+)\b"),
-    Token(Kind.NUMBER, r"(?:(?<!\w)|(?<=\dx))\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?:x(?=[\w?]))?"),
+    Token(
+        Kind.TYPE, r"(?:(?<!\w)|(?<=[\d?]x))(?:memref|tensor|vector|index|bf16|f16|f32|f64|i\d+)\b"
+    ),
+    Token(Kind.NUMBER, r"(?:(?<!\w)|(?<=[\d?]x))\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?:x(?=[\w?]))?"),
     Token(Kind.PATTERN, words(f"rise.{name}" for name in PATTERNS)),
     Token(Kind.KEYWORD, r"\b[a-z_]\w*(?:\.\w+)+"),
     Token(Kind.NAME, r"[^\W\d]\w*"),

@@ -6,12 +6,12 @@ A definition that cannot be read is left out, and the others are looked at witho
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from riselang.dialects.rise.types import RiseType, nat_variables, type_variables
 from riselang.errors import RiseError
-from riselang.notation.checking import Checked, check_definitions, enough_stack
+from riselang.notation.checking import Checked, check_definitions, enough_stack, used_definitions
 from riselang.notation.context import show_type
 from riselang.notation.names import Binder, Resolved, resolve
 from riselang.notation.reader import read
@@ -101,16 +101,46 @@ def has_unknowns(type: RiseType) -> bool:
     return any(name.startswith("?") for name in (*nat_variables(type), *type_variables(type)))
 
 
-def analyse(text: str, name: str = "<text>") -> Analysis:
-    """Look at a text, whatever it is."""
+def analyse(text: str, name: str = "<text>", before: Analysis | None = None) -> Analysis:
+    """Look at a text, whatever it is; `before` is what was known of it before it was changed."""
     source = Source(text, name)
     definitions, problems, lost = _readable(source)
     with enough_stack(definitions):
         resolved = resolve(definitions, source)
-        checked = list(check_definitions(definitions, source, resolved))
+        known = {} if before is None else _unchanged(definitions, source, resolved, before)
+        checked = list(check_definitions(definitions, source, resolved, known))
     for each in checked:
         problems += [problem for problem in each.problems if _word(problem) not in lost]
     return Analysis(source, definitions, resolved, checked, sorted(problems, key=_place))
+
+
+def _unchanged(
+    definitions: Sequence[Definition], source: Source, resolved: Resolved, before: Analysis
+) -> Mapping[Definition, Checked]:
+    """What is known of the definitions above a change: they name only what stands above them.
+
+    Whether one is used further down counts as well: a helper need not have a type of its own.
+    """
+    if before.source.name != source.name:
+        return {}
+    same = _length_in_common(source.text, before.source.text)
+    used, used_before = used_definitions(resolved), used_definitions(before.resolved)
+    known: dict[Definition, Checked] = {}
+    for definition, following, checked in zip(
+        definitions, definitions[1:], before.checked, strict=False
+    ):
+        is_above = (following.start or 0) + len("def ") <= same
+        if not is_above or checked.syntax.span != definition.span:
+            break
+        if (definition in used) == (checked.syntax in used_before):
+            known[definition] = checked
+    return known
+
+
+def _length_in_common(text: str, other: str) -> int:
+    pairs = enumerate(zip(text, other, strict=False))
+    differing = (place for place, (ours, theirs) in pairs if ours != theirs)
+    return next(differing, min(len(text), len(other)))
 
 
 def _readable(source: Source) -> tuple[list[Definition], list[RiseError], set[str]]:

@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.utils.exceptions import VerifyException
 
@@ -48,20 +48,31 @@ def enough_stack(definitions: Sequence[Definition]) -> AbstractContextManager[No
 
 
 def check_definitions(
-    definitions: Sequence[Definition], source: Source, resolved: Resolved
+    definitions: Sequence[Definition],
+    source: Source,
+    resolved: Resolved,
+    known: Mapping[Definition, Checked] | None = None,
 ) -> Iterator[Checked]:
-    """Each definition in turn; to be used within `enough_stack`."""
-    used = set[Definition]().union(*resolved.uses.values())
+    """Each definition in turn, unless it is known; to be used within `enough_stack`."""
+    used = used_definitions(resolved)
+    known = known or {}
     wrong: set[Definition] = set()
     for definition in definitions:
         problems = resolved.problems.get(definition, ())
-        if problems or not wrong.isdisjoint(resolved.uses[definition]):
+        if definition in known:
+            checked = replace(known[definition], syntax=definition)
+        elif problems or not wrong.isdisjoint(resolved.uses[definition]):
             checked = Checked(definition, problems=problems)
         else:
             checked = _checked(definition, Elaborator(source, resolved.bindings), used)
         if checked.term is None and checked.missing is None:
             wrong.add(definition)
         yield checked
+
+
+def used_definitions(resolved: Resolved) -> Set[Definition]:
+    """Those that others name."""
+    return set[Definition]().union(*resolved.uses.values())
 
 
 def _checked(definition: Definition, elaborator: Elaborator, used: Set[Definition]) -> Checked:
