@@ -25,7 +25,7 @@ from making import (
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
-PICTURES = DOCS / "pictures"
+PICTURES = DOCS / "gallery"
 WHOLE = {
     "patterns.md": patterns.reference,
     "dialect.md": dialect.page,

@@ -1,4 +1,4 @@
-"""Pictures on pages: `![...](pictures/NAME.png)` shows the variable NAME of the page's code.
+"""Pictures on pages: `![...](gallery/NAME.png)` shows the variable NAME of the page's code.
 
 An array of two dimensions is a picture in grey, from 0 to 1; a third dimension of three is red,
 green and blue. What is written is PNG without filters, which is read back here for the tests.
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-_SHOWN = re.compile(r"\]\((?:\.\./)*pictures/(\w+)\.png\)")
+_SHOWN = re.compile(r"\]\((?:\.\./)*gallery/(\w+)\.png\)")
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _GREY, _COLOURS = 0, 2
 
