@@ -156,6 +156,11 @@ class LoadedProgram:
         return f"<program {self._name}: {', '.join(self._kernels)}>"
 
 
+def chosen_kernel(program: LoadedProgram) -> TermKernel:
+    """The definition that is meant where none is named; its attributes are the definitions."""
+    return program._chosen()  # pyright: ignore[reportPrivateUsage]
+
+
 def _missing(file: str, kind: str, name: str, known: Mapping[str, object]) -> str:
     return f"{file} has no {kind} {name}; it has: {', '.join(known) or 'none'}"
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from riselang.errors import UserError
+from riselang.files import write_file
 
 FORMAT, VERSION = "riselang benchmark", 1
 SECONDS = "s"
@@ -84,10 +85,7 @@ def write_report(path: Path, report: Report) -> None:
         "versions": dict(report.versions),
         "figures": [_as_json(figure) for figure in report.figures],
     }
-    try:
-        path.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n")
-    except OSError as error:
-        raise UserError(f"{path} cannot be written: {error.strerror}") from None
+    write_file(path, json.dumps(document, indent=1, allow_nan=False) + "\n")
 
 
 def _as_json(figure: Figure) -> dict[str, Any]:
