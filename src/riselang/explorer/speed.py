@@ -103,7 +103,7 @@ def _result_bytes(version: _Version) -> int:
 
 def _flat(result: Any) -> list[Array]:
     if isinstance(result, tuple):
-        return [array for part in result for array in _flat(part)]  # type: ignore[reportUnknownVariableType]
+        return [array for part in result for array in _flat(part)]
     return [np.asarray(result)]
 
 
@@ -137,12 +137,12 @@ def _candidates(strategy: Strategy | None) -> list[Strategy]:
 
 def _versions(traced: Traced, arrays: Sequence[Array]) -> list[_Version]:
     found = rungs(traced.term, traced.strategy, traced.options.float)
-    last = len(found) - 1
-    return [
-        _Version(_short(name, found[at - 1][0] if at else ""), "chosen" if at == last else "version",
-                 _call(traced, strategy, arrays))
-        for at, (name, strategy) in enumerate(found)
-    ]  # fmt: skip
+    versions: list[_Version] = []
+    for at, (name, strategy) in enumerate(found):
+        short = _short(name, found[at - 1][0] if at else "")
+        kind = "chosen" if at == len(found) - 1 else "version"
+        versions.append(_Version(short, kind, _call(traced, strategy, arrays)))
+    return versions
 
 
 def _short(name: str, before: str) -> str:

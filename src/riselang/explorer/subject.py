@@ -62,7 +62,10 @@ class Subject:
                 found = default_derivation(start, self.options.float) if self._may_default else None
             elif self.strategy is not None:
                 found = derive(start, self.strategy, self.options.float)
-        return found or Derivation(start, (), start, "none", self.options.float)
+        # One without steps counts as nothing, but is one.
+        if found is not None:
+            return found
+        return Derivation(start, (), start, "none", self.options.float)
 
     @property
     def _may_default(self) -> bool:

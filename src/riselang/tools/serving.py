@@ -98,7 +98,7 @@ def _server(port: int, shown: Shown) -> ThreadingHTTPServer:
 
 def _handler(shown: Shown) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:  # noqa: N802, the name that the library asks for
+        def do_GET(self) -> None:
             status, kind, content = shown.answer(self.path.partition("?")[0])
             self.send_response(status)
             self.send_header("Content-Type", kind)
