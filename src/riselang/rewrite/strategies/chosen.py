@@ -24,6 +24,8 @@ from riselang.rewrite.strategies.contractions import (
     length_of,
 )
 from riselang.rewrite.strategies.folds import partial_sums
+from riselang.rewrite.strategies.threads import on_threads
+from riselang.rewrite.strategies.windows import windows_in
 from riselang.rewrite.terms import applied
 from riselang.rewrite.traversals import normalize, run_at
 from riselang.term.nodes import Term
@@ -72,7 +74,7 @@ def _fold(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None:
     return f"a fold of {length} elements", how, partial_sums(SUMS, lanes)
 
 
-KERNELS: tuple[Recognise, ...] = (_contraction, _fold)
+KERNELS: tuple[Recognise, ...] = (_contraction, windows_in, _fold)
 """What is looked for at each place, in this order."""
 
 
@@ -107,7 +109,7 @@ class Arrange(Strategy):
 
 # Maps are not fused with each other: what is computed from the sums of a kernel is not part of it.
 _fused = try_(normalize(choice(reduce_map_fusion, scan_map_fusion)))
-arranged = _fused >> Arrange()
+arranged = _fused >> choice(Arrange() >> try_(on_threads()), on_threads())
 
 
 def chosen_for(term: Term, setting: Setting) -> list[Choice]:
