@@ -14,28 +14,13 @@ from reporting import record
 from timing import samples
 
 import riselang as rl
-from riselang.machine import this_machine
+from riselang.explorer.peaks import REPEATS, operations_in_a_second
 from riselang.rewrite.strategies.matmul import LADDER
 from riselang.tools.figures import Rival
 
 MATMUL = """fun((A : {0}.{0}.f32, B : {0}.{0}.f32), A |> map(fun(row, B |> transpose
   |> map(fun(column, zip(row, column) |> map(mult) |> reduce(add, 0.0))))))"""
-PEAK = """fun((x : {0}.f32), generate(fun(i : idx[{1}], i)) |> reduceSeq(fun((i, acc),
-  acc |> map(fun(v, fma(v, vectorFromScalar({2}, 0.5), vectorFromScalar({2}, 0.25))))),
-  x |> asVector({2})) |> asScalar)"""
-"""As many products as registers hold, that do not wait for each other."""
 CHART = Path(__file__).parent.parent / "build/bench/matmul_ladder_gflops.png"
-
-
-def peak(rounds: int, repeats: int) -> tuple[float, ...]:
-    """Operations in a second when nothing is read or written."""
-    machine = this_machine()
-    lanes = machine.lanes(4)
-    length = lanes * machine.registers * 3 // 4
-    loaded: Any = rl.loads(PEAK.format(length, repeats, lanes), name="peak.rise", strategy="none")
-    x = np.ones(length, np.float32)
-    (taken,) = samples([lambda: loaded.main(x)], rounds=rounds)
-    return tuple(2 * length * repeats / each for each in taken)
 
 
 def ladder(size: int, rounds: int) -> dict[str, float]:
@@ -89,7 +74,7 @@ def draw(speeds: dict[str, float], size: int) -> None:
 
 def main(sizes: tuple[int, ...], rounds: int, repeats: int, *, draws: bool) -> None:
     with on_threads(1):
-        most = statistics.median(peak(rounds, repeats))
+        most = operations_in_a_second(rounds, repeats)
         speeds: dict[str, float] = {}
         for size in sizes:
             speeds = {**ladder(size, rounds), "peak (measured)": most}
@@ -102,4 +87,4 @@ if __name__ == "__main__":
     if os.environ.get("RISE_SCALING_SHARE"):
         main((32,), 3, 1000, draws=False)
     else:
-        main((512, 1024), 5, 1_000_000, draws=True)
+        main((512, 1024), 5, REPEATS, draws=True)

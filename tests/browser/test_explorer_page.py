@@ -205,7 +205,7 @@ def test_light_and_dark_are_readable(opened: Open) -> None:
       const behind = (e) => { for (; e; e = e.parentElement) {
         const c = getComputedStyle(e).backgroundColor;
         if (c.startsWith('rgb(')) return parse(c); } return [255, 255, 255]; };
-      return ['.tc', '.tk', '.tp', '.tn', '.tt', '.tv', '.bar h2', '.law .said', '.quiet'].map((s) => {
+      return ['.tc', '.tk', '.tp', '.tn', '.tt', '.bar h2', '.law .said', '.quiet'].map((s) => {
         const e = document.querySelector(s); if (!e) return [s, 99];
         const [a, b] = [shine(parse(getComputedStyle(e).color)), shine(behind(e))];
         return [s, (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)]; });

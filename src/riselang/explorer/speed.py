@@ -48,7 +48,7 @@ def measured(
     """Each version and rival, called in turns with the same random arrays."""
     arrays = random_arrays(uncurry(traced.term.type)[0][: _inputs(traced)])
     versions = [*_versions(traced, arrays), *_rivals(traced, rivals, arrays)]
-    most = peaks(max(2, min(rounds, ROUNDS)), share)
+    most = peaks(ROUNDS if share == 1.0 else 2, share)
     for version in versions:
         version.call()
     called = [(each.call, calls_for(seconds_of(each.call))) for each in versions]

@@ -16,6 +16,7 @@ from typing import Any, cast
 
 from riselang.errors import UserError
 from riselang.files import write_file
+from riselang.markup import paragraph, table
 
 FORMAT, VERSION = "riselang benchmark", 1
 SECONDS = "s"
@@ -57,6 +58,20 @@ class Report:
     machine: Mapping[str, str]
     versions: Mapping[str, str]
     figures: tuple[Figure, ...]
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                f"{each.group}: {each.name}",
+                amount(each.median, each.unit),
+                "" if each.rival is None else each.rival.name,
+                "" if each.ratio is None else f"{each.ratio:.3f}",
+            )
+            for each in self.figures
+        ]
+        return paragraph(", ".join(self.machine.values())) + table(
+            ("figure", "median", "rival", "ratio"), rows
+        )
 
 
 def quartiles(samples: Sequence[float]) -> tuple[float, float]:

@@ -108,6 +108,9 @@ function choose(number) {
     tab.setAttribute("aria-selected", String(at === stage));
     tab.tabIndex = at === stage ? 0 : -1;
   });
+  const tabs = $("stages");
+  const tab = tabs.children[stage];
+  tabs.scrollLeft = tab.offsetLeft - tabs.offsetLeft - (tabs.clientWidth - tab.offsetWidth) / 2;
   drawCode();
   remember();
 }

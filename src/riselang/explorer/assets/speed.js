@@ -26,26 +26,32 @@ function figure(title, subtitle, ...content) {
 
 const colour = (version) => (version.kind === "rival" ? "var(--gone-edge)" : version.kind === "chosen" ? "var(--accent)" : "var(--type)");
 
+// Longer is faster where operations are counted, else slower.
 function bars(speed) {
   const rows = speed.versions;
-  const [width, height, label] = [560, 30 * rows.length + 26, 190];
-  const most = Math.max(...rows.map((row) => row.median));
-  const scale = (value) => ((width - label - 70) * value) / most;
-  const made = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Time of a call of each version" });
+  const isRate = rows.every((row) => row.rate);
+  const [width, height, label, room] = [560, 30 * rows.length + 10, 190, 130];
+  const value = (row) => (isRate ? row.rate : row.median);
+  const most = Math.max(...rows.map(value));
+  const scale = (length) => ((width - label - room) * length) / most;
+  const ends = (row) => (isRate ? [row.low, row.high].map((each) => (row.rate * row.median) / each) : [row.low, row.high]);
+  const made = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Each version" });
   rows.forEach((row, at) => {
     const y = 30 * at + 6;
     const name = row.name.length > 28 ? `${row.name.slice(0, 27)}…` : row.name;
+    const [from, to] = ends(row).map(scale);
+    const said = isRate ? `${rate(row.rate)} GFLOP/s · ${seconds(row.median)}` : seconds(row.median);
     made.append(
       svg("text", { x: label - 10, y: y + 14, "text-anchor": "end", fill: "var(--ink)" }, name),
-      svg("rect", { x: label, y, width: Math.max(1, scale(row.median)), height: 20, rx: 4, fill: colour(row), opacity: row.kind === "version" ? 0.55 : 0.9 }),
-      svg("line", { x1: label + scale(row.low), x2: label + scale(row.high), y1: y + 10, y2: y + 10, stroke: "var(--ink)", "stroke-width": 1.2 }),
-      svg("text", { x: label + scale(row.median) + 8, y: y + 14, fill: "var(--quiet)" }, seconds(row.median)),
+      svg("rect", { x: label, y, width: Math.max(2, scale(value(row))), height: 20, rx: 4, fill: colour(row), opacity: row.kind === "version" ? 0.55 : 0.9 }),
+      svg("line", { x1: label + from, x2: label + to, y1: y + 10, y2: y + 10, stroke: "var(--ink)", "stroke-width": 1.2 }),
     );
-  });
-  // Rivals as lines across all versions.
-  rows.filter((row) => row.kind === "rival").forEach((row) => {
-    const x = label + scale(row.median);
-    made.append(svg("line", { x1: x, x2: x, y1: 0, y2: height - 22, stroke: "var(--gone-edge)", "stroke-dasharray": "4 3" }));
+    // Rivals as lines across all versions, behind what is written.
+    if (row.kind === "rival") {
+      const x = label + scale(value(row));
+      made.prepend(svg("line", { x1: x, x2: x, y1: 0, y2: height, stroke: "var(--gone-edge)", "stroke-dasharray": "4 3" }));
+    }
+    made.append(svg("text", { x: label + scale(value(row)) + 8, y: y + 14, fill: "var(--quiet)" }, said));
   });
   return made;
 }
@@ -58,13 +64,16 @@ function roofline(speed) {
   const low = Math.min(intensity / 4, peak / fastest / 4, 0.1);
   const high = Math.max(intensity * 4, (peak / bandwidths[bandwidths.length - 1].rate) * 4);
   const bottomRate = Math.min(...rates, low * bandwidths[bandwidths.length - 1].rate) / 1.6;
-  const topRate = peak * 1.9;
+  const topRate = Math.max(peak, ...rates) * 1.9;
   const x = (value) => left + ((Math.log(value) - Math.log(low)) / (Math.log(high) - Math.log(low))) * (width - left - right);
   const y = (value) => height - bottom - ((Math.log(value) - Math.log(bottomRate)) / (Math.log(topRate) - Math.log(bottomRate))) * (height - bottom - 12);
   const made = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Roofline" });
   const tens = (from, to) => {
     const found = [];
-    for (let e = Math.ceil(Math.log10(from)); e <= Math.floor(Math.log10(to)); e++) found.push(10 ** e);
+    const steps = to / from < 300 ? [1, 2, 5] : [1];
+    for (let e = Math.floor(Math.log10(from)); e <= Math.ceil(Math.log10(to)); e++) {
+      found.push(...steps.map((step) => step * 10 ** e).filter((each) => from <= each && each <= to));
+    }
     return found;
   };
   for (const value of tens(low, high)) {
@@ -76,16 +85,19 @@ function roofline(speed) {
       svg("text", { x: left - 7, y: y(value) + 4, "text-anchor": "end", fill: "var(--quiet)" }, String(Number(value.toPrecision(3)))));
   }
   made.append(svg("text", { x: width - right, y: height - 3, "text-anchor": "end", fill: "var(--quiet)" }, "operations for each byte"),
-    svg("text", { x: left, y: 4, fill: "var(--quiet)" }, "GFLOP/s"));
+    svg("text", { x: left + 6, y: 18, fill: "var(--quiet)" }, "GFLOP/s"));
   bandwidths.forEach((each, at) => {
     const ridge = peak / each.rate;
     const begin = Math.max(low, bottomRate / each.rate);
-    made.append(svg("line", { x1: x(begin), y1: y(begin * each.rate), x2: x(ridge), y2: y(peak), stroke: "var(--accent)", "stroke-width": 2, opacity: 1 - 0.3 * at }),
-      svg("text", { x: x(begin) + 6, y: y(begin * each.rate) - 8 - 2 * at, fill: "var(--accent)", transform: `rotate(${-(Math.atan2(y(begin * each.rate) - y(peak), x(ridge) - x(begin)) * 180) / Math.PI} ${x(begin) + 6} ${y(begin * each.rate) - 8})` }, `${each.name} ${rate(each.rate)} GB/s`));
+    const [x1, y1, x2, y2] = [x(begin), y(begin * each.rate), x(ridge), y(peak)];
+    const turned = (-Math.atan2(y1 - y2, x2 - x1) * 180) / Math.PI;
+    // The first above its line, the others below.
+    const text = svg("text", { x: 14, y: at ? 15 : -7, fill: "var(--accent)", transform: `translate(${x1} ${y1}) rotate(${turned})` }, `${each.name} ${rate(each.rate)} GB/s`);
+    made.append(svg("line", { x1, y1, x2, y2, stroke: "var(--accent)", "stroke-width": 2, opacity: 1 - 0.3 * at }), text);
   });
   const firstRidge = peak / fastest;
   made.append(svg("line", { x1: x(firstRidge), y1: y(peak), x2: width - right, y2: y(peak), stroke: "var(--accent)", "stroke-width": 2 }),
-    svg("text", { x: width - right, y: y(peak) - 7, "text-anchor": "end", fill: "var(--accent)" }, `peak ${rate(peak)} GFLOP/s`));
+    svg("text", { x: x(firstRidge) + 10, y: y(peak) - 8, fill: "var(--accent)" }, `peak ${rate(peak)} GFLOP/s`));
   made.append(svg("line", { x1: x(intensity), x2: x(intensity), y1: 12, y2: height - bottom, stroke: "var(--quiet)", "stroke-dasharray": "2 4" }));
   // Labels stand beside their points, apart from each other.
   const points = speed.versions.filter((row) => row.rate).map((row) => ({ row, at: y(row.rate) })).sort((a, b) => a.at - b.at);
@@ -127,9 +139,9 @@ function drawSpeed(target) {
   const speed = DATA.speed;
   const grid = element("div", "grid");
   const where = `${speed.machine}, ${speed.threads} thread${speed.threads === 1 ? "" : "s"}, ${speed.rounds} rounds`;
-  grid.append(figure("Time of a call", `median and quartiles; ${where}`, bars(speed)));
+  grid.append(figure("Each version", `median and quartiles; ${where}`, bars(speed)));
   if (speed.intensity && speed.peak) {
-    grid.append(figure("Roofline", "what the machine can do at most, measured just before; a dashed line is a rival", roofline(speed)));
+    grid.append(figure("Roofline", "what the machine can do at most, measured just before; dashed lines are rivals", roofline(speed)));
   }
   const table = figure("Figures", speed.note, speedTable(speed));
   table.className = "whole";
