@@ -15,11 +15,11 @@ from riselang.api.entry import loads
 from riselang.machine import this_machine
 from riselang.measuring import interleaved
 
-OPERATIONS = """fun((x : {length}.f32), generate(fun(i : idx[{repeats}], i)) |> reduceSeq(
-  fun((i, acc), acc |> map(fun(v,
-    fma(v, vectorFromScalar({lanes}, 0.5), vectorFromScalar({lanes}, 0.25))))),
-  x |> asVector({lanes})) |> asScalar)"""
-"""As many products as registers hold, that do not wait for each other; on one thread."""
+OPERATIONS = """fun((x : {length}.f32, a : f32, b : f32),
+  generate(fun(i : idx[{repeats}], i)) |> reduceSeq(fun((i, acc), acc |> mapSeqUnroll(fun(v,
+    fma(vectorFromScalar({lanes}, a), vectorFromScalar({lanes}, b), v)))),
+    x |> asVector({lanes})) |> asScalar)"""
+"""As many sums as registers hold, none of which waits for another; on one thread."""
 CACHED = """fun((x : {threads}.{length}.f32), x |> mapPar(fun(row,
   row |> iterateSeq({repeats}, fun(r, r |> mapSeq(fun(a, a * 0.5 + 0.25)))))))"""
 """Everything is read and written, again and again."""
@@ -28,7 +28,7 @@ MOVING = """fun((x : {threads}.{length}.f32), x |> mapPar(fun(row,
 """Everything is read and written once."""
 LARGE = 16 << 20
 """Numbers that no cache holds, on all threads together."""
-REPEATS = 20_000
+REPEATS = 400_000
 """So few that a call is seldom interrupted."""
 ROUNDS = 25
 
@@ -74,7 +74,7 @@ def operations_in_a_second(rounds: int, repeats: int) -> float:
     lanes = machine.lanes(4)
     length = lanes * machine.registers * 3 // 4
     text = OPERATIONS.format(length=length, repeats=repeats, lanes=lanes)
-    return 2 * length * repeats / _seconds(text, (length,), rounds)
+    return 2 * length * repeats / _seconds(text, (length,), rounds, 0.5, 0.25)
 
 
 def _bandwidth(
@@ -85,12 +85,12 @@ def _bandwidth(
     return Bandwidth(name, 2 * 4 * threads * length * repeats / _seconds(text, shape, rounds))
 
 
-def _seconds(text: str, shape: tuple[int, ...], rounds: int) -> float:
+def _seconds(text: str, shape: tuple[int, ...], rounds: int, *numbers: float) -> float:
     program: Any = loads(text, name="peak.rise", strategy="none")
     x, out = np.ones(shape, np.float32), np.ones(shape, np.float32)
 
     def call() -> None:
-        program.main(x, out=out)
+        program.main(x, *numbers, out=out)
 
     call()
     (taken,) = interleaved([(call, 1)], rounds)
