@@ -32,7 +32,7 @@ MOST_SHOWN = 60
 """Steps that a notebook shows."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Derivation:
     """A program and the steps that rewrote it."""
 
@@ -69,6 +69,9 @@ class Derivation:
 
     def __str__(self) -> str:
         return self.show()
+
+    def __repr__(self) -> str:
+        return f"<derivation of {len(self)} steps by {self.strategy}>"
 
     def _repr_html_(self) -> str:
         return self.as_html()
