@@ -52,10 +52,11 @@ function bring(text) {
   const line = found.closest(".l");
   const top = line.getBoundingClientRect().top - text.getBoundingClientRect().top;
   if (top < 30 || top > text.clientHeight - 60) text.scrollTop += top - text.clientHeight / 3;
-  const left = found.offsetLeft;
-  if (found !== line && (left < text.scrollLeft || left > text.scrollLeft + text.clientWidth - 80)) {
-    text.scrollLeft = Math.max(0, left - 80);
-  }
+  if (found === line) return;
+  // Only as far as it takes: lines are read from their beginning.
+  const [inner, outer] = [found.getBoundingClientRect(), text.getBoundingClientRect()];
+  if (inner.right > outer.right - 24) text.scrollLeft += inner.right - outer.right + 24;
+  else if (inner.left < outer.left + 50) text.scrollLeft = Math.max(0, text.scrollLeft - (outer.left + 50 - inner.left));
 }
 
 function counted(lines, link) {

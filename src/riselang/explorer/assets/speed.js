@@ -106,12 +106,14 @@ function roofline(speed) {
   for (const { row, at } of points) {
     const text = Math.max(at, lowest + 13);
     lowest = text;
-    const end = x(intensity) + (isRight ? -12 : 12);
+    const end = x(intensity) + (isRight ? -24 : 24);
     if (row.kind === "rival") {
       made.append(svg("line", { x1: left, x2: width - right, y1: at, y2: at, stroke: "var(--gone-edge)", "stroke-dasharray": "4 3", opacity: 0.7 }));
     } else {
       made.append(svg("circle", { cx: x(intensity), cy: at, r: 5, fill: colour(row), stroke: "var(--card)", "stroke-width": 1.5 }));
     }
+    const point = x(intensity) + (isRight ? -6 : 6);
+    made.append(svg("line", { x1: end + (isRight ? 3 : -3), x2: point, y1: text, y2: at, stroke: "var(--quiet)", "stroke-width": 0.7 }));
     made.append(svg("text", { x: end, y: text + 4, "text-anchor": isRight ? "end" : "start", fill: row.kind === "rival" ? "var(--gone-edge)" : "var(--ink)" }, row.name.length > 30 ? `${row.name.slice(0, 29)}…` : row.name));
   }
   return made;
