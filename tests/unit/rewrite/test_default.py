@@ -116,6 +116,19 @@ def test_sums_of_lines_where_weights_are_products_and_that_is_permitted() -> Non
     np.testing.assert_allclose(kernel(*inputs), expected, rtol=1e-5)
 
 
+@pytest.mark.parametrize("type", ["f32", "f64", "f16", "i8", "i64"])
+@pytest.mark.parametrize("shape", [(256, 512), (320, 384)])
+def test_arrays_are_turned_round_in_registers(type: str, shape: tuple[int, int]) -> None:
+    text = f"fun((A : {shape[0]}.{shape[1]}.{type}), A |> transpose)"
+    (choice,) = recognised(text)
+    assert choice.startswith("an array that is turned round at 0: tiles of ")
+    kernel = loaded(text)
+    assert "toMem(register)" in kernel.lower().as_text("notation")
+    dtype = type.replace("f", "float").replace("i", "int")
+    a = np.random.default_rng(0).integers(0, 100, shape).astype(dtype)
+    assert np.array_equal(kernel(a), a.T)
+
+
 ON_THREADS = {
     "elements": ("fun((x : 200000.f32), x |> map(fun(e, e * e + 1.0)))", 1),
     "rows": ("fun((x : 600.500.f32), x |> map(reduce(add, 0.0)))", 1),
@@ -141,6 +154,7 @@ UNTOUCHED = {
     "small": MATMUL.format(4, 4, 4, "map"),
     "open sizes": MATMUL.format("N", "N", "N", "map"),
     "loops that are asked for": LARGE.replace("reduce", "reduceSeq"),
+    "turned round in no tiles": "fun((A : 257.263.f32), A |> transpose)",
     "no kernel": "fun((x : 20000.f32), x |> map(fun(e, e + e)))",
 }
 

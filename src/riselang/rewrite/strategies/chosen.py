@@ -23,6 +23,7 @@ from riselang.rewrite.strategies.contractions import (
     contraction_shape,
     length_of,
 )
+from riselang.rewrite.strategies.copies import result_of, turn_result, turned
 from riselang.rewrite.strategies.folds import partial_sums
 from riselang.rewrite.strategies.threads import on_threads
 from riselang.rewrite.strategies.windows import windows_in
@@ -109,10 +110,16 @@ class Arrange(Strategy):
 
 # Maps are not fused with each other: what is computed from the sums of a kernel is not part of it.
 _fused = try_(normalize(choice(reduce_map_fusion, scan_map_fusion)))
-arranged = _fused >> choice(Arrange() >> try_(on_threads()), on_threads())
+arranged = _fused >> choice(Arrange() >> try_(on_threads()), on_threads(), turn_result())
 
 
 def chosen_for(term: Term, setting: Setting) -> list[Choice]:
     """What is recognised in a program as it is written."""
     result = (data_flow_normal_form >> _fused).run(term, setting)
-    return list(choices(result.term, setting)) if isinstance(result, Success) else []
+    if isinstance(result, Failure):
+        return []
+    path, part = result_of(result.term)
+    tiles = turned(part, this_machine())
+    if tiles is not None:
+        return [Choice(path, "an array that is turned round", str(tiles), tiles.strategy())]
+    return list(choices(result.term, setting))
