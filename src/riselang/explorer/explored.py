@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from riselang import __version__
+from riselang.config import Options
 from riselang.dialects.rise.schemes import PATTERNS
 from riselang.explorer.numbering import numbered
 from riselang.explorer.places import Places
 from riselang.explorer.stages import Stage, stages_of
-from riselang.explorer.states import CONTRACTION, State, states_of
-from riselang.explorer.subject import Subject
+from riselang.explorer.states import CONTRACTION, Line, State, states_of
+from riselang.explorer.subject import SourceText, Subject
 from riselang.rewrite.core import Step
 from riselang.rewrite.derivation import Derivation
 from riselang.rewrite.places import written
@@ -30,27 +32,54 @@ def explored(subject: Subject, speed: Document | None = None) -> Document:
         states = states_of(derivation, subject.term, places, last)
     with timed("make the stages"):
         stages = stages_of(subject.compilation(last.term))
-    parts = [[_name(part), places.of(part)] for part in last.origins]
-    is_contracted = subject.term != derivation.start
+    return document(
+        title=subject.name, source=subject.source, places=places, options=subject.options,
+        strategy=derivation.strategy, stages=stages, speed=speed,
+        sizes=dict(subject.sizes), notes=list(subject.notes),
+        parts=[[_name(part), places.of(part)] for part in last.origins],
+        lines=list(states.lines), states=[_state(state) for state in states.states],
+        **_steps(derivation, contracts=subject.term != derivation.start),
+    )  # fmt: skip
+
+
+def document(
+    *,
+    title: str,
+    source: SourceText,
+    places: Places,
+    options: Options,
+    strategy: str,
+    stages: Sequence[Stage],
+    parts: list[list[Any]],
+    lines: Sequence[Line],
+    states: list[list[Any]],
+    rules: list[Document],
+    steps: list[list[Any]],
+    sizes: Mapping[str, int] | None = None,
+    notes: Sequence[str] = (),
+    speed: Document | None = None,
+) -> Document:
+    """What the page reads; `assets/model.js` says what it makes of it."""
     return {
         "version": __version__,
-        "title": subject.name,
-        "sizes": dict(subject.sizes),
-        "strategy": derivation.strategy,
-        "float": subject.options.float,
-        "loops": subject.options.loops,
-        "notes": list(subject.notes),
+        "title": title,
+        "sizes": dict(sizes or {}),
+        "strategy": strategy,
+        "float": options.float,
+        "loops": options.loops,
+        "notes": list(notes),
         "patterns": sorted(PATTERNS),
         "source": {
-            "file": subject.source.file,
-            "language": subject.source.language,
+            "file": source.file,
+            "language": source.language,
             "lines": [[text, list(words)] for text, words in places.source_lines()],
         },
         "places": places.labels(),
         "parts": parts,
-        "lines": [[text, list(words)] for text, words in states.lines],
-        "states": [_state(state) for state in states.states],
-        **_steps(derivation, contracts=is_contracted),
+        "lines": [[text, list(words)] for text, words in lines],
+        "states": states,
+        "rules": rules,
+        "steps": steps,
         "stages": [_stage(stage) for stage in stages],
         "speed": speed,
     }

@@ -14,6 +14,7 @@ from riselang.explorer.assembly import assembly_lines
 from riselang.explorer.llvm_lines import llvm_lines
 from riselang.explorer.numbering import number_at
 from riselang.explorer.places import NOWHERE
+from riselang.lowering.explanation import located_lines
 from riselang.native import llvm
 
 if TYPE_CHECKING:
@@ -38,10 +39,30 @@ class Stage:
 
 def stages_of(compilation: Compilation) -> list[Stage]:
     """All stages; one that cannot be made says why, and those after it are left out."""
+    modules: Mapping[str, Callable[[], Lines]] = {
+        key: lambda key=key: _numbered(compilation.located(key)) for key in MODULES
+    }
+    made = _made(MODULES, modules)
+    return made if made[-1].error else [*made, *code_stages(lambda: compilation.llvm_ir)]
+
+
+def code_stages(llvm_ir: Callable[[], str]) -> list[Stage]:
+    """The stages from LLVM IR on."""
+    made: Mapping[str, Callable[[], Lines]] = {
+        "llvm": lambda: llvm_lines(llvm_ir()),
+        "optimised": lambda: llvm_lines(llvm.optimise(llvm_ir())),
+        "asm": lambda: assembly_lines(llvm.assembly(llvm_ir())),
+    }
+    return _made(CODE, made)
+
+
+def _made(
+    stages: Mapping[str, tuple[str, str, str]], made: Mapping[str, Callable[[], Lines]]
+) -> list[Stage]:
     found: list[Stage] = []
-    for key, (title, language, summary, make) in STAGES.items():
+    for key, (title, language, summary) in stages.items():
         try:
-            found.append(Stage(key, title, language, summary, make(compilation)))
+            found.append(Stage(key, title, language, summary, made[key]()))
         except InternalError:
             raise
         except RiseError as error:
@@ -50,11 +71,13 @@ def stages_of(compilation: Compilation) -> list[Stage]:
     return found
 
 
-def _module(stage: str) -> Callable[[Compilation], Lines]:
-    def lines(compilation: Compilation) -> Lines:
-        return [(text, number_of(op)) for text, op in compilation.located(stage)]
+def module_lines(module: Operation) -> Lines:
+    """The lines of a module."""
+    return _numbered(located_lines(module))
 
-    return lines
+
+def _numbered(lines: list[tuple[str, Operation | None]]) -> Lines:
+    return [(text, number_of(op)) for text, op in lines]
 
 
 def number_of(op: Operation | None) -> int:
@@ -67,14 +90,14 @@ def number_of(op: Operation | None) -> int:
     return NOWHERE if number is None else number
 
 
-STAGES: Mapping[str, tuple[str, str, str, Callable[[Compilation], Lines]]] = {
-    "rise": ("RISE dialect", "mlir", "the last program as ops of MLIR", _module("rise")),
-    "imperative": ("Imperative", "mlir", "loops and access paths", _module("imperative")),
-    "affine": ("Affine & vector", "mlir", "loops with loads and stores", _module("affine")),
-    "llvm": ("LLVM IR", "llvm", "as MLIR leaves it", lambda each: llvm_lines(each.llvm_ir)),
-    "optimised": ("LLVM -O3", "llvm", "as LLVM optimises it for this machine",
-                  lambda each: llvm_lines(llvm.optimise(each.llvm_ir))),
-    "asm": ("Assembly", "asm", "what the machine runs",
-            lambda each: assembly_lines(llvm.assembly(each.llvm_ir))),
-}  # fmt: skip
-"""By key: title, language, summary, and what makes the lines."""
+MODULES: Mapping[str, tuple[str, str, str]] = {
+    "rise": ("RISE dialect", "mlir", "the last program as ops of MLIR"),
+    "imperative": ("Imperative", "mlir", "loops and access paths"),
+    "affine": ("Affine & vector", "mlir", "loops with loads and stores"),
+}
+CODE: Mapping[str, tuple[str, str, str]] = {
+    "llvm": ("LLVM IR", "llvm", "as MLIR leaves it"),
+    "optimised": ("LLVM -O3", "llvm", "as LLVM optimises it for this machine"),
+    "asm": ("Assembly", "asm", "what the machine runs"),
+}
+"""Stages by key: title, language and summary."""

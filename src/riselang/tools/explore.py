@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from riselang.errors import UserError
-from riselang.tools.explored_files import subject_of
+from riselang.tools.explored_files import CLoops, subject_of
 from riselang.tools.progress import progress
 
 if TYPE_CHECKING:
@@ -35,11 +35,23 @@ def page_of(options: argparse.Namespace, live: str | None = None) -> Page:
     from riselang.explorer.page import Page
 
     subject = subject_of(options)
+    if isinstance(subject, CLoops):
+        return _page_of_loops(options, subject, live)
     with progress(f"exploring {options.file}"):
         data = explored(subject)
     if options.bench:
         data["speed"] = _speed(options, subject)
     return Page({**data, "live": live})
+
+
+def _page_of_loops(options: argparse.Namespace, loops: CLoops, live: str | None) -> Page:
+    from riselang.explorer.c_loops import explored_loops
+    from riselang.explorer.page import Page
+
+    if options.bench:
+        raise UserError("--bench measures programs of patterns, and these loops are none")
+    with progress(f"exploring {options.file}"):
+        return Page({**explored_loops(loops.program, loops.source), "live": live})
 
 
 def _output(options: argparse.Namespace) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,11 +19,22 @@ from riselang.tools.options import chosen
 from riselang.tools.sources import KernelSource, ModuleSource, read_bytes, read_source
 
 if TYPE_CHECKING:
+    from riselang.frontends.c.building import CProgram
+    from riselang.frontends.c.file import CFile
+    from riselang.frontends.c.model import Scop
     from riselang.rewrite.core import Strategy
 
 
-def subject_of(options: argparse.Namespace) -> Subject:
-    """The program of a file that is meant."""
+@dataclass(frozen=True)
+class CLoops:
+    """Loops of C, none of which is lifted to patterns."""
+
+    program: CProgram
+    source: SourceText
+
+
+def subject_of(options: argparse.Namespace) -> Subject | CLoops:
+    """The program of a file that is meant; loops of C, where these are no patterns."""
     if options.default and options.strategy is not None:
         raise UserError("--default and --strategy: give one of them")
     options = argparse.Namespace(**{**vars(options), "strategy": strategy_of(options)})
@@ -100,29 +112,48 @@ def _model(options: argparse.Namespace) -> Subject:
     return traced_subject(traced, written, {})
 
 
-def _c(options: argparse.Namespace) -> Subject:
-    """A statement of a C file that is lifted to patterns."""
+def _c(options: argparse.Namespace) -> Subject | CLoops:
+    """A statement of a C file that is lifted to patterns, or all of its loops."""
     from riselang.api.entry import loads
+    from riselang.config import default_options
+    from riselang.frontends.c.building import CProgram
     from riselang.frontends.c.file import CFile
     from riselang.frontends.c.lifting import chosen_statement, lifted
 
     text = decode(read_bytes(options.file), options.file)
-    file = CFile.of(text, options.file)
-    statement = chosen_statement(file, statements := lifted(file), options.function)
+    written = SourceText(options.file, "c", text.rstrip("\n"))
+    scops = _scops(CFile.of(text, options.file))
+    statements = lifted(scops)
+    if not statements:
+        known = [scop for scop in scops if options.function in (None, scop.name)]
+        chosen_options = default_options("affine").changed(float=options.float)
+        return CLoops(CProgram(tuple(known or scops), chosen_options), written)
+    statement = chosen_statement(options.file, statements, options.function)
     program = loads(
         f"def {statement.name} =\n{statement.notation}\n", name="lifted.rise",
         float=options.float, loops=options.loops, library=options.library,
         strategy=_given(options.strategy) if options.strategy else None,
     )  # fmt: skip
     traced = getattr(program, statement.name).trace(**parse_sizes(options.size))
-    written = SourceText(options.file, "c", text.rstrip("\n"))
     others = [each.name for each in statements if each is not statement]
     notes = [f"{statement.tactic}, lifted from C"]
     notes += [f"--function takes also: {', '.join(others)}"] if others else []
     return lifted_subject(traced, written, statement.place, tuple(notes))
 
 
-READERS: Mapping[str, Callable[[argparse.Namespace], Subject]] = {
+def _scops(file: CFile) -> list[Scop]:
+    """The regions between pragmas, or that are found where there are none."""
+    regions = file.marked()
+    if regions:
+        return [file.model(region) for region in regions]
+    scops, refusals = file.detected()
+    if not scops:
+        reasons = [str(each.warning) for each in refusals]
+        raise UserError(f"{file.parsed.name} has no loops that can be modelled", None, *reasons)
+    return scops
+
+
+READERS: Mapping[str, Callable[[argparse.Namespace], Subject | CLoops]] = {
     ".rise": _kernel,
     ".py": _kernel,
     ".c": _c,

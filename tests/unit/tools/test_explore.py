@@ -32,6 +32,14 @@ MODULE = """func.func @negate(%out : memref<4xi32>, %a : memref<4xi32>) {
   func.return
 }
 """
+LOOPS = """void seidel(int n, double A[n][n]) {
+#pragma scop
+  for (int i = 1; i < n - 1; i++)
+    for (int j = 1; j < n - 1; j++)
+      A[i][j] = (A[i - 1][j] + A[i][j - 1] + A[i][j] + A[i][j + 1] + A[i + 1][j]) / 5.0;
+#pragma endscop
+}
+"""
 DOT = "def dot = fun((x : N.f32, y : N.f32), zip(x, y) |> map(mult) |> reduce(add, 0.0))\n"
 
 
@@ -98,6 +106,21 @@ def test_a_statement_of_c(folder: Path) -> None:
     assert data["source"]["language"] == "c"
     assert linked(data) == {"gemm.c:10:9"}
     assert any("gemm" in note for note in data["notes"])
+
+
+def test_loops_of_c_that_are_no_patterns(folder: Path) -> None:
+    pytest.importorskip("islpy")
+    (folder / "loops.c").write_text(LOOPS)
+    data = explored("loops.c")
+    assert [stage["key"] for stage in data["stages"]] == ["affine", "llvm", "optimised", "asm"]
+    assert data["steps"] == []
+    assert any("not recognised" in line for line, _ in data["lines"])
+    # Each loop and the statement, from the source to the assembly.
+    for stage in ("affine", "asm"):
+        assert {"loops.c:3:3", "loops.c:4:5"} <= linked(data, stage)
+        assert any(place.startswith("loops.c:5:") for place in linked(data, stage))
+    outcome = called(rise.main, ["explore", "loops.c", "--bench"])
+    assert "these loops are none" in outcome.errors
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from riselang.errors import SourceLocation, UserError
-from riselang.frontends.c.file import CFile
-from riselang.frontends.c.refusal import Refusal
+from riselang.frontends.c.model import Scop
 from riselang.frontends.c.tactics.notation import NotLifted, notation
 from riselang.frontends.c.tactics.recognition import recognised
 
@@ -26,41 +26,27 @@ class Lifted:
     """How many loops are around it."""
 
 
-def lifted(file: CFile) -> list[Lifted]:
-    """All of them; refuses a file with none, and says why."""
-    regions = file.marked()
+def lifted(scops: Sequence[Scop]) -> list[Lifted]:
+    """Those of all regions."""
     found: list[Lifted] = []
-    reasons: list[str] = []
-    for region in regions:
-        try:
-            scop = file.model(region)
-        except Refusal as refusal:
-            reasons.append(str(refusal.warning))
-            continue
+    for scop in scops:
         for each in recognised(scop):
-            place = each.statement.place
             if each.tactic is None:
-                reasons.append(f"{place}: {each.reason}")
                 continue
             try:
                 text = notation(scop, each)
-            except NotLifted as reason:
-                reasons.append(f"{place}: {reason}")
+            except NotLifted:
                 continue
-            name, depth = f"{scop.name}_{each.statement.name}", len(each.statement.iterators)
-            found.append(Lifted(name, scop.name, text, each.tactic, place, depth))
-    if found:
-        return found
-    name = file.parsed.name
-    if not regions:
-        raise UserError(f"{name} has no #pragma scop around the loops that are meant")
-    raise UserError(f"no statement of {name} is lifted to patterns", None, *reasons)
+            name, loops = f"{scop.name}_{each.statement.name}", len(each.statement.iterators)
+            place = each.statement.place
+            found.append(Lifted(name, scop.name, text, each.tactic, place, loops))
+    return found
 
 
-def chosen_statement(file: CFile, statements: list[Lifted], name: str | None) -> Lifted:
+def chosen_statement(file: str, statements: Sequence[Lifted], name: str | None) -> Lifted:
     """The statement that is named, or the one in most loops, of one function or of all."""
     known = [each for each in statements if name in (None, each.name, each.function)]
     if not known:
         names = ", ".join(each.name for each in statements)
-        raise UserError(f"{file.parsed.name} has no lifted statement {name}; it has: {names}")
+        raise UserError(f"{file} has no lifted statement {name}; it has: {names}")
     return max(known, key=lambda each: each.loops)
