@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,13 +104,24 @@ def _model(options: argparse.Namespace) -> Subject:
     from riselang.frontends.stablehlo.reading import read_closed_model
 
     data = read_bytes(options.file)
-    model = read_closed_model(data, name=options.file, function=options.function, **chosen(options))
+    is_text = not data.startswith(BYTECODE)
+    text = decode(data, options.file) if is_text else ""
+    model = read_closed_model(
+        _located_by_line(text).encode() if is_text else data,
+        name=options.file, function=options.function, **chosen(options),
+    )  # fmt: skip
     traced = model.trace()
-    if data.startswith(BYTECODE):
+    if not is_text:
         return traced_subject(traced, source_of(traced.term), {}, ("read from bytecode",))
-    text = decode(data, options.file)
-    written = SourceText(options.file, "stablehlo", text.rstrip("\n"))
-    return traced_subject(traced, written, {})
+    return traced_subject(traced, SourceText(options.file, "stablehlo", text.rstrip("\n")), {})
+
+
+def _located_by_line(text: str) -> str:
+    """A module whose ops have the place where they stand, and not what their framework says.
+
+    The names of arguments stay, which are locations too.
+    """
+    return re.sub(r"^(?!#)(.*?)[ \t]loc\((?:#\w+|\"[^\n]*\")\)[ \t]*$", r"\1", text, flags=re.M)
 
 
 def _c(options: argparse.Namespace) -> Subject | CLoops:
