@@ -6,7 +6,6 @@ import os
 import statistics
 from collections.abc import Callable, Sequence
 
-
 REST = 0.1
 """Seconds between turns on several cores; OpenBLAS's threads turn for 65 milliseconds."""
 
@@ -24,7 +23,7 @@ def samples(
 ) -> list[tuple[float, ...]]:
     """The seconds of a call of each rival, in each round."""
     # Not at the top: it imports numpy, and threads are to be pinned before.
-    from riselang.tools.measuring import interleaved
+    from riselang.measuring import interleaved
 
     for rival in rivals:
         rival()
