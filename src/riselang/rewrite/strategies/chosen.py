@@ -17,6 +17,7 @@ from riselang.rewrite.core import Failure, Path, Result, Setting, Step, Strategy
 from riselang.rewrite.normal_forms import data_flow_normal_form
 from riselang.rewrite.places import at_path, written
 from riselang.rewrite.rules.algorithmic import reduce_map_fusion, scan_map_fusion
+from riselang.rewrite.rules.functions import name_stored
 from riselang.rewrite.strategies.contractions import (
     bytes_of,
     chosen_tiles,
@@ -24,14 +25,15 @@ from riselang.rewrite.strategies.contractions import (
     length_of,
 )
 from riselang.rewrite.strategies.folds import partial_sums
+from riselang.rewrite.strategies.window_sums import chosen_window_tiles, window_shape
 from riselang.rewrite.terms import applied
-from riselang.rewrite.traversals import normalize, run_at
+from riselang.rewrite.traversals import everywhere, normalize, run_at
 from riselang.term.nodes import Term
 
 SUMS = 4
 """Vectors of sums that do not wait for each other: as many as an addition takes cycles."""
 SMALLEST_FOLD = 128
-SMALLEST_PRODUCT = 1 << 14
+SMALLEST_PRODUCT = 1 << 12
 """Products from which on tiles are worth their code."""
 
 
@@ -60,6 +62,14 @@ def _contraction(term: Term, setting: Setting) -> tuple[str, str, Strategy] | No
     return what, str(tiles), tiles.strategy()
 
 
+def _window_sums(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None:
+    shape = window_shape(term)
+    if shape is None or shape.products < SMALLEST_PRODUCT:
+        return None
+    tiles = chosen_window_tiles(shape, this_machine())
+    return str(shape), str(tiles), tiles.strategy()
+
+
 def _fold(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None:
     found = applied(term, "reduce")
     if found is None or setting.float != "relaxed" or not isinstance(found[1].type, ScalarType):
@@ -72,7 +82,7 @@ def _fold(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None:
     return f"a fold of {length} elements", how, partial_sums(SUMS, lanes)
 
 
-KERNELS: tuple[Recognise, ...] = (_contraction, _fold)
+KERNELS: tuple[Recognise, ...] = (_contraction, _window_sums, _fold)
 """What is looked for at each place, in this order."""
 
 
@@ -107,10 +117,12 @@ class Arrange(Strategy):
 
 # Maps are not fused with each other: what is computed from the sums of a kernel is not part of it.
 _fused = try_(normalize(choice(reduce_map_fusion, scan_map_fusion)))
-arranged = _fused >> Arrange()
+# What a kernel takes that another one stores has a name, so that it is no part of it.
+_named = everywhere(name_stored)
+arranged = _fused >> _named >> Arrange()
 
 
 def chosen_for(term: Term, setting: Setting) -> list[Choice]:
     """What is recognised in a program as it is written."""
-    result = (data_flow_normal_form >> _fused).run(term, setting)
+    result = (data_flow_normal_form >> _fused >> _named).run(term, setting)
     return list(choices(result.term, setting)) if isinstance(result, Success) else []
