@@ -7,6 +7,10 @@ import statistics
 from collections.abc import Callable, Sequence
 
 
+REST = 0.1
+"""Seconds between turns on several cores; OpenBLAS's threads turn for 65 milliseconds."""
+
+
 def pin_threads() -> None:
     """One thread for everybody, on one core; to be called before numpy is imported."""
     for name in ("RISE", "OMP", "OPENBLAS", "MKL"):
@@ -24,7 +28,12 @@ def samples(
 
     for rival in rivals:
         rival()
-    return interleaved([(rival, calls) for rival in rivals], rounds)
+    return interleaved([(rival, calls) for rival in rivals], rounds, rest=_rest())
+
+
+def _rest() -> float:
+    is_pinned = hasattr(os, "sched_getaffinity") and len(os.sched_getaffinity(0)) == 1
+    return 0.0 if is_pinned else REST
 
 
 def medians(

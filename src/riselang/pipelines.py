@@ -30,7 +30,11 @@ INLINE_SCOPES = "inline-alloca-scopes"
 """Not a pass of MLIR: `native.mlir` does it. Bodies of parallel loops stand in scopes for stack
 memory; canonicalize removes those it knows to be empty, but not where there is a call."""
 
-OPENMP_PARALLEL = ("convert-scf-to-openmp", "canonicalize", INLINE_SCOPES)
+SHARE_OUT = "share-out-iterations"
+"""Not a pass of MLIR: `native.mlir` does it. Threads take iterations in portions that get smaller,
+so that one whose core is busy with something else takes fewer."""
+
+OPENMP_PARALLEL = ("convert-scf-to-openmp", "canonicalize", INLINE_SCOPES, SHARE_OUT)
 """Parallel loops on threads."""
 
 ROUND_EACH = "round-each-result"

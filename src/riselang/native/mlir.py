@@ -14,7 +14,14 @@ from types import SimpleNamespace
 from typing import Any
 
 from riselang.errors import InternalError, LimitationError, RiseError, SourceLocation, UserError
-from riselang.pipelines import INLINE_SCOPES, LOCATE_REST, PLANNED, ROUND_EACH, RUN_PLANNED
+from riselang.pipelines import (
+    INLINE_SCOPES,
+    LOCATE_REST,
+    PLANNED,
+    ROUND_EACH,
+    RUN_PLANNED,
+    SHARE_OUT,
+)
 from riselang.timing import is_recording, timed
 
 _DIAGNOSTIC = re.compile(r'error: "(?P<file>[^"]*)":(?P<line>\d+):(?P<column>\d+): (?P<message>.*)')
@@ -210,6 +217,18 @@ def _round_each(operation: Any) -> None:
     operation.walk(visit)
 
 
+def _share_out(operation: Any) -> None:
+    """Iterations of parallel loops are taken in portions, not dealt out beforehand."""
+    guided = _wheel().ir.Attribute.parse("#omp<schedulekind guided>")
+
+    def visit(inner: Any) -> Any:
+        if inner.name == "omp.wsloop":
+            inner.attributes["schedule_kind"] = guided
+        return _wheel().ir.WalkResult.ADVANCE
+
+    operation.walk(visit)
+
+
 def _locate_rest(module: Any) -> None:
     """What a pass has made for nothing in particular is at line 0 of its function's file."""
     ir = _wheel().ir
@@ -231,6 +250,7 @@ _OWN_STEPS = {
     INLINE_SCOPES: _inline_alloca_scopes,
     RUN_PLANNED: _run_planned,
     ROUND_EACH: _round_each,
+    SHARE_OUT: _share_out,
     LOCATE_REST: _locate_rest,
 }
 

@@ -114,7 +114,7 @@ _Scope = tuple[_Value, ...]
 
 
 def cost(program: Term, results: int = 1) -> Cost:
-    """The cost of a program that gives so many results."""
+    """The cost of a program that gives so many results, or of a part of one."""
     counter = _Counter()
     inputs, _ = uncurry(program.type)
     counter.count(program)
@@ -146,7 +146,8 @@ class _Counter:
     def _evaluate(self, term: Term, scope: _Scope) -> _Value:
         match term:
             case Bound(index):
-                return scope[index]
+                # Of what stands around a part of a program nothing is known.
+                return scope[index] if index < len(scope) else None
             case Lambda(_, _, body):
                 return _Function(lambda value: self._evaluate(body, (value, *scope)))
             case Apply(function, argument):

@@ -66,6 +66,9 @@ def _defaulted(term: Term, float: str) -> Derivation:
         return Derivation(term, (), term, str(DEFAULT), float)
     for choice in chosen_for(term, Setting(float)):
         print(choice)
+    for step in derivation.steps:
+        if step.rule.name == "map_in_parallel":
+            print(f"a map at {written(step.path)}: on threads")
     print()
     return derivation
 

@@ -24,8 +24,11 @@ from riselang.rewrite.strategies.contractions import (
     contraction_shape,
     length_of,
 )
+from riselang.rewrite.strategies.copies import result_of, turn_result, turned
 from riselang.rewrite.strategies.folds import partial_sums
+from riselang.rewrite.strategies.threads import on_threads
 from riselang.rewrite.strategies.window_sums import chosen_window_tiles, window_shape
+from riselang.rewrite.strategies.windows import windows_in
 from riselang.rewrite.terms import applied
 from riselang.rewrite.traversals import everywhere, normalize, run_at
 from riselang.term.nodes import Term
@@ -82,7 +85,7 @@ def _fold(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None:
     return f"a fold of {length} elements", how, partial_sums(SUMS, lanes)
 
 
-KERNELS: tuple[Recognise, ...] = (_contraction, _window_sums, _fold)
+KERNELS: tuple[Recognise, ...] = (_contraction, _window_sums, windows_in, _fold)
 """What is looked for at each place, in this order."""
 
 
@@ -119,10 +122,17 @@ class Arrange(Strategy):
 _fused = try_(normalize(choice(reduce_map_fusion, scan_map_fusion)))
 # What a kernel takes that another one stores has a name, so that it is no part of it.
 _named = everywhere(name_stored)
-arranged = _fused >> _named >> Arrange()
+_prepared = _fused >> _named
+arranged = _prepared >> choice(Arrange() >> try_(on_threads()), on_threads(), turn_result())
 
 
 def chosen_for(term: Term, setting: Setting) -> list[Choice]:
     """What is recognised in a program as it is written."""
-    result = (data_flow_normal_form >> _fused >> _named).run(term, setting)
-    return list(choices(result.term, setting)) if isinstance(result, Success) else []
+    result = (data_flow_normal_form >> _prepared).run(term, setting)
+    if isinstance(result, Failure):
+        return []
+    path, part = result_of(result.term)
+    tiles = turned(part, this_machine())
+    if tiles is not None:
+        return [Choice(path, "an array that is turned round", str(tiles), tiles.strategy())]
+    return list(choices(result.term, setting))
