@@ -25,8 +25,9 @@ from riselang.tools.figures import Rival  # noqa: E402
 MODELS = Path(__file__).parent.parent / "examples/models"
 LEVEL, LEADER = 1.0, 1.25
 """Times that we may take as long as a rival; as long as onnxruntime, which leads."""
-CASES = (("mlp", 4, (1, 64)), ("lenet", 2, (1, 32)))
-"""Models, the batch that their files have, and those that are measured."""
+Case = tuple[str, int, tuple[int, ...]]
+"""A model, the batch that its file has, and those that are measured."""
+CASES: tuple[Case, ...] = (("mlp", 4, (1, 64)), ("lenet", 2, (1, 32)))
 
 
 def network(name: str, kept: int, batch: int) -> Network:
@@ -62,14 +63,14 @@ def measure(model: Network, rounds: int, rivals: Sequence[str]) -> None:
         report(title, taken)
 
 
-def main(rounds: int, rivals: Sequence[str], largest: int) -> None:
-    for name, kept, batches in CASES:
+def main(cases: Sequence[Case], rounds: int, rivals: Sequence[str]) -> None:
+    for name, kept, batches in cases:
         for batch in batches:
-            measure(network(name, kept, min(batch, largest)), rounds, rivals)
+            measure(network(name, kept, batch), rounds, rivals)
 
 
 if __name__ == "__main__":
     if os.environ.get("RISE_SCALING_SHARE"):
-        main(3, ["numpy"], 1)
+        main([("mlp", 4, (1,))], 3, ["numpy"])
     else:
-        main(101, list(RIVALS), 64)
+        main(CASES, 101, list(RIVALS))

@@ -54,6 +54,12 @@ def drawn(image: Array) -> str:
     return "\n".join("".join(SHADES[each] * 2 for each in row) for row in levels if row.any())
 
 
+def first_operator(text: str) -> str:
+    """From the first image on, to where what is computed of it is stored."""
+    start = text.index("x |> map(fun(image")
+    return "  " + text[start : text.index(" |> toMem", start)]
+
+
 def classified(network: Callable[[Array], Array], images: Array) -> Array:
     """What the network sees in each image, with progress shown."""
     found = np.empty(len(images), np.uint8)
@@ -82,10 +88,8 @@ def main() -> float:
     weights, images, labels = load()
     model = rl.from_stablehlo(HERE / "digits.mlir")
     print(f"imported: {model}")
-    lines = model.as_text("notation").splitlines()
-    start = next(k for k, line in enumerate(lines) if "let shared" in line or "image" in line)
     print("\nits first operator, a convolution, as patterns:\n")
-    print("\n".join(lines[start : start + 12]))
+    print(first_operator(model.as_text("notation")))
     print("\ncompiling ...", end="", flush=True)
     begun = time.perf_counter()
     network = model.bind(*weights)

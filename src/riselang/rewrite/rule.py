@@ -115,6 +115,16 @@ class Rule(Strategy):
         given = ", ".join(f"{name}={_written(size)}" for name, size in self.arguments)
         return f"{self.name}({given})" if given else self.name
 
+    def suits(self, head: str) -> bool:
+        return self._head in (None, head)
+
+    @cached_property
+    def _head(self) -> str | None:
+        """The pattern that the left side applies last; None where it is any."""
+        if self.law.form is Form.WRITTEN or not self.law.outline:
+            return None
+        return self.law.outline[0]
+
     def run(self, term: Term, setting: Setting) -> Result:
         outline = () if self.rewrite is not None else self.law.outline
         for depth, (wanted, name) in enumerate(zip(outline, _outline(term), strict=False)):
