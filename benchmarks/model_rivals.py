@@ -46,9 +46,9 @@ def mlp(w1: Array, b1: Array, w2: Array, b2: Array, x: Array) -> Array:
 def convolution(x: Array, kernel: Array) -> Array:
     """Windows as rows of a matrix, times the kernels as columns of another."""
     height, width, features, kernels = kernel.shape
-    seen = np.lib.stride_tricks.sliding_window_view(x, (height, width), axis=(1, 2))  # pyright: ignore[reportUnknownVariableType, reportCallIssue, reportArgumentType]
-    rows: Array = np.transpose(seen, (0, 1, 2, 4, 5, 3)).reshape(-1, height * width * features)  # pyright: ignore[reportUnknownArgumentType]
-    return (rows @ kernel.reshape(-1, kernels)).reshape(*seen.shape[:3], kernels)  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]
+    seen = np.lib.stride_tricks.sliding_window_view(x, (height, width), axis=(1, 2))
+    rows: Array = np.transpose(seen, (0, 1, 2, 4, 5, 3)).reshape(-1, height * width * features)
+    return (rows @ kernel.reshape(-1, kernels)).reshape(*seen.shape[:3], kernels)
 
 
 def max_pool(x: Array) -> Array:

@@ -47,9 +47,12 @@ def scores(k1: Any, b1: Any, k2: Any, b2: Any, w3: Any, b3: Any, w4: Any, b4: An
     return h @ w4 + b4
 
 
+network: Any = jax.jit(scores)
+
+
 def loss(weights: Any, x: Any, labels: Any) -> Any:
     chosen = jax.nn.one_hot(labels, 10)
-    return -(chosen * jax.nn.log_softmax(scores(*weights, x))).sum(axis=-1).mean()
+    return -(chosen * jax.nn.log_softmax(network(*weights, x))).sum(axis=-1).mean()
 
 
 @jax.jit
@@ -82,7 +85,7 @@ def trained(images: Any, labels: Any) -> list[Any]:
         for shape in SHAPES.values()
     ]  # fmt: skip
     means = [jnp.zeros_like(each) for each in weights]
-    squares, count = list(means), 0
+    squares, count, value = list(means), 0, jnp.inf
     for epoch in range(EPOCHS):
         order = random.permutation(len(labels))
         for start in range(0, len(order), BATCH):
@@ -97,9 +100,9 @@ def trained(images: Any, labels: Any) -> list[Any]:
 def main() -> None:
     images, labels = data()
     weights = trained(images[HELD_OUT:], labels[HELD_OUT:])
-    found = np.asarray(jax.jit(scores)(*weights, images[:HELD_OUT])).argmax(axis=1)
+    found = np.asarray(network(*weights, images[:HELD_OUT])).argmax(axis=1)
     print(f"held out: {(found == labels[:HELD_OUT]).mean():.1%} of {HELD_OUT} are right")
-    exported = export.export(jax.jit(scores))(*weights, images[:1])
+    exported = export.export(network)(*weights, images[:1])
     (HERE / "digits.mlir").write_text(str(exported.mlir_module()))
     named: dict[str, Any] = {
         name: np.asarray(each) for name, each in zip(SHAPES, weights, strict=True)
