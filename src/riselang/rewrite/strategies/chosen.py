@@ -25,7 +25,7 @@ from riselang.rewrite.strategies.contractions import (
     length_of,
 )
 from riselang.rewrite.strategies.copies import result_of, turn_result, turned
-from riselang.rewrite.strategies.folds import partial_sums
+from riselang.rewrite.strategies.folds import blocks_of_sums, partial_sums
 from riselang.rewrite.strategies.threads import on_threads
 from riselang.rewrite.strategies.window_sums import chosen_window_tiles, window_shape
 from riselang.rewrite.strategies.windows import windows_in
@@ -36,6 +36,9 @@ from riselang.term.nodes import Term
 SUMS = 4
 """Vectors of sums that do not wait for each other: as many as an addition takes cycles."""
 SMALLEST_FOLD = 128
+LONG_FOLD = 1 << 18
+"""Elements from which on threads may share a fold."""
+BLOCKS = 64
 SMALLEST_PRODUCT = 1 << 12
 """Products from which on tiles are worth their code."""
 
@@ -81,8 +84,10 @@ def _fold(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None:
     if not is_float(type) or not length.is_constant or length.constant < SMALLEST_FOLD:
         return None
     lanes = this_machine().lanes(bytes_of(type))
-    how = f"{SUMS} vectors of {lanes} sums at a time"
-    return f"a fold of {length} elements", how, partial_sums(SUMS, lanes)
+    what, how = f"a fold of {length} elements", f"{SUMS} vectors of {lanes} sums at a time"
+    if length.constant >= LONG_FOLD:
+        return what, f"{BLOCKS} blocks, in each {how}", blocks_of_sums(BLOCKS, SUMS, lanes)
+    return what, how, partial_sums(SUMS, lanes)
 
 
 KERNELS: tuple[Recognise, ...] = (_contraction, _window_sums, windows_in, _fold)
