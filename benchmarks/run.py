@@ -25,7 +25,7 @@ HERE = Path(__file__).parent
 RIVALS = ("jax", "scipy-openblas32", "numba", "halide", "mkl")
 HELPERS = {
     "run", "timing", "hand_written", "reporting", "pages", "charts", "rivals", "blas_rivals",
-    "in_halide",
+    "in_halide", "c_rivals",
 }  # fmt: skip
 BENCHMARKS = sorted(path.stem for path in HERE.glob("*.py") if path.stem not in HELPERS)
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from riselang.frontends.c import scheduling
+from riselang.frontends.c.arrangement import statements
 from riselang.frontends.c.file import CFile
 from support.c_programs import EXTRA, KERNELS, check_same, enlarged, fixed
 from support.fuzzing import SHARE
@@ -52,7 +52,8 @@ def test_fixed_bounds(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES if SHARE else NAMES[2::4])
 def test_the_order_that_isl_finds(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scheduling, "TILE_SIZE", 4)
+    monkeypatch.setattr(statements, "STRIP", 8)
+    monkeypatch.setattr(statements, "DEPTH", 4)
     text, sizes = kernel(name)
     check_same(enlarged(text, sizes, 3), None, sizes, seed=3, schedule="isl")
 

@@ -166,7 +166,7 @@ def from_c(
     defines: Mapping[str, object] | None = None,
     include: Sequence[str | Path] = (),
     float: str | None = None,
-    schedule: str = "source",
+    schedule: str = "isl",
 ) -> CFunction:
     """A function of a C file, or of C text, as a Python function with the same parameters.
 

@@ -57,11 +57,15 @@ class CProgram:
     def _trees(self) -> list[Any]:
         return [loops(scop, self.schedule) for scop in self.scops]
 
+    @property
+    def _is_arranged(self) -> bool:
+        return self.schedule == "isl"
+
     @cached_property
     def module(self) -> ModuleOp:
         """A function for each region, to be looked at."""
         with more_stack(FRAMES):
-            return module_of(self.scops, self._trees)
+            return module_of(self.scops, self._trees, is_arranged=self._is_arranged)
 
     def affine(self) -> str:
         return module_text(self.module)
@@ -107,7 +111,9 @@ class CProgram:
         for scop, tree in zip(self.scops, self._trees, strict=True):
             self._refuse_globals(scop)
             with more_stack(FRAMES):
-                inner, used = function_of(scop, tree, f"{INNER}{scop.name}")
+                inner, used = function_of(
+                    scop, tree, f"{INNER}{scop.name}", is_arranged=self._is_arranged
+                )
             called.update(used)
             distinct = [
                 at for at, variable in enumerate(scop.inputs)

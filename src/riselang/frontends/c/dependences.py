@@ -14,7 +14,7 @@ from riselang.frontends.c.affine import isl, within_limits
 from riselang.frontends.c.emission.loops import PARALLEL
 from riselang.frontends.c.model import Scop
 
-MOST_OPERATIONS = 200_000
+MOST_OPERATIONS = 2_000_000
 """How much isl may do for them."""
 
 
