@@ -62,7 +62,7 @@ class Contest:
             self._calls[rival] = self._compiled(path, rival, command)
 
     def seconds(self, rounds: int) -> dict[str, list[float]]:
-        """How long each took, in each round; a round before them is not counted."""
+        """Seconds of the processor that each took, in each round but the first."""
         taken: dict[str, list[float]] = {name: [] for name in self._calls}
         working = [a.copy() if isinstance(a, np.ndarray) else a for a in self._arguments]
         for turn in range(rounds + 1):
@@ -70,9 +70,9 @@ class Contest:
                 for source, target in zip(self._arguments, working, strict=True):
                     if isinstance(source, np.ndarray):
                         target[...] = source
-                start = time.perf_counter()
+                start = time.process_time()
                 call(*working)
-                end = time.perf_counter()
+                end = time.process_time()
                 taken[name] += [end - start] if turn else []
         return taken
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from riselang.frontends.c.affine import isl
 from riselang.frontends.c.emission.trees import number, operation
 from riselang.frontends.c.linear import Linear, Quotient
 from riselang.frontends.c.model import ModelStatement, Scop
+from riselang.frontends.c.polyhedra import isl
 
 MOST_INSTANCES = 60_000
 """How many instances are run in all, over all sizes."""

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from riselang.frontends.c.affine import LOOP_NAMES, isl, within_limits
 from riselang.frontends.c.arrangement.planning import arranged
 from riselang.frontends.c.dependences import ParallelLoops, dependences
 from riselang.frontends.c.model import Scop
+from riselang.frontends.c.polyhedra import LOOP_NAMES, isl, within_limits
 from riselang.frontends.c.refusal import Refusal
 from riselang.frontends.c.replay import agree
 from riselang.frontends.c.validation import is_faithful

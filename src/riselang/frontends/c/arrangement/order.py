@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from riselang.frontends.c.affine import isl
 from riselang.frontends.c.linear import Linear
 from riselang.frontends.c.model import Scop
+from riselang.frontends.c.polyhedra import isl
 
 Times = Mapping[str, Sequence[Linear]]
 """For each statement its point in time; all have the same length."""

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from riselang.frontends.c.affine import isl
 from riselang.frontends.c.arrangement.order import at_once, edges, groups, keeps
 from riselang.frontends.c.arrangement.rows import Nest, NoRows, Rows, nests
 from riselang.frontends.c.arrangement.statements import CHAINS, TOGETHER, Alone, left_over, run_of
@@ -14,6 +13,7 @@ from riselang.frontends.c.arrangement.steps import Around, OneByOne, Plan, sched
 from riselang.frontends.c.dependences import Dependences
 from riselang.frontends.c.linear import Linear
 from riselang.frontends.c.model import Scop
+from riselang.frontends.c.polyhedra import isl
 
 LARGEST_FACTOR = 4
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from riselang.frontends.c.affine import isl
 from riselang.frontends.c.linear import Linear
 from riselang.frontends.c.model import ModelStatement, Scop
+from riselang.frontends.c.polyhedra import isl
 
 Rows = tuple[Linear, ...]
 

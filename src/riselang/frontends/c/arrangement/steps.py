@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from riselang.frontends.c.affine import isl
 from riselang.frontends.c.arrangement.order import time_map
 from riselang.frontends.c.arrangement.rows import Rows, statements_in
 from riselang.frontends.c.linear import Linear
 from riselang.frontends.c.model import Scop
+from riselang.frontends.c.polyhedra import isl
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, MemRefType, Modul
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from riselang.dialects.locations import file_location
-from riselang.frontends.c.affine import Parameter
 from riselang.frontends.c.emission.loops import LoopEmitter
 from riselang.frontends.c.emission.values import Emitter
 from riselang.frontends.c.linear import Linear
 from riselang.frontends.c.model import Scop, View
+from riselang.frontends.c.parameters import Parameter
 from riselang.frontends.c.syntax import Access, Expression, Literal, Variable
 
 STACK_BYTES = 16 << 10

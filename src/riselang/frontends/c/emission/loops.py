@@ -17,7 +17,6 @@ from xdsl.ir.affine import (
 
 from riselang.errors import SourceLocation
 from riselang.frontends.c import syntax
-from riselang.frontends.c.affine import isl
 from riselang.frontends.c.emission import trees
 from riselang.frontends.c.emission.indices import INDEX
 from riselang.frontends.c.emission.registers import Kept, kept_elements
@@ -25,6 +24,7 @@ from riselang.frontends.c.emission.values import Emitter
 from riselang.frontends.c.emission.vectors import Instance, VectorEmitter, lanes_of
 from riselang.frontends.c.linear import Linear
 from riselang.frontends.c.loops import bound
+from riselang.frontends.c.polyhedra import isl
 from riselang.frontends.c.syntax import Assign, Binary, Declare, If, Statement
 
 PARALLEL = "rise.parallel"

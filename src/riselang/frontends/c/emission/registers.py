@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from riselang.frontends.c.affine import isl, within_limits
 from riselang.frontends.c.emission.vectors import Instance, values_in
 from riselang.frontends.c.linear import Linear
 from riselang.frontends.c.model import Scop
+from riselang.frontends.c.polyhedra import isl, within_limits
 from riselang.frontends.c.syntax import Access, Assign, Variable
 
 Element = tuple[Variable, tuple[Linear, ...]]
