@@ -6,7 +6,6 @@ import os
 import statistics
 from collections.abc import Callable, Sequence
 
-
 REST = 0.1
 """Seconds between turns on several cores; OpenBLAS's threads turn for 65 milliseconds."""
 
