@@ -11,6 +11,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 demo: $(VENV)/core
 	$(BIN)/python examples/demo.py
+	$(BIN)/python examples/digits/recognise.py
 
 test: lint types imports unit filecheck
 

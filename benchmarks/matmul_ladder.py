@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 import statistics
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from blas_rivals import libraries, on_threads
-from reporting import record
+from reporting import PEAK, record
 from timing import samples
 
 import riselang as rl
@@ -20,7 +18,6 @@ from riselang.tools.figures import Rival
 
 MATMUL = """fun((A : {0}.{0}.f32, B : {0}.{0}.f32), A |> map(fun(row, B |> transpose
   |> map(fun(column, zip(row, column) |> map(mult) |> reduce(add, 0.0))))))"""
-CHART = Path(__file__).parent.parent / "build/bench/matmul_ladder_gflops.png"
 
 
 def ladder(size: int, rounds: int) -> dict[str, float]:
@@ -60,31 +57,16 @@ def show(size: int, speeds: dict[str, float], most: float) -> None:
         print(f"{name:24} {speed / 1e9:8.1f}  {'#' * round(40 * speed / most)}")
 
 
-def draw(speeds: dict[str, float], size: int) -> None:
-    from matplotlib.figure import Figure as Canvas
-
-    canvas = Canvas(figsize=(8, 0.4 * len(speeds) + 1), layout="constrained")
-    axes = canvas.add_subplot()
-    axes.barh(list(speeds), [speed / 1e9 for speed in speeds.values()], color="#3b6ea5")
-    axes.invert_yaxis()
-    axes.set_title(f"matmul {size} cubed, GFLOP/s on one thread", loc="left")
-    CHART.parent.mkdir(parents=True, exist_ok=True)
-    canvas.savefig(CHART, dpi=150)
-
-
-def main(sizes: tuple[int, ...], rounds: int, repeats: int, *, draws: bool) -> None:
+def main(sizes: tuple[int, ...], rounds: int, repeats: int) -> None:
     with on_threads(1):
         most = operations_in_a_second(rounds, repeats)
-        speeds: dict[str, float] = {}
+        record(PEAK, [1e9 / most])
         for size in sizes:
-            speeds = {**ladder(size, rounds), "peak (measured)": most}
-            show(size, speeds, most)
-    if draws and find_spec("matplotlib") is not None:
-        draw(speeds, sizes[-1])
+            show(size, {**ladder(size, rounds), "peak (measured)": most}, most)
 
 
 if __name__ == "__main__":
     if os.environ.get("RISE_SCALING_SHARE"):
-        main((32,), 3, 1000, draws=False)
+        main((32,), 3, 1000)
     else:
-        main((512, 1024), 5, REPEATS, draws=True)
+        main((512, 1024), 5, REPEATS)

@@ -10,6 +10,8 @@ def dot(x: rl.Array["N", rl.f32], y: rl.Array["N", rl.f32]):
 dot(np.ones(4, np.float32), np.ones(4, np.float32))
 """
 
+from typing import TYPE_CHECKING
+
 from riselang.api.entry import build, load, loads
 from riselang.api.jit import Jitted, jit
 from riselang.api.lowered import Lowered
@@ -219,3 +221,10 @@ __all__ = [
     "zip",
     "zip2d",
 ]
+
+if not TYPE_CHECKING:  # to which every name would be one that exists
+
+    def __getattr__(name: str) -> object:
+        from riselang.dsl.elsewhere import missing
+
+        raise AttributeError(missing(__name__, name, __all__, vars(math)), name=name)

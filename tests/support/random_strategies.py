@@ -11,7 +11,8 @@ from riselang.rewrite.normal_forms import beta_eta_normal_form, data_flow_normal
 from riselang.rewrite.registry import load_all
 from riselang.rewrite.rule import RULES, Rule
 from riselang.rewrite.strategies.contractions import contraction, register_tiles
-from riselang.rewrite.strategies.folds import partial_sums
+from riselang.rewrite.strategies.copies import turn
+from riselang.rewrite.strategies.folds import blocks_of_sums, partial_sums
 from riselang.rewrite.strategies.schedules import (
     fill,
     fuse,
@@ -30,6 +31,7 @@ from riselang.rewrite.strategies.schedules import (
     unroll,
     vectorize,
 )
+from riselang.rewrite.strategies.threads import on_threads
 from riselang.rewrite.traversals import (
     all_,
     argument,
@@ -129,6 +131,9 @@ class RandomStrategies:
             lambda: seq(tile(size, 2), try_(pack_vectors(2) @ loop(1 + self.choices.below(3)))),
             lambda: seq(pack(), try_(keep(size))),
             lambda: partial_sums(self.choices.of((1, 2, 3)), size),
+            lambda: blocks_of_sums(2, self.choices.of((1, 2)), 2),
+            lambda: turn(2, size, 2),
+            on_threads,
             self.tiles,
             contraction,
             lambda: self.rule(),

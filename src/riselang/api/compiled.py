@@ -87,23 +87,34 @@ class Compiled:
 
     def prepared(self) -> Callable[[Sequence[Array]], Any]:
         """A function of inputs whose types and shapes are right, for sizes that are known."""
-        function, groups, empty = self.function, self.groups, np.empty
-        if function.can_fail:
-            return self.run
-        parts = [(each.shape, numpy_dtype(each.type)) for each in function.parameters]
+        return self.run if self.function.can_fail else self._calling(self.function.call_quickly)
+
+    def prepared_with(
+        self, fixed: Sequence[Array | None]
+    ) -> Callable[[Sequence[Array]], Any] | None:
+        """The same with some inputs given for good, where that is possible; None for the others."""
+        call = self.function.with_fixed(sum(self.groups), fixed)
+        return None if call is None else self._calling(call)
+
+    def _calling(
+        self, call: Callable[[Sequence[Array], Sequence[Array]], None]
+    ) -> Callable[[Sequence[Array]], Any]:
+        """A function of inputs that returns what a call leaves in new arrays."""
+        groups, empty = self.groups, np.empty
+        parts = [(each.shape, numpy_dtype(each.type)) for each in self.function.parameters]
         if groups == (1,):
             shape, dtype = parts[0]
 
             def single(arrays: Sequence[Array]) -> Any:
                 output = empty(cast(Any, shape), dtype)
-                function.call_quickly((output,), arrays)
+                call((output,), arrays)
                 return output
 
             return single
 
         def several(arrays: Sequence[Array]) -> Any:
             buffers = [empty(cast(Any, shape), dtype) for shape, dtype in parts[: sum(groups)]]
-            function.call_quickly(buffers, arrays)
+            call(buffers, arrays)
             return packed(buffers, groups)
 
         return several

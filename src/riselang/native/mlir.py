@@ -16,6 +16,8 @@ from typing import Any
 from riselang.errors import InternalError, LimitationError, RiseError, SourceLocation, UserError
 from riselang.pipelines import (
     INLINE_SCOPES,
+    KEEP_FOR_FUNCTION,
+    KEEP_FOR_THREADS,
     LOCATE_REST,
     PLANNED,
     ROUND_EACH,
@@ -166,6 +168,46 @@ def _check_translatable(operation: Any) -> None:
                 _check_translatable(inner.operation)
 
 
+def _keep_for_threads(operation: Any) -> None:
+    """Stack memory that an iteration asks for is asked for once by each thread."""
+    for loop in _named("omp.wsloop", operation):
+        for alloca in _allocas(loop):
+            alloca.move_before(loop)
+
+
+def _keep_for_function(module: Any) -> None:
+    """Stack memory that an iteration asks for is asked for once in all."""
+    for function in module.regions[0].blocks[0].operations:
+        for loop in _named("scf.parallel", function.operation):
+            first = function.operation.regions[0].blocks[0].operations[0]
+            for alloca in _allocas(loop):
+                alloca.move_before(first)
+
+
+def _named(name: str, operation: Any) -> list[Any]:
+    found: list[Any] = []
+
+    def visit(inner: Any) -> Any:
+        if inner.name == name:
+            found.append(inner)
+        return _wheel().ir.WalkResult.ADVANCE
+
+    operation.walk(visit)
+    return found
+
+
+def _allocas(operation: Any) -> Iterator[Any]:
+    """Those of known size in an op, without those of parallel loops inside of it."""
+    for region in operation.regions:
+        for block in region.blocks:
+            for inner in list(block.operations):
+                each = inner.operation
+                if each.name == "memref.alloca" and not len(each.operands):
+                    yield each
+                elif each.name != "omp.parallel":
+                    yield from _allocas(each)
+
+
 def _inline_alloca_scopes(operation: Any) -> None:
     """Take the contents out of scopes for stack memory in which none is asked for."""
     for region in operation.regions:
@@ -247,6 +289,8 @@ def _locate_rest(module: Any) -> None:
 
 
 _OWN_STEPS = {
+    KEEP_FOR_FUNCTION: _keep_for_function,
+    KEEP_FOR_THREADS: _keep_for_threads,
     INLINE_SCOPES: _inline_alloca_scopes,
     RUN_PLANNED: _run_planned,
     ROUND_EACH: _round_each,

@@ -120,8 +120,8 @@ def cost(program: Term, results: int = 1) -> Cost:
     return Cost(
         _plain(counter.flops),
         _plain(counter.transcendentals),
-        _plain(_bytes(inputs)),
-        _plain(_bytes(result_types(program.type, results))),
+        _plain(bytes_of(inputs)),
+        _plain(bytes_of(result_types(program.type, results))),
         counter.is_exact,
     )
 
@@ -218,7 +218,8 @@ def _run(function: _Value, *arguments: _Value) -> _Value:
     return function
 
 
-def _bytes(types: Iterable[RiseType]) -> Nat:
+def bytes_of(types: Iterable[RiseType]) -> Nat:
+    """What arrays and scalars of these types take together."""
     total = Nat.const(0)
     for type in types:
         for lengths, leaf in leaves(type):

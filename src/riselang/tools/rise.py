@@ -23,6 +23,7 @@ from riselang.tools.compiling import compile_file, compile_options
 from riselang.tools.doctor import doctor
 from riselang.tools.exits import run_tool
 from riselang.tools.importing import import_options
+from riselang.tools.lsp import lsp_options, serve
 from riselang.tools.options import (
     STAGES,
     chosen,
@@ -41,7 +42,7 @@ from riselang.tools.sources import KernelSource, Source, read_bytes, read_source
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The command `rise`."""
-    parser = _parser()
+    parser = make_parser()
     options, rest = parser.parse_known_args(arguments)
     # argparse takes positionals only in one run, but inputs may stand behind options too.
     if rest and ("inputs" not in options or any(text.startswith("--") for text in rest)):
@@ -98,11 +99,14 @@ def _commands() -> tuple[_Command, ...]:
         _Command("benchcmp", benchcmp, "compare two reports of benchmarks", (benchcmp_options,)),
         _Command("cache", cache, "list or remove the compiled kernels that are kept on disk",
                  (cache_options,)),
+        _Command("lsp", serve, "answer an editor: errors, types and names while you type",
+                 (lsp_options,)),
         _Command("doctor", doctor, "look whether everything is there and works", ()),
     )  # fmt: skip
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
+    """The command line of `rise`; the reference of commands is made from it."""
     parser = argparse.ArgumentParser(prog="rise", description="The RISE compiler.")
     parser.add_argument("--version", action="version", version=f"rise {__version__}")
     parser.set_defaults(timing=False)

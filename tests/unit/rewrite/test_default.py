@@ -150,6 +150,24 @@ def test_large_maps_are_on_threads(name: str) -> None:
     assert kernel(x).tobytes() == loaded(text, strategy="none")(x).tobytes()
 
 
+@pytest.mark.parametrize("length", [1 << 18, (1 << 18) + 77])
+def test_threads_share_a_long_fold_and_sum_the_same(
+    length: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = f"""fun((x : {length}.f32, y : {length}.f32),
+      zip(x, y) |> map(mult) |> reduce(add, 0.0))"""
+    source = np.random.default_rng(0)
+    x, y = (source.random(length, np.float32) for _ in range(2))
+    sums: list[float] = []
+    for threads in ("1", "2"):
+        monkeypatch.setenv("RISE_NUM_THREADS", threads)
+        kernel = loaded(text, float="relaxed")
+        assert "mapPar" in kernel.lower().as_text("notation")
+        sums.append(float(kernel(x, y)))
+    assert sums[0] == sums[1]
+    np.testing.assert_allclose(sums[0], x.astype(np.float64) @ y, rtol=1e-6)
+
+
 UNTOUCHED = {
     "small": MATMUL.format(4, 4, 4, "map"),
     "open sizes": MATMUL.format("N", "N", "N", "map"),
