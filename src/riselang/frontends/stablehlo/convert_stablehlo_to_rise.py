@@ -14,7 +14,6 @@ from io import StringIO
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
     AnyFloat,
-    Attribute,
     DenseIntOrFPElementsAttr,
     FileLineColLoc,
     ModuleOp,
@@ -22,7 +21,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     UnregisteredOp,
 )
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 from xdsl.printer import Printer
 
