@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 ARM_OPENMP := pyomp==0.6.0
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: demo test fuzz faults conformance bench docs docs-tables lint types imports unit filecheck format clean
+.PHONY: demo test fuzz faults conformance bench bench-c docs docs-tables lint types imports unit filecheck format clean
 
 demo: $(VENV)/core
 	$(BIN)/python examples/demo.py
@@ -26,6 +26,8 @@ imports: $(VENV)/all
 	$(BIN)/lint-imports
 
 unit: $(VENV)/all
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || test -n "$$RISE_CHROMIUM" || \
+	  echo "there is no chromium: the tests of pages in a browser are skipped (apt-get install chromium)"
 	$(BIN)/pytest
 
 filecheck: $(VENV)/all
@@ -58,6 +60,12 @@ conformance: $(CONFORMANCE)/ready
 BENCH ?=
 bench: $(VENV)/bench
 	$(BIN)/python benchmarks/run.py $(BENCH)
+
+# Thirty kernels in C beside gcc, clang and Polly, where they are installed. KERNEL="gemm lu" takes
+# some.
+KERNEL ?=
+bench-c: $(VENV)/all
+	$(BIN)/python benchmarks/c_kernels.py $(KERNEL)
 
 # The site, in build/docs; a warning is an error.
 docs: $(VENV)/all

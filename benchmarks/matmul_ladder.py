@@ -12,29 +12,12 @@ from reporting import PEAK, record
 from timing import samples
 
 import riselang as rl
-from riselang.machine import this_machine
+from riselang.explorer.peaks import REPEATS, operations_in_a_second
 from riselang.rewrite.strategies.matmul import LADDER
 from riselang.tools.figures import Rival
 
 MATMUL = """fun((A : {0}.{0}.f32, B : {0}.{0}.f32), A |> map(fun(row, B |> transpose
   |> map(fun(column, zip(row, column) |> map(mult) |> reduce(add, 0.0))))))"""
-PEAK_PROGRAM = """fun((x : {0}.f32), generate(fun(i : idx[{1}], i)) |> reduceSeq(fun((i, acc),
-  acc |> map(fun(v, fma(v, vectorFromScalar({2}, 0.5), vectorFromScalar({2}, 0.25))))),
-  x |> asVector({2})) |> asScalar)"""
-"""As many products as registers hold, that do not wait for each other."""
-
-
-def peak(rounds: int, repeats: int) -> tuple[float, ...]:
-    """Operations in a second when nothing is read or written."""
-    machine = this_machine()
-    lanes = machine.lanes(4)
-    length = lanes * machine.registers * 3 // 4
-    loaded: Any = rl.loads(
-        PEAK_PROGRAM.format(length, repeats, lanes), name="peak.rise", strategy="none"
-    )
-    x = np.ones(length, np.float32)
-    (taken,) = samples([lambda: loaded.main(x)], rounds=rounds)
-    return tuple(2 * length * repeats / each for each in taken)
 
 
 def ladder(size: int, rounds: int) -> dict[str, float]:
@@ -76,9 +59,8 @@ def show(size: int, speeds: dict[str, float], most: float) -> None:
 
 def main(sizes: tuple[int, ...], rounds: int, repeats: int) -> None:
     with on_threads(1):
-        measured = peak(rounds, repeats)
-        record(PEAK, [1e9 / each for each in measured])
-        most = statistics.median(measured)
+        most = operations_in_a_second(rounds, repeats)
+        record(PEAK, [1e9 / most])
         for size in sizes:
             show(size, {**ladder(size, rounds), "peak (measured)": most}, most)
 
@@ -87,4 +69,4 @@ if __name__ == "__main__":
     if os.environ.get("RISE_SCALING_SHARE"):
         main((32,), 3, 1000)
     else:
-        main((512, 1024), 5, 1_000_000)
+        main((512, 1024), 5, REPEATS)

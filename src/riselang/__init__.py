@@ -101,6 +101,7 @@ from riselang.dsl.prelude import (
     zip2d,
 )
 from riselang.errors import InternalError, LimitationError, RiseError, UserError
+from riselang.explorer.entry import explore
 from riselang.frontends.entry import (
     from_c,
     from_jax,
@@ -140,6 +141,7 @@ __all__ = [
     "concat",
     "div",
     "drop",
+    "explore",
     "f16",
     "f32",
     "f64",

@@ -26,7 +26,8 @@ TESTS = (
 )  # fmt: skip
 """The quick ones first: the first that fails is enough."""
 C_TESTS = (
-    "tests/programs/test_c_kernels.py", "tests/unit/frontends/test_c_dependences.py",
+    "tests/unit/frontends/test_c_arrangement.py", "tests/programs/test_c_kernels.py",
+    "tests/unit/frontends/test_c_dependences.py", "tests/programs/test_c_linking.py",
     "tests/properties/test_c_programs.py",
 )  # fmt: skip
 """Those for faults in the C front end."""

@@ -26,7 +26,7 @@ C_FAULTS = (
     fault("rows and columns are swapped", "accesses.py", "        indices = _rows(found.dimensions[0][0][1], chain)\n", "        indices = _rows(found.dimensions[0][0][1], chain)[::-1]\n"),
     fault("remainders in bounds are quotients", "emission/trees.py", '"pdiv_r": _remainder', '"pdiv_r": _divided'),
     # Signs and rounding
-    fault("division rounds down", "affine.py", "natural(-linear, abs(number)).times(-sign)", "natural(linear, abs(number)).times(sign)"),
+    fault("division rounds down", "arithmetic.py", "natural(-linear, abs(number)).times(-sign)", "natural(linear, abs(number)).times(sign)"),
     fault("data are divided as if unsigned", "emission/values.py", '"/": arith.DivSIOp,', '"/": arith.DivUIOp,'),
     fault("remainders of data as if unsigned", "emission/values.py", '"%": arith.RemSIOp, "&"', '"%": arith.RemUIOp, "&"'),
     fault("unsigned bytes are widened with a sign", "emission/values.py", "widen = arith.ExtSIOp if source.is_signed and source != BOOL else arith.ExtUIOp", "widen = arith.ExtSIOp"),
@@ -43,4 +43,9 @@ C_FAULTS = (
     fault("extents come from what is accessed last", "entries.py", "for length in reversed(lengths[1:]):", "for length in reversed(lengths[:-1]):"),
     fault("chained assignment in the wrong order", "statements.py", "return Block(place, (first, Assign(place, target, value)))", "return Block(place, (Assign(place, target, value), first))"),
     fault("dependences of what is overwritten are lost", "dependences.py", "return self.flow.union(self.anti).union(self.output).coalesce()", "return self.flow.coalesce()"),
+    # Loops in another order
+    fault("what vectors leave over is dropped", "emission/loops.py", "self._stepped(name, end, upper, indices.constant(1), node, instances, None)", "pass"),
+    fault("elements stay in registers that others write", "emission/registers.py", "and not _are_apart(scop, kept, other)", "and False"),
+    fault("statements are taken apart in any order", "arrangement/order.py", "if all(other in reached[name] or name not in reached[other] for other in left)", "if name in left"),
+    fault("arrays that share memory are not noticed", "aliasing.py", "found = emitter.add(arith.OrIOp(found, meet))", "pass"),
 )  # fmt: skip

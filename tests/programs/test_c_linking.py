@@ -74,3 +74,44 @@ def test_the_program_prints_the_same(project: Path, schedule: str) -> None:
     rise.main(["c", source, *common, "--emit", "obj", "-o", str(project / "smooth.o")])
     assert built(project, "main.c", "smooth.o") == expected
     assert expected.count(" ") == 2
+
+
+SHARED = """\
+void twice(int n, double a[n], double b[n]) {
+  for (int i = 0; i < n; i++)
+    b[i] = a[i] * 2.0;
+}
+void twice_anywhere(int n, const double *a, double *b) {
+  for (int i = 0; i < n; i++)
+    b[i] = a[i] * 2.0;
+}
+"""
+SHARED_MAIN = """\
+#include <stdio.h>
+void twice(int n, double a[n], double b[n]);
+void twice_anywhere(int n, const double *a, double *b);
+
+int main(void) {
+  double x[40], y[40], z[40];
+  for (int i = 0; i < 40; i++)
+    x[i] = y[i] = i + 1;
+  twice(39, x, x + 1);
+  twice_anywhere(39, y, y + 1);
+  twice(40, x, z);
+  printf("%.17g %.17g %.17g\\n", x[39], y[39], z[3]);
+  return 0;
+}
+"""
+
+
+def test_arrays_that_share_memory_are_found_when_c_calls(tmp_path: Path) -> None:
+    (tmp_path / "shared.c").write_text(SHARED)
+    (tmp_path / "main.c").write_text(SHARED_MAIN)
+    expected = built(tmp_path, "main.c", "shared.c")
+    objects: list[str] = []
+    for name in ("twice", "twice_anywhere"):
+        command = ["c", str(tmp_path / "shared.c"), "--function", name, "--schedule", "isl"]
+        rise.main([*command, "--emit", "obj", "-o", str(tmp_path / f"{name}.o")])
+        objects.append(f"{name}.o")
+    assert built(tmp_path, "main.c", *objects) == expected
+    assert expected.startswith(f"{2.0**39:.17g}")

@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 from riselang.frontends.c import scheduling
+from riselang.frontends.c.arrangement import statements
 from riselang.frontends.c.refusal import Refusal
 from support.c_generation import random_program
 from support.c_programs import check_same
@@ -17,7 +18,8 @@ from support.fuzzing import Ran, seeds
 def test_random_programs_agree_with_the_c_compiler(
     seeds: range, ran: Ran, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scheduling, "TILE_SIZE", 3)
+    monkeypatch.setattr(statements, "STRIP", 8)
+    monkeypatch.setattr(statements, "DEPTH", 4)
     monkeypatch.setattr(scheduling, "MOST_OPERATIONS", 60_000)
     for seed in seeds:
         program = random_program(seed)

@@ -121,6 +121,8 @@ def test_the_commands_in_the_readme_run(
     commands = re.findall(r"^    (rise(?:-opt)? .*)$", readme, re.MULTILINE)
     assert len(commands) >= 6
     for command in commands:
-        tool, *arguments = shlex.split(command.replace("mm.o", str(tmp_path / "mm.o")))
+        for name in ("mm.o", "matmul.html"):
+            command = command.replace(f"-o {name}", f"-o {tmp_path / name}")
+        tool, *arguments = shlex.split(command)
         (rise_opt.main if tool == "rise-opt" else rise.main)(arguments)
         assert "error" not in capsys.readouterr().err

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -14,6 +13,7 @@ from riselang.api.binding import scalar_array
 from riselang.dialects.rise.types import SCALAR_NAMES
 from riselang.errors import OutOfRangeError, SourceLocation, UserError
 from riselang.interpreter.scalars import numpy_dtype
+from riselang.markup import code, details, paragraph, table
 from riselang.runtime.arrays import Array, as_array
 from riselang.runtime.executable import Executable, Parameter
 from riselang.runtime.kinds import as_kind, kind_of
@@ -146,12 +146,15 @@ class Compiled:
         save(self.lowered, self.groups, path)
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{escape(each.name)}</td><td>{SCALAR_NAMES[each.type]}</td>"
-            f"<td>{'written' if each.is_written else 'read'}</td></tr>"
+        rows = [
+            (each.name, SCALAR_NAMES[each.type], "written" if each.is_written else "read")
             for each in self.function.parameters
-        )
-        return f"<b>{escape(self.function.name)}</b><table>{rows}</table>"
+        ]
+        shown = paragraph("", strong=self.function.name) + table(("buffer", "type", ""), rows)
+        if self.lowered is None:
+            return shown
+        texts = [(stage, code(self.as_text(stage))) for stage in ("notation", "affine")]
+        return shown + "".join(details(stage, text) for stage, text in texts)
 
     def __repr__(self) -> str:
         names = ", ".join(each.name for each in self.inputs)

@@ -167,14 +167,14 @@ def from_c(
     defines: Mapping[str, object] | None = None,
     include: Sequence[str | Path] = (),
     float: str | None = None,
-    schedule: str = "source",
+    schedule: str = "isl",
 ) -> CFunction:
     """A function of a C file, or of C text, as a Python function with the same parameters.
 
     Scalars are passed by value and arrays as numpy arrays, which are written in place. `function`
     may be left out where the file has one function, or one with `#pragma scop`. `defines` are
-    macros (`-D`), `include` folders with headers (`-I`). With `schedule="isl"` the loops are in an
-    order that isl finds, with the same result, bit by bit.
+    macros (`-D`), `include` folders with headers (`-I`). The loops are in an order that suits the
+    machine, with the same result, bit by bit; `schedule="source"` keeps that of the text.
     """
     from riselang.frontends.c.loading import load_function
 

@@ -21,6 +21,7 @@ from riselang.dialects.rise.types import (
     result_types,
     uncurry,
 )
+from riselang.markup import table
 from riselang.nat import Nat
 from riselang.term.mathlib import LIBRARY_FUNCTIONS
 from riselang.term.nodes import (
@@ -94,10 +95,8 @@ class Cost:
 
     def _repr_html_(self) -> str:
         intensity = "" if self.intensity is None else f"{self.intensity:.3g}"
-        rows = {name: getattr(self, name) for name in self.__match_args__}
-        rows["intensity"] = intensity
-        cells = (f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in rows.items())
-        return f"<table>{''.join(cells)}</table>"
+        rows = [(name, str(getattr(self, name))) for name in self.__match_args__]
+        return table(("", "count"), [*rows, ("intensity", intensity)])
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from riselang import __version__
 from riselang.errors import UserError
+from riselang.files import write_file
 from riselang.text import decode
 from riselang.timing import recording, timed, tree
 from riselang.tools.bench import bench, bench_options
@@ -29,6 +29,7 @@ from riselang.tools.options import (
     chosen,
     compiler_options,
     derive_options,
+    explore_options,
     file_argument,
     inputs_argument,
     name_argument,
@@ -87,6 +88,8 @@ def _commands() -> tuple[_Command, ...]:
                  (c_options, timing_option)),
         _Command("derive", _derive, "rewrite a program by a strategy, step by step",
                  (derive_options, program_options, timing_option)),
+        _Command("explore", _explore, "a page with every step and every stage of a program",
+                 (explore_options, program_options, compiler_options, timing_option)),
         _Command("rules", _rules, "list the rules that strategies are made of", (name_argument,)),
         _Command("strategies", _strategies, "list schedules and strategies by name",
                  (name_argument,)),
@@ -153,7 +156,7 @@ def _format(options: argparse.Namespace) -> None:
         if formatted != text:
             raise UserError(f"{options.file} is not formatted; run 'rise fmt {options.file}'")
     elif formatted != text:
-        Path(options.file).write_text(formatted)
+        write_file(options.file, formatted)
 
 
 def _show(options: argparse.Namespace) -> None:
@@ -175,6 +178,12 @@ def _derive(options: argparse.Namespace) -> None:
     from riselang.tools.derive import derive_file
 
     derive_file(options)
+
+
+def _explore(options: argparse.Namespace) -> None:
+    from riselang.tools.explore import explore_file
+
+    explore_file(options)
 
 
 def _rules(options: argparse.Namespace) -> None:

@@ -28,6 +28,7 @@ from riselang.dialects.module import OUR_DIALECTS, module_text, parse_module, ve
 from riselang.dialects.rise.dialect import Rise
 from riselang.dialects.rise.schemes import PATTERNS
 from riselang.errors import InternalError, LimitationError, RiseError, UserError
+from riselang.files import write_file
 from riselang.text import decode
 from riselang.timing import add_time, recording, timed, tree
 from riselang.tools.diagnostics import check_diagnostics
@@ -124,7 +125,7 @@ class RiseOptMain(xDSLOptMain):
         if self.args.output_file is None:
             sys.stdout.write(output)
         else:
-            Path(self.args.output_file).write_text(output)
+            write_file(self.args.output_file, output)
 
     def _process_part(self, text: str) -> str:
         found: RiseError | None = None

@@ -54,7 +54,7 @@ func.func @scop_entry(%arg0: memref<1024x1024xf32>, %arg1: memref<1024x1024xf32>
 
 
 def emitted_module(scops: list[Scop]) -> ModuleOp:
-    return module_of(scops, [loops(scop, "source") for scop in scops])
+    return module_of(scops, [loops(scop, "source") for scop in scops], is_arranged=False)
 
 
 def test_the_listing_of_the_paper() -> None:

@@ -51,7 +51,7 @@ def test_a_mistake_in_a_law_is_shown_where_it_was_written(
     parameters: str, text: str, line: str, marked: str
 ) -> None:
     with pytest.raises(UserError) as caught:
-        assert Law.of(parameters, text).sides
+        _ = Law.of(parameters, text).sides
     location = caught.value.location
     assert location is not None
     assert location.source_line == line or not marked

@@ -6,19 +6,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from riselang.frontends.c.affine import (
-    AffineReader,
-    Names,
-    Nest,
-    NotAffine,
-    Pieces,
-    conjunction,
-    isl,
-)
+from riselang.frontends.c.affine import AffineReader
+from riselang.frontends.c.arithmetic import NotAffine, Pieces
 from riselang.frontends.c.library import ARITY
 from riselang.frontends.c.linear import Linear, Strided
 from riselang.frontends.c.loops import bound
 from riselang.frontends.c.model import Subscript, View
+from riselang.frontends.c.parameters import Nest
+from riselang.frontends.c.polyhedra import Names, conjunction, isl
 from riselang.frontends.c.refusal import Refusal
 from riselang.frontends.c.syntax import (
     Access,

@@ -16,15 +16,17 @@ from riselang.api.entry import loads
 from riselang.config import Options
 from riselang.dialects.module import module_text
 from riselang.errors import UserError
+from riselang.frontends.c.aliasing import doubtful_pairs, is_told_apart
 from riselang.frontends.c.calling import CFunction
 from riselang.frontends.c.contraction import contracted
 from riselang.frontends.c.emission.functions import function_of, module_of
-from riselang.frontends.c.entries import INNER, OUTER, is_buffer, llvm_entry, wrapper
+from riselang.frontends.c.entries import INNER, OUTER, PLAIN, is_buffer, llvm_entry, wrapper
 from riselang.frontends.c.model import Scop
 from riselang.frontends.c.prototypes import header
 from riselang.frontends.c.refusal import Refusal
 from riselang.frontends.c.report import notations, report
 from riselang.frontends.c.scheduling import loops
+from riselang.lowering.debug_locations import complete_locations
 from riselang.lowering.distinct import distinct_pointers, mark_distinct
 from riselang.native import llvm
 from riselang.native.build import Job
@@ -57,11 +59,15 @@ class CProgram:
     def _trees(self) -> list[Any]:
         return [loops(scop, self.schedule) for scop in self.scops]
 
+    @property
+    def _is_arranged(self) -> bool:
+        return self.schedule == "isl"
+
     @cached_property
     def module(self) -> ModuleOp:
         """A function for each region, to be looked at."""
         with more_stack(FRAMES):
-            return module_of(self.scops, self._trees)
+            return module_of(self.scops, self._trees, is_arranged=self._is_arranged)
 
     def affine(self) -> str:
         return module_text(self.module)
@@ -100,26 +106,53 @@ class CProgram:
         """The functions with what makes them callable from C.
 
         Where arguments are checked at the call, arrays that are written share no memory with
-        others; so do those that C declares `restrict`.
+        others; so do those that C declares `restrict`. Else loops in another order than that of the
+        text come with those of the text beside them, or not at all where nothing can be checked.
         """
         functions: list[func.FuncOp] = []
         called: dict[str, tuple[list[Attribute], Attribute]] = {}
-        for scop, tree in zip(self.scops, self._trees, strict=True):
+        for position, scop in enumerate(self.scops):
             self._refuse_globals(scop)
-            with more_stack(FRAMES):
-                inner, used = function_of(scop, tree, f"{INNER}{scop.name}")
-            called.update(used)
-            distinct = [
-                at for at, variable in enumerate(scop.inputs)
-                if is_buffer(scop, variable) and (
-                    variable.is_restrict or (is_checked and variable in scop.written)
-                )
-            ]  # fmt: skip
-            mark_distinct(inner, distinct)
-            functions += [inner, wrapper(scop)]
+            has_plain = self._is_arranged and not is_checked and any(doubtful_pairs(scop))
+            is_arranged = self._is_arranged and (not has_plain or is_told_apart(scop))
+            has_plain = has_plain and is_arranged
+            tree = self._trees[position] if is_arranged else self._plain_tree(scop)
+            is_apart = is_checked or is_arranged
+            functions.append(self._function(scop, tree, INNER, called, is_arranged, is_apart))
+            if has_plain:
+                plain = self._plain_tree(scop)
+                functions.append(self._function(scop, plain, PLAIN, called, False, False))
+            functions.append(wrapper(scop, has_plain=has_plain))
         declared = [func.FuncOp.external(name, inputs, [output])
                     for name, (inputs, output) in called.items()]  # fmt: skip
         return ModuleOp([*functions, *declared])
+
+    def _function(
+        self,
+        scop: Scop,
+        tree: Any,
+        prefix: str,
+        called: dict[str, tuple[list[Attribute], Attribute]],
+        is_arranged: bool,
+        is_apart: bool,
+    ) -> func.FuncOp:
+        """The function of a region; LLVM is told which of its arrays lie apart from others."""
+        with more_stack(FRAMES):
+            function, used = function_of(
+                scop, tree, f"{prefix}{scop.name}", is_arranged=is_arranged
+            )
+        called.update(used)
+        distinct = [
+            at for at, variable in enumerate(scop.inputs)
+            if is_buffer(scop, variable)
+            and (variable.is_restrict or (is_apart and variable in scop.written))
+        ]  # fmt: skip
+        mark_distinct(function, distinct)
+        return function
+
+    def _plain_tree(self, scop: Scop) -> Any:
+        """The loops of the text."""
+        return loops(scop, "source")
 
     def _refuse_globals(self, scop: Scop) -> None:
         for variable in scop.inputs:
@@ -135,10 +168,21 @@ class CProgram:
         pipeline = pipelines.cpu(threads=False, bf16=False)
         return Job(native_text(module), pipeline, distinct_pointers(module), entries)
 
+    def linked_module(self) -> ModuleOp:
+        """What is compiled, with its places, before MLIR gets it."""
+        return self._linked(is_checked=False)
+
+    def located_ir(self, module: ModuleOp) -> str:
+        """LLVM IR of `linked_module` in which every instruction says where it comes from."""
+        complete_locations(module)
+        pipeline = pipelines.cpu(threads=False, bf16=False, debug_info=True)
+        text = native_text(module, locations=True)
+        return Job(text, pipeline, distinct_pointers(module), "", True).llvm_ir
+
     @cached_property
     def llvm_ir(self) -> str:
         job = self._job(is_checked=False)
-        names = [f"{prefix}{s.name}" for s in self.scops for prefix in (INNER, OUTER)]
+        names = [f"{prefix}{s.name}" for s in self.scops for prefix in (INNER, PLAIN, OUTER)]
         return with_hidden(job.whole_ir, names)
 
     def object_code(self) -> bytes:

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from riselang.frontends.c.affine import isl, within_limits
 from riselang.frontends.c.emission.loops import PARALLEL
 from riselang.frontends.c.model import Scop
+from riselang.frontends.c.polyhedra import isl, within_limits
 
-MOST_OPERATIONS = 200_000
+MOST_OPERATIONS = 2_000_000
 """How much isl may do for them."""
 
 

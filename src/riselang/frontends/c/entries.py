@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import arith, func, memref
+from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     FunctionType,
@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
+from riselang.frontends.c.aliasing import share_memory
 from riselang.frontends.c.emission.functions import array_type, input_type
 from riselang.frontends.c.emission.values import Emitter
 from riselang.frontends.c.linear import Linear
@@ -26,6 +27,8 @@ from riselang.frontends.c.types import CType
 
 INNER = "rise_c_"
 """What stands before the name of the function that does the work."""
+PLAIN = "rise_plain_"
+"""What stands before the name of one with the loops of the text, for arrays that share memory."""
 OUTER = "rise_entry_"
 """What stands before the name of the one that makes buffers of pointers."""
 _UNKNOWN = 1 << 40
@@ -43,8 +46,12 @@ def is_buffer(scop: Scop, variable: Variable) -> bool:
     return isinstance(input_type(scop, variable), MemRefType)
 
 
-def wrapper(scop: Scop) -> func.FuncOp:
-    """The function that makes buffers of pointers and calls the one that works."""
+def wrapper(scop: Scop, *, has_plain: bool) -> func.FuncOp:
+    """The function that makes buffers of pointers and calls the one that works.
+
+    Where there is one with the loops of the text beside it, that is called for arrays that share
+    memory.
+    """
     types = [_bare(input_type(scop, variable)) for variable in scop.inputs]
     block = Block(arg_types=types)
     emitter = Emitter(scop, block)
@@ -61,10 +68,34 @@ def wrapper(scop: Scop) -> func.FuncOp:
         for variable, argument in zip(scop.inputs, block.args, strict=True)
     ]
     outputs = [scop.result.type.mlir] if scop.result is not None else []
-    call = emitter.insert(func.CallOp(f"{INNER}{scop.name}", passed, outputs))
-    emitter.insert(func.ReturnOp(*call.results))
+    if has_plain:
+        results = _chosen(emitter, passed, outputs)
+    else:
+        results = emitter.insert(func.CallOp(f"{INNER}{scop.name}", passed, outputs)).results
+    emitter.insert(func.ReturnOp(*results))
     type = FunctionType.from_lists(types, outputs)
     return func.FuncOp(f"{OUTER}{scop.name}", type, Region(block))
+
+
+def _chosen(
+    emitter: Emitter, passed: Sequence[SSAValue], outputs: Sequence[Attribute]
+) -> Sequence[SSAValue]:
+    """The results of the loops of the text where arrays share memory, else of the others."""
+    scop = emitter.scop
+    buffers = {
+        variable: value
+        for variable, value in zip(scop.inputs, passed, strict=True)
+        if isinstance(value.type, MemRefType)
+    }
+    regions: list[Region] = []
+    for prefix in (PLAIN, INNER):
+        block = Block()
+        with emitter.inside(block):
+            call = emitter.insert(func.CallOp(f"{prefix}{scop.name}", passed, outputs))
+            emitter.insert(scf.YieldOp(*call.results))
+        regions.append(Region(block))
+    condition = share_memory(emitter, buffers)
+    return emitter.insert(scf.IfOp(condition, outputs, regions[0], regions[1])).results
 
 
 def _bare(type: Attribute) -> Attribute:

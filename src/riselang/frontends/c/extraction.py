@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from riselang.errors import SourceLocation
 from riselang.frontends.c import accesses
-from riselang.frontends.c.affine import (
-    AffineReader,
-    Names,
-    Nest,
-    NotAffine,
-    Parameters,
-    isl,
-)
+from riselang.frontends.c.affine import AffineReader
+from riselang.frontends.c.arithmetic import NotAffine
 from riselang.frontends.c.loops import loop_nest, refuse_changed, value_after
 from riselang.frontends.c.model import ModelStatement, Scop
+from riselang.frontends.c.parameters import Nest, Parameters
+from riselang.frontends.c.polyhedra import Names, isl
 from riselang.frontends.c.refusal import Refusal
 from riselang.frontends.c.regions import Region
 from riselang.frontends.c.schedule import Leaf, Loop, Steps, Tree, schedule_of
@@ -41,6 +37,14 @@ from riselang.frontends.c.syntax import (
     expressions_of,
     inside,
     statements_of,
+)
+from riselang.frontends.c.uses import (
+    all_of,
+    assignments_in,
+    calls_in,
+    needed_after,
+    used_in,
+    written_in,
 )
 
 MOST_STATEMENTS = 400
@@ -74,14 +78,14 @@ class Extraction:
         self.declared: list[Variable] = []
         self.loop_places: dict[str, SourceLocation] = {}
         self.result: Expression | None = None
-        self.written = frozenset(_written(self.region.statements))
-        self._counts = _assignments(self.region.statements)
+        self.written = frozenset(written_in(self.region.statements))
+        self._counts = assignments_in(self.region.statements)
         self._assigned = frozenset(
             access.variable
             for statement in self.region.statements
             for access in accesses.targets(statement)
         )
-        self._kept = _needed_after(self.region)
+        self._kept = needed_after(self.region)
 
     def scop(self) -> Scop:
         """The model; raises a Refusal where something cannot be modelled."""
@@ -252,7 +256,7 @@ class Extraction:
                 statement.place, f"the region has more than {MOST_STATEMENTS} statements",
                 "divide it into several regions",
             )  # fmt: skip
-        for each in _calls(statement):
+        for each in calls_in(statement):
             accesses.check_call(each)
         drafted = accesses.drafted(statement, self.reader(nest), self._is_memory)
         name = f"S{len(self.drafts)}"
@@ -288,9 +292,9 @@ class Extraction:
         function = self.region.function
         local = {*self.declared, *self.region.outer_locals}
         loop_variables = {
-            each.variable for each in _all(self.region.statements) if isinstance(each, For)
+            each.variable for each in all_of(self.region.statements) if isinstance(each, For)
         }
-        used = dict.fromkeys(_used(self.region.statements, self.result))
+        used = dict.fromkeys(used_in(self.region.statements, self.result))
         counted = loop_variables - self._kept - self._assigned
         inside_ = [
             v for v in used
@@ -314,7 +318,7 @@ class Extraction:
         return (*given, *others, *missing), tuple(inside_)
 
     def _refuse_depth(self) -> None:
-        for statement in _all(self.region.statements):
+        for statement in all_of(self.region.statements):
             for expression in expressions_of(statement):
                 if depth(expression) > MOST_NESTED:
                     raise Refusal(
@@ -325,7 +329,7 @@ class Extraction:
 
     def _refuse_escapes(self) -> None:
         """The lengths of arrays must not change while the region runs."""
-        for variable in dict.fromkeys(_used(self.region.statements, None)):
+        for variable in dict.fromkeys(used_in(self.region.statements, None)):
             for extent in variable.extents:
                 for part in inside(extent) if extent is not None else ():
                     if isinstance(part, Access) and (part.indices or part.variable in self.written):
@@ -334,89 +338,6 @@ class Extraction:
                             f"a length of {variable.name} is computed from something that changes",
                             "declare the array with lengths that stay as they are",
                         )
-
-
-def _all(statements: Sequence[Statement]) -> Iterator[Statement]:
-    for statement in statements:
-        yield from statements_of(statement)
-
-
-def _calls(statement: Statement) -> Iterator[Expression]:
-    for inner in statements_of(statement):
-        for expression in expressions_of(inner):
-            yield from inside(expression)
-
-
-def _written(statements: Sequence[Statement]) -> Iterator[Variable]:
-    """What is assigned: arrays with an element that is, scalars, and variables of loops."""
-    for statement in _all(statements):
-        match statement:
-            case Assign():
-                yield statement.target.variable
-            case Declare(value=Expression()):
-                yield statement.variable
-            case For():
-                yield statement.variable
-            case _:
-                pass
-
-
-def _assignments(statements: Sequence[Statement]) -> dict[Variable, int]:
-    counts: dict[Variable, int] = {}
-    for variable in _written(statements):
-        counts[variable] = counts.get(variable, 0) + 1
-    return counts
-
-
-def _used(statements: Sequence[Statement], result: Expression | None) -> Iterator[Variable]:
-    for statement in _all(statements):
-        for expression in expressions_of(statement):
-            for part in inside(expression):
-                if isinstance(part, Access):
-                    yield part.variable
-        if isinstance(statement, For | Declare):
-            yield statement.variable
-    for part in inside(result) if result is not None else ():
-        if isinstance(part, Access):
-            yield part.variable
-
-
-def _needed_after(region: Region) -> frozenset[Variable]:
-    """The variables of loops whose values are read when their loops have ended."""
-    loops = {each.variable for each in _all(region.statements) if isinstance(each, For)
-             and not each.is_own}  # fmt: skip
-    found = {variable for variable in loops if variable in region.live_after}
-    for statement in region.statements:
-        found |= _read_outside(statement, loops, frozenset())
-    return frozenset(found)
-
-
-def _read_outside(
-    statement: Statement, loops: set[Variable], running: frozenset[Variable]
-) -> set[Variable]:
-    """Which of the variables are read where no loop of theirs runs."""
-    found = {
-        part.variable
-        for expression in expressions_of(statement)
-        for part in inside(expression)
-        if isinstance(part, Access) and part.variable in loops and part.variable not in running
-        and not (isinstance(statement, For) and part.variable is statement.variable)
-    }  # fmt: skip
-    if isinstance(statement, For):
-        running = running | {statement.variable}
-    match statement:
-        case Block():
-            children: tuple[Statement, ...] = statement.statements
-        case If():
-            rest = () if statement.otherwise is None else (statement.otherwise,)
-            children = (statement.then, *rest)
-        case For():
-            children = (statement.body,)
-        case _:
-            children = ()
-    for child in children:
-        found |= _read_outside(child, loops, running)
-    return found
 
 
 def extract(region: Region) -> Scop:

@@ -12,9 +12,10 @@ from functools import cached_property
 from typing import Any
 
 from riselang.errors import UserError
-from riselang.frontends.c.affine import Parameter, isl
 from riselang.frontends.c.linear import Linear, Quotient
 from riselang.frontends.c.model import Scop
+from riselang.frontends.c.parameters import Parameter
+from riselang.frontends.c.polyhedra import isl
 from riselang.frontends.c.syntax import (
     Access,
     Binary,

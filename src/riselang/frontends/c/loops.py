@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from riselang.frontends.c.affine import AffineReader, Nest, NotAffine, conjunction, isl
+from riselang.frontends.c.affine import AffineReader
+from riselang.frontends.c.arithmetic import NotAffine
+from riselang.frontends.c.parameters import Nest
+from riselang.frontends.c.polyhedra import conjunction, isl
 from riselang.frontends.c.refusal import Refusal
 from riselang.frontends.c.syntax import (
     Access,

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from riselang.errors import SourceLocation
-from riselang.frontends.c.affine import Names, Parameter, prefix
 from riselang.frontends.c.linear import Linear
+from riselang.frontends.c.parameters import Parameter
+from riselang.frontends.c.polyhedra import Names, prefix
 from riselang.frontends.c.syntax import Access, Expression, Function, Statement, Variable
 
 

@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from riselang.frontends.c.affine import isl
 from riselang.frontends.c.emission.trees import number, operation
 from riselang.frontends.c.linear import Linear, Quotient
 from riselang.frontends.c.model import ModelStatement, Scop
+from riselang.frontends.c.polyhedra import isl
 
 MOST_INSTANCES = 60_000
 """How many instances are run in all, over all sizes."""
 VALUES = (
     (7, 6, 9, 5, 8), (3, 4, 2, 5, 3), (1, 1, 1, 1, 1), (13, 11, 4, 10, 12), (35, 34, 3, 36, 33),
-    (2, 35, 34, 5, 4),
+    (2, 35, 34, 5, 4), (260, 3, 5, 4, 6), (5, 260, 3, 6, 4), (4, 3, 260, 5, 6), (6, 5, 4, 260, 3),
 )  # fmt: skip
 """Values of parameters, in turn: small ones, and some that are more than a tile."""
 _BINARY = {

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from riselang.frontends.c.affine import isl
 from riselang.frontends.c.model import ModelStatement
+from riselang.frontends.c.polyhedra import isl
 
 
 @dataclass(frozen=True)

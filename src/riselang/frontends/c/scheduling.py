@@ -9,20 +9,20 @@ with that of the text at several sizes (`replay.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from riselang.frontends.c.affine import LOOP_NAMES, isl, within_limits
+from riselang.frontends.c.arrangement.planning import arranged
 from riselang.frontends.c.dependences import ParallelLoops, dependences
 from riselang.frontends.c.model import Scop
+from riselang.frontends.c.polyhedra import LOOP_NAMES, isl, within_limits
 from riselang.frontends.c.refusal import Refusal
 from riselang.frontends.c.replay import agree
 from riselang.frontends.c.validation import is_faithful
 
-TILE_SIZE = 32
-MOST_OPERATIONS = 300_000
+MOST_OPERATIONS = 3_000_000
 """How much isl may do before the order of the text is kept."""
-LARGEST_FACTOR = 4
+MOST_FOR_PROOF = 400_000
+"""How much isl may do to prove that loops are right."""
 SCHEDULES = ("source", "isl")
 """The order of the text, or one that isl finds."""
 
@@ -39,14 +39,23 @@ def loops(scop: Scop, schedule: str) -> Any:
     if dependences(scop) is None:
         return source
     # A proof may take too long, but is never wrong.
-    if _within_limits(lambda: is_faithful(scop, source)) is False:
+    if within_limits(lambda: is_faithful(scop, source), MOST_FOR_PROOF) is False:
         raise Refusal(scop.place, "the loops that isl makes of this region are not its own")
     if schedule == "source":
         return source
-    other = _within_limits(lambda: _generated(scop, found_schedule(scop)))
+    other = within_limits(lambda: _other(scop), MOST_OPERATIONS)
     if other is None or not agree(scop, source, other):
         return source
-    return source if _within_limits(lambda: is_faithful(scop, other)) is False else other
+    return (
+        source
+        if within_limits(lambda: is_faithful(scop, other), MOST_FOR_PROOF) is False
+        else other
+    )
+
+
+def _other(scop: Scop) -> Any:
+    found = found_schedule(scop)
+    return None if found is None else _generated(scop, found)
 
 
 def _generated(scop: Scop, schedule: Any) -> Any:
@@ -60,39 +69,7 @@ def _generated(scop: Scop, schedule: Any) -> Any:
     return build.node_from_schedule(schedule)
 
 
-def _within_limits(action: Callable[[], Any]) -> Any:
-    """What an action gives; None where isl takes too long."""
-    return within_limits(action, MOST_OPERATIONS)
-
-
 def found_schedule(scop: Scop) -> Any:
-    """The order that isl finds."""
+    """The order that suits the machine; None where none is found."""
     pairs = dependences(scop)
-    if pairs is None:
-        return scop.schedule
-    constraints = (
-        isl()
-        .ScheduleConstraints.on_domain(scop.schedule.get_domain())
-        .set_validity(pairs.all)
-        .set_coincidence(pairs.all)
-        .set_proximity(pairs.flow.union(pairs.anti))
-    )
-    context = isl().DEFAULT_CONTEXT
-    # Large factors make loops that nobody wants, and take long to find.
-    context.set_schedule_max_coefficient(LARGEST_FACTOR)
-    context.set_schedule_max_constant_term(5 * LARGEST_FACTOR)
-    schedule = constraints.compute_schedule()
-    return schedule.map_schedule_node_bottom_up(_tiled)
-
-
-def _tiled(node: Any) -> Any:
-    """A band of loops that may change places, in tiles."""
-    if node.get_type() != isl().schedule_node_type.band:
-        return node
-    count = node.band_n_member()
-    if count < 2 or not node.band_get_permutable():
-        return node
-    sizes = isl().MultiVal.zero(node.band_get_space())
-    for position in range(count):
-        sizes = sizes.set_val(position, isl().Val(TILE_SIZE))
-    return node.band_tile(sizes)
+    return None if pairs is None else arranged(scop, pairs)

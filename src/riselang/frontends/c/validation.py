@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
-from riselang.frontends.c.affine import conjunction, isl
 from riselang.frontends.c.dependences import dependences
 from riselang.frontends.c.emission.trees import number, operation
 from riselang.frontends.c.model import Scop
+from riselang.frontends.c.polyhedra import conjunction, isl
 
 Alternatives = list[tuple[str, str]]
 """Conditions, and what an expression is where they hold; as isl writes them."""

@@ -20,6 +20,7 @@ from riselang.frontends.stablehlo.body import Body
 from riselang.frontends.stablehlo.elements import TensorType
 from riselang.frontends.stablehlo.names import leaves
 from riselang.frontends.stablehlo.tensors import array_type
+from riselang.markup import code, details
 from riselang.native.stablehlo import dtype_of
 from riselang.rewrite.default import DEFAULT
 from riselang.runtime.arrays import Array, as_array, check_layout, exact_scalar
@@ -209,6 +210,9 @@ class Model:
             for name, type in self.inputs.items()
         )
         return f"<model {self.__name__}({shown})>"
+
+    def _repr_html_(self) -> str:
+        return code(repr(self)) + details("notation", code(self.as_text("notation")))
 
 
 def _as_signed(array: Any) -> Any:

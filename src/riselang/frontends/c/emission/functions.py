@@ -10,23 +10,27 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, MemRefType, Modul
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from riselang.dialects.locations import file_location
-from riselang.frontends.c.affine import Parameter
 from riselang.frontends.c.emission.loops import LoopEmitter
 from riselang.frontends.c.emission.values import Emitter
 from riselang.frontends.c.linear import Linear
 from riselang.frontends.c.model import Scop, View
+from riselang.frontends.c.parameters import Parameter
 from riselang.frontends.c.syntax import Access, Expression, Literal, Variable
 
 STACK_BYTES = 16 << 10
 """Local arrays up to this size are on the stack."""
 
 
-def module_of(scops: Sequence[Scop], trees: Sequence[Any]) -> ModuleOp:
-    """A module with a function for each region, and what they call."""
+def module_of(scops: Sequence[Scop], trees: Sequence[Any], *, is_arranged: bool) -> ModuleOp:
+    """A module with a function for each region, and what they call.
+
+    Where loops are arranged for the machine, innermost ones are of vectors, and elements stay in
+    registers; arrays must not share memory then.
+    """
     functions: list[func.FuncOp] = []
     called: dict[str, tuple[list[Attribute], Attribute]] = {}
     for scop, tree in zip(scops, trees, strict=True):
-        function, used = function_of(scop, tree, scop.name)
+        function, used = function_of(scop, tree, scop.name, is_arranged=is_arranged)
         functions.append(function)
         called.update(used)
     declared = [func.FuncOp.external(name, inputs, [output])
@@ -35,7 +39,7 @@ def module_of(scops: Sequence[Scop], trees: Sequence[Any]) -> ModuleOp:
 
 
 def function_of(
-    scop: Scop, tree: Any, name: str
+    scop: Scop, tree: Any, name: str, *, is_arranged: bool
 ) -> tuple[func.FuncOp, dict[str, tuple[list[Attribute], Attribute]]]:
     """The function of a region whose loops isl has made, and the functions it calls."""
     types = [input_type(scop, variable) for variable in scop.inputs]
@@ -43,7 +47,7 @@ def function_of(
     emitter = Emitter(scop, block)
     buffers = _Prologue(emitter).run(block.args)
     if tree is not None:
-        LoopEmitter(emitter).node(tree)
+        LoopEmitter(emitter, is_arranged=is_arranged).node(tree)
     results = [emitter.value(scop.result)] if scop.result is not None else []
     for buffer in buffers:
         emitter.insert(memref.DeallocOp.get(buffer))

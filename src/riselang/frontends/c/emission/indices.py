@@ -10,9 +10,9 @@ from xdsl.dialects.builtin import AffineMapAttr, IndexType
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
-from riselang.frontends.c.affine import isl
 from riselang.frontends.c.emission.trees import Bindings, number, operation
 from riselang.frontends.c.linear import Linear, Quotient
+from riselang.frontends.c.polyhedra import isl
 
 INDEX = IndexType()
 

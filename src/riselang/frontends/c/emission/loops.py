@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from xdsl.dialects import affine, arith, scf
+from xdsl.dialects import affine, arith, memref, scf
 from xdsl.dialects.builtin import AffineSetAttr, UnitAttr
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.ir.affine import (
@@ -17,12 +17,14 @@ from xdsl.ir.affine import (
 
 from riselang.errors import SourceLocation
 from riselang.frontends.c import syntax
-from riselang.frontends.c.affine import isl
 from riselang.frontends.c.emission import trees
 from riselang.frontends.c.emission.indices import INDEX
+from riselang.frontends.c.emission.registers import Kept, kept_elements
 from riselang.frontends.c.emission.values import Emitter
+from riselang.frontends.c.emission.vectors import Instance, VectorEmitter, lanes_of
 from riselang.frontends.c.linear import Linear
 from riselang.frontends.c.loops import bound
+from riselang.frontends.c.polyhedra import isl
 from riselang.frontends.c.syntax import Assign, Binary, Declare, If, Statement
 
 PARALLEL = "rise.parallel"
@@ -32,8 +34,9 @@ PARALLEL = "rise.parallel"
 class LoopEmitter:
     """Walks a tree of isl's loops."""
 
-    def __init__(self, emitter: Emitter):
+    def __init__(self, emitter: Emitter, *, is_arranged: bool):
         self._out = emitter
+        self._is_arranged = is_arranged
         self._bindings: dict[str, Linear] = {}
 
     def node(self, node: Any) -> None:
@@ -62,6 +65,8 @@ class LoopEmitter:
         if node.for_is_degenerate():
             self._once(name, first, node)
             return
+        if self._is_arranged and (self._in_vectors(name, node) or self._in_registers(name, node)):
+            return
         step = trees.number(node.for_get_inc())
         condition = node.for_get_cond()
         extra = 1 if trees.operation(condition) == "le" else 0
@@ -78,6 +83,127 @@ class LoopEmitter:
                 self._scf_for(name, first, end, extra, step, node)
                 return
             self._affine_for(name, lower, upper, step, node)
+
+    def _in_vectors(self, name: str, node: Any) -> bool:
+        """An innermost loop in vectors, and what is left of it one by one; whether it could be."""
+        users = _only_users(node.for_get_body())
+        if not _is_parallel(node) or not users or trees.number(node.for_get_inc()) != 1:
+            return False
+        try:
+            instances = [self._instance(user, {name: Linear.of(name)}) for user in users]
+        except trees.NotLinear:
+            return False
+        lanes = lanes_of(instances, name)
+        if lanes is None:
+            return False
+        indices, out = self._out.indices, self._out
+        with out.at(self._source_of(node, name)[1]):
+            lower, upper = self._bounds(node)
+            stride = indices.constant(lanes)
+            count = out.add(arith.SubiOp(upper, lower))
+            whole = out.add(arith.SubiOp(count, out.add(arith.RemSIOp(count, stride))))
+            # No iteration at all may be less than none.
+            end = out.add(arith.MaxSIOp(lower, out.add(arith.AddiOp(lower, whole))))
+            runs = out.add(arith.CmpiOp(lower, end, "slt"))
+            block = Block()
+            with out.inside(block):
+                kept = kept_elements(out.scop, instances, name)
+                spread = {each.element: self._loaded(each) for each in kept}
+                vectors = VectorEmitter(out, lanes, name, spread)
+                self._stepped(name, lower, end, stride, node, instances, vectors)
+                out.insert(scf.YieldOp())
+            out.insert(scf.IfOp(runs, [], Region(block), None))
+            self._stepped(name, end, upper, indices.constant(1), node, instances, None)
+        return True
+
+    def _in_registers(self, name: str, node: Any) -> bool:
+        """An innermost loop some of whose elements stay in registers; whether there are any."""
+        users = _only_users(node.for_get_body())
+        try:
+            instances = [self._instance(user, {name: Linear.of(name)}) for user in users]
+        except trees.NotLinear:
+            return False
+        kept = kept_elements(self._out.scop, instances, name) if users else []
+        if not any(each.is_written for each in kept):
+            return False
+        indices, out = self._out.indices, self._out
+        with out.at(self._source_of(node, name)[1]):
+            lower, upper = self._bounds(node)
+            stride = indices.constant(trees.number(node.for_get_inc()))
+            runs = out.add(arith.CmpiOp(lower, upper, "slt"))
+            block = Block()
+            with out.inside(block):
+                self._carried(name, lower, upper, stride, node, kept)
+                out.insert(scf.YieldOp())
+            out.insert(scf.IfOp(runs, [], Region(block), None))
+        return True
+
+    def _bounds(self, node: Any) -> tuple[SSAValue, SSAValue]:
+        """The first value of a loop, and the first that it does not reach."""
+        indices, out = self._out.indices, self._out
+        lower = indices.of_tree(node.for_get_init(), self._bindings)
+        upper = indices.of_tree(node.for_get_cond().get_op_arg(1), self._bindings)
+        if trees.operation(node.for_get_cond()) == "le":
+            upper = out.add(arith.AddiOp(upper, indices.constant(1)))
+        return lower, upper
+
+    def _carried(
+        self, name: str, lower: SSAValue, upper: SSAValue, stride: SSAValue, node: Any,
+        kept: Sequence[Kept],
+    ) -> None:  # fmt: skip
+        """A loop that hands elements from iteration to iteration."""
+        out, written = self._out, [each for each in kept if each.is_written]
+        outer = dict(out.registers)
+        values = {each.element: self._loaded(each) for each in kept}
+        starts = [values[each.element] for each in written]
+        block = Block(arg_types=[INDEX, *(start.type for start in starts)])
+        block.args[0].name_hint = self._source_of(node, name)[0]
+        self._forget(name)
+        out.indices.others[name] = block.args[0]
+        with out.inside(block):
+            out.registers.update(values)
+            for each, argument in zip(written, block.args[1:], strict=True):
+                out.registers[each.element] = argument
+            self.node(node.for_get_body())
+            out.insert(scf.YieldOp(*(out.registers[each.element] for each in written)))
+        out.registers = outer
+        loop = out.insert(scf.ForOp(lower, upper, stride, starts, Region(block)))
+        for each, result in zip(written, loop.results, strict=True):
+            out.insert(memref.StoreOp.get(result, out.memory[each.element[0]], self._place(each)))
+
+    def _loaded(self, kept: Kept) -> SSAValue:
+        buffer = self._out.memory[kept.element[0]]
+        return self._out.add(memref.LoadOp.get(buffer, self._place(kept)))
+
+    def _place(self, kept: Kept) -> list[SSAValue]:
+        return [self._out.indices.value(index) for index in kept.element[1]]
+
+    def _stepped(
+        self, name: str, lower: SSAValue, upper: SSAValue, stride: SSAValue, node: Any,
+        instances: Sequence[Instance], vectors: VectorEmitter | None,
+    ) -> None:  # fmt: skip
+        """A loop over vectors of iterations, or over single ones."""
+        block = Block(arg_types=[INDEX])
+        block.args[0].name_hint = self._source_of(node, name)[0]
+        self._forget(name)
+        self._out.indices.others[name] = block.args[0]
+        with self._out.inside(block):
+            if vectors is None:
+                self.node(node.for_get_body())
+            else:
+                for instance in instances:
+                    vectors.statement(instance)
+        block.add_op(scf.YieldOp())
+        self._out.insert(scf.ForOp(lower, upper, stride, [], Region(block)))
+
+    def _instance(self, call: Any, own: dict[str, Linear]) -> Instance:
+        statement = self._out.scop.statement(_callee(call))
+        bindings = {**self._bindings, **own}
+        counters = {
+            variable: trees.linear(call.get_op_arg(at + 1), bindings)
+            for at, (variable, _) in enumerate(statement.iterators)
+        }
+        return Instance(statement, counters)
 
     def _once(self, name: str, value: Any, node: Any) -> None:
         """A loop with one iteration: its variable is a name for something else."""
@@ -291,6 +417,21 @@ class StatementEmitter:
 
 def _second(regions: Sequence[Region]) -> Region | None:
     return regions[1] if len(regions) > 1 else None
+
+
+def _only_users(node: Any) -> list[Any]:
+    """The calls of statements in a body; none where there is anything else."""
+    types = isl().ast_node_type
+    kind = node.get_type()
+    if kind == types.user:
+        return [node.user_get_expr()]
+    if kind == types.mark:
+        return _only_users(node.mark_get_node())
+    if kind != types.block:
+        return []
+    children = node.block_get_children()
+    found = [_only_users(children.get_at(at)) for at in range(children.n_ast_node())]
+    return [call for calls in found for call in calls] if all(found) else []
 
 
 def _callee(call: Any) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from riselang.frontends.c.affine import isl
 from riselang.frontends.c.linear import Linear
+from riselang.frontends.c.polyhedra import isl
 
 Bindings = Mapping[str, Linear]
 """What names of loops that run once stand for."""

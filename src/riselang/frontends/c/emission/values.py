@@ -33,7 +33,7 @@ from riselang.frontends.c.syntax import (
 from riselang.frontends.c.types import BOOL, CType
 
 _I64 = IntegerType(64)
-_FLOAT_OPS: Mapping[str, Callable[..., Operation]] = {
+FLOAT_OPS: Mapping[str, Callable[..., Operation]] = {
     "+": arith.AddfOp, "-": arith.SubfOp, "*": arith.MulfOp, "/": arith.DivfOp,
 }  # fmt: skip
 _SIGNED_OPS: Mapping[str, Callable[..., Operation]] = {
@@ -47,7 +47,7 @@ _UNSIGNED_OPS: Mapping[str, Callable[..., Operation]] = {
 _FLOAT_TESTS = {"<": "olt", "<=": "ole", ">": "ogt", ">=": "oge", "==": "oeq", "!=": "une"}
 _SIGNED_TESTS = {"<": "slt", "<=": "sle", ">": "sgt", ">=": "sge", "==": "eq", "!=": "ne"}
 _UNSIGNED_TESTS = {"<": "ult", "<=": "ule", ">": "ugt", ">=": "uge", "==": "eq", "!=": "ne"}
-_MATH: Mapping[str, Callable[..., Operation]] = {
+MATH_OPS: Mapping[str, Callable[..., Operation]] = {
     "math.sqrt": math.SqrtOp, "math.absf": math.AbsFOp, "math.ceil": math.CeilOp,
     "math.floor": math.FloorOp, "math.trunc": math.TruncOp, "math.fma": math.FmaOp,
     "math.absi": math.AbsIOp,
@@ -70,6 +70,8 @@ class Emitter:
         """The variables of loops, in terms of the loops that are written."""
         self.called: dict[str, tuple[list[Attribute], Attribute]] = {}
         """Functions of the library, with the types of arguments and results."""
+        self.registers: dict[tuple[Variable, tuple[Linear, ...]], SSAValue] = {}
+        """Elements that are values for the time of a loop, by their indices."""
         self.statement: ModelStatement | None = None
 
     def insert(self, op: Operation) -> Operation:
@@ -99,6 +101,9 @@ class Emitter:
     # Memory
 
     def load(self, access: Access) -> SSAValue:
+        element = self._element(access)
+        if element in self.registers:
+            return self.registers[element]
         buffer = self.memory[access.variable]
         found = self._affine_indices(access)
         if found is not None:
@@ -109,6 +114,10 @@ class Emitter:
         return self._from_memory(value, access.type)
 
     def store(self, value: SSAValue, access: Access) -> None:
+        element = self._element(access)
+        if element in self.registers:
+            self.registers[element] = value
+            return
         buffer = self.memory[access.variable]
         if access.type.is_bool:
             value = self.add(arith.ExtUIOp(value, IntegerType(8)))
@@ -118,6 +127,14 @@ class Emitter:
             self.insert(affine.StoreOp(value, buffer, operands, map))
         else:
             self.insert(memref.StoreOp.get(value, buffer, self._computed_indices(access)))
+
+    def _element(self, access: Access) -> tuple[Variable, tuple[Linear, ...]]:
+        """An access by the indices that it has in the loops that are written."""
+        known = self.statement.subscripts.get(access) if self.statement is not None else None
+        if known is None or known.indices is None or not self.registers:
+            return access.variable, (Linear(-1),)  # no element has this index
+        renaming = self._renaming()
+        return access.variable, tuple(substituted(index, renaming) for index in known.indices)
 
     def _from_memory(self, value: SSAValue, type: CType) -> SSAValue:
         if not type.is_bool:
@@ -341,7 +358,7 @@ class Emitter:
         arguments = [self.value(argument) for argument in expression.arguments]
         exact = exact_op(expression.function)
         if exact is not None:
-            return self.add(_MATH[exact](*arguments))
+            return self.add(MATH_OPS[exact](*arguments))
         types = [argument.type for argument in arguments]
         self.called[expression.function] = (types, expression.type.mlir)
         return self.add(func.CallOp(expression.function, arguments, [expression.type.mlir]))
@@ -391,5 +408,5 @@ def _evaluated(atom: object) -> int:
 
 def _operations(type: CType) -> Mapping[str, Callable[..., Operation]]:
     if type.is_float:
-        return _FLOAT_OPS
+        return FLOAT_OPS
     return _SIGNED_OPS if type.is_signed else _UNSIGNED_OPS

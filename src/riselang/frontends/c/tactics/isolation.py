@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from riselang.frontends.c.affine import isl
 from riselang.frontends.c.dependences import dependences
 from riselang.frontends.c.model import ModelStatement, Scop
+from riselang.frontends.c.polyhedra import isl
 
 
 def loops_around(scop: Scop, statement: ModelStatement) -> int:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from riselang.frontends.c.affine import isl
 from riselang.frontends.c.model import ModelStatement, Scop
+from riselang.frontends.c.polyhedra import isl
 from riselang.frontends.c.syntax import Access, Expression, Literal, Variable
 from riselang.frontends.c.tactics.matching import Factor, Update
 from riselang.frontends.c.tactics.recognition import Recognised

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from riselang.frontends.c.affine import isl
 from riselang.frontends.c.dependences import dependences
 from riselang.frontends.c.model import ModelStatement, Scop
+from riselang.frontends.c.polyhedra import isl
 from riselang.frontends.c.syntax import Access, Assign, Call, Conditional, Literal, inside
 from riselang.frontends.c.tactics.isolation import loops_around
 from riselang.frontends.c.tactics.library import TACTICS

@@ -1,0 +1,122 @@
+"""C compilers as rivals: a kernel compiled by each, and called with the same arrays in turn."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import riselang as rl
+from riselang.frontends.c.entries import is_buffer
+from riselang.frontends.c.file import CFile
+from riselang.frontends.c.footprints import evaluated
+from riselang.frontends.c.syntax import Variable
+
+KERNELS = Path(__file__).parents[1] / "examples/c/kernels"
+FLAGS = ("-O3", "-march=native", "-w", "-shared", "-fPIC")
+_folder = tempfile.TemporaryDirectory(prefix="rise_bench_c_")
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def _newest_clang() -> str | None:
+    """Polly is part of Debian's clang from version 15 on."""
+    names = [f"clang-{version}" for version in range(25, 14, -1)] + ["clang"]
+    return next((name for name in names if shutil.which(name)), None)
+
+
+def _compilers() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    if shutil.which("gcc"):
+        found["gcc"] = ["gcc", *FLAGS]
+    clang = _newest_clang()
+    if clang is not None:
+        found["clang"] = [clang, *FLAGS]
+        polly = [clang, *FLAGS, "-mllvm", "-polly"]
+        test = [*polly, "-x", "c", "-", "-o", str(Path(_folder.name, "test.so"))]
+        if subprocess.run(test, input=b"", capture_output=True, check=False).returncode == 0:
+            found["polly"] = polly
+    return found
+
+
+COMPILERS = _compilers()
+
+
+class Contest:
+    """One kernel at one size."""
+
+    def __init__(self, name: str, sizes: Mapping[str, int]):
+        path = KERNELS / f"{name}.c"
+        self._scop = CFile.of(path.read_text(), path.name).whole()
+        self._arguments = self._made(sizes)
+        self._calls: dict[str, Callable[..., object]] = {
+            "ours": rl.from_c(path, function=self._scop.name)
+        }
+        for rival, command in COMPILERS.items():
+            self._calls[rival] = self._compiled(path, rival, command)
+
+    def seconds(self, rounds: int) -> dict[str, list[float]]:
+        """Seconds of the processor that each took, in each round but the first."""
+        taken: dict[str, list[float]] = {name: [] for name in self._calls}
+        working = [a.copy() if isinstance(a, np.ndarray) else a for a in self._arguments]
+        for turn in range(rounds + 1):
+            for name, call in self._calls.items():
+                for source, target in zip(self._arguments, working, strict=True):
+                    if isinstance(source, np.ndarray):
+                        target[...] = source
+                start = time.process_time()
+                call(*working)
+                end = time.process_time()
+                taken[name] += [end - start] if turn else []
+        return taken
+
+    def _compiled(self, path: Path, rival: str, command: list[str]) -> Callable[..., object]:
+        library = Path(_folder.name, f"{path.stem}-{rival}.so")
+        subprocess.run([*command, str(path), "-o", str(library), "-lm"], check=True)
+        function = getattr(ctypes.CDLL(str(library)), self._scop.name)
+        function.restype = None
+        inputs = self._scop.inputs
+
+        def call(*arguments: Any) -> None:
+            function(*(_passed(v, a) for v, a in zip(inputs, arguments, strict=True)))
+
+        return call
+
+    def _made(self, sizes: Mapping[str, int]) -> list[Any]:
+        random = np.random.default_rng(0)
+        known: dict[Variable, int] = {
+            v: sizes[v.name] for v in self._scop.inputs
+            if not is_buffer(self._scop, v) and v.type.is_integer
+        }  # fmt: skip
+        made: list[Any] = []
+        for variable in self._scop.inputs:
+            if is_buffer(self._scop, variable):
+                shape = [evaluated(e, known) for e in variable.extents if e is not None]
+                made.append(_array(random, shape, variable))
+            else:
+                made.append(known.get(variable, 0.75))
+        return made
+
+
+def _passed(variable: Variable, argument: Any) -> Any:
+    if isinstance(argument, np.ndarray):
+        return ctypes.c_void_p(argument.ctypes.data)
+    kinds = {"float32": ctypes.c_float, "float64": ctypes.c_double, "int32": ctypes.c_int32}
+    return kinds[variable.type.dtype.name](argument)
+
+
+def _array(random: np.random.Generator, shape: Sequence[Any], variable: Variable) -> Array:
+    dtype = variable.type.dtype
+    if dtype.kind != "f":
+        high = 4 if variable.type.bits == 8 else 1000
+        return random.integers(0, high, shape).astype(dtype)
+    array = random.uniform(0.5, 1.5, shape)
+    if len(shape) == 2 and shape[0] == shape[1]:
+        array += np.eye(shape[0]) * 2 * shape[0]  # factorisations stay away from zero
+    return array.astype(dtype)

@@ -1,0 +1,99 @@
+"""Loops that suit the machine: what they are made of, and that every step is proven."""
+
+from __future__ import annotations
+
+from riselang.config import Options
+from riselang.frontends.c.arrangement.order import edges, groups, is_parallel, keeps
+from riselang.frontends.c.arrangement.rows import direction, independent
+from riselang.frontends.c.arrangement.strides import Stride, strides
+from riselang.frontends.c.building import program_of
+from riselang.frontends.c.dependences import dependences
+from riselang.frontends.c.linear import Linear
+from riselang.frontends.c.scheduling import loops
+from support.c_programs import KERNELS, check_same, model
+
+i, j = Linear.of("i"), Linear.of("j")
+
+
+def arranged(text: str) -> str:
+    """The MLIR of a function whose loops are arranged."""
+    return program_of([model(text)], Options("affine", "strict"), "isl").affine()
+
+
+def test_statements_in_circles_stay_together_and_others_keep_their_order() -> None:
+    known = {("A", "B"), ("B", "C"), ("C", "B"), ("C", "D")}
+    assert groups(["D", "C", "B", "A"], known) == [["A"], ["C", "B"], ["D"]]
+
+
+NEST = (
+    "void f(int n, double a[n][n]) { for (int i = 1; i < n; i++) for (int j = 1; j < n; j++) %s }"
+)
+
+
+def test_a_skewed_row_moves_both_iterators() -> None:
+    statement = model(NEST % "a[i][j] = a[i - 1][j];").statements[0]
+    assert direction([i + j, j], 1, statement) == {"i": -1, "j": 1}
+    assert direction([i + i, j], 0, statement) is None, "every second value is none of i"
+    assert independent([i, i + i, j], statement) == (i, j)
+
+
+def test_strides_along_rows_and_columns() -> None:
+    statement = model(NEST % "a[i][j] = a[0][i];").statements[0]
+    found = {str(a.indices): s for a, s in (strides(statement, [i, j], 1) or {}).items()}
+    assert sorted(stride.name for stride in found.values()) == ["NEXT", "STAYS"]
+    along_columns = strides(statement, [i, j], 0) or {}
+    assert Stride.FAR in along_columns.values()
+
+
+def test_an_order_is_kept_or_not() -> None:
+    scop = model(NEST % "a[i][j] = a[i - 1][j];")
+    pairs = dependences(scop)
+    assert pairs is not None
+    assert keeps(scop, pairs.all, {"S0": (i, j)}, strictly=True)
+    assert keeps(scop, pairs.all, {"S0": (j, i)}, strictly=True)
+    assert not keeps(scop, pairs.all, {"S0": (-i, j)}, strictly=False)
+    assert is_parallel(scop, pairs.all, {"S0": (i, j)})
+    assert not is_parallel(scop, pairs.all, {"S0": (j, i)})
+    assert edges(pairs.all) == set()
+
+
+def test_rows_of_an_array_are_computed_in_vectors() -> None:
+    text = arranged("void f(int n, double x[n], double y[n]) { for (int i = 0; i < n; i++) "
+                    "y[i] = 2.0 * x[i] + y[i]; }")  # fmt: skip
+    assert "vector.store" in text
+    assert "memref.store" in text or "affine.store" in text, "what is left is done one by one"
+
+
+def test_what_depends_on_the_iteration_before_is_not() -> None:
+    text = arranged("void f(int n, double y[n]) { for (int i = 1; i < n; i++) "
+                    "y[i] = 2.0 * y[i - 1]; }")  # fmt: skip
+    assert "vector" not in text
+
+
+SUMS = "void f(int n, double x[n], double y[n]) { for (int i = 0; i < n; i++) for (int j = 0; %s }"
+
+
+def test_a_sum_stays_in_a_register_where_nothing_else_is_that_element() -> None:
+    assert "iter_args" in arranged(SUMS % "j < n; j++) y[i] += x[j];")
+    assert "iter_args" in arranged(SUMS % "j < i; j++) y[i] += y[j];")
+    assert "iter_args" not in arranged(SUMS % "j <= i; j++) y[i] += y[j];")
+
+
+def test_a_sum_that_is_also_read_is_right() -> None:
+    check_same(SUMS % "j <= i; j++) y[i] += y[j] * x[j];", "f", {"n": 21}, schedule="isl")
+    check_same(SUMS % "j < i; j++) y[i] += y[j] * x[j];", "f", {"n": 21}, schedule="isl")
+
+
+def test_a_matrix_product_has_tiles_of_registers() -> None:
+    tree = loops(model((KERNELS / "gemm.c").read_text()), "isl").to_C_str()
+    assert "S1(4 * t2_ + 3, 4 * t3_ + 3, t4_);" in tree
+
+
+def test_what_is_overwritten_is_a_dependence() -> None:
+    scop = model("void f(int n, double a[n], double b[n]) { for (int i = 0; i < n - 1; i++) "
+                 "{ a[i] = b[i + 1]; b[i] = 0.0; b[0] = 1.0; } }")  # fmt: skip
+    found = dependences(scop)
+    assert found is not None
+    assert not found.anti.is_subset(found.flow)
+    assert found.anti.is_subset(found.all)
+    assert found.output.is_subset(found.all)
