@@ -11,6 +11,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 demo: $(VENV)/core
 	$(BIN)/python examples/demo.py
+	$(BIN)/python examples/digits/recognise.py
 
 test: lint types imports unit filecheck
 
@@ -25,6 +26,8 @@ imports: $(VENV)/all
 	$(BIN)/lint-imports
 
 unit: $(VENV)/all
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || test -n "$$RISE_CHROMIUM" || \
+	  echo "there is no chromium: the tests of pages in a browser are skipped (apt-get install chromium)"
 	$(BIN)/pytest
 
 filecheck: $(VENV)/all

@@ -82,7 +82,7 @@ def shares(name: str, text: str, rounds: int) -> None:
 
 
 def text_of(program: str) -> str:
-    loaded: Any = rl.loads(program, name="program.rise", float="strict")
+    loaded: Any = rl.loads(program, name="program.rise", float="strict", strategy="none")
     return loaded.main.lower().as_text("rise")
 
 

@@ -4,38 +4,20 @@ from __future__ import annotations
 
 import os
 import statistics
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from blas_rivals import libraries, on_threads
-from reporting import record
+from reporting import PEAK, record
 from timing import samples
 
 import riselang as rl
-from riselang.machine import this_machine
+from riselang.explorer.peaks import REPEATS, operations_in_a_second
 from riselang.rewrite.strategies.matmul import LADDER
 from riselang.tools.figures import Rival
 
 MATMUL = """fun((A : {0}.{0}.f32, B : {0}.{0}.f32), A |> map(fun(row, B |> transpose
   |> map(fun(column, zip(row, column) |> map(mult) |> reduce(add, 0.0))))))"""
-PEAK = """fun((x : {0}.f32), generate(fun(i : idx[{1}], i)) |> reduceSeq(fun((i, acc),
-  acc |> map(fun(v, fma(v, vectorFromScalar({2}, 0.5), vectorFromScalar({2}, 0.25))))),
-  x |> asVector({2})) |> asScalar)"""
-"""As many products as registers hold, that do not wait for each other."""
-CHART = Path(__file__).parent.parent / "build/bench/matmul_ladder_gflops.png"
-
-
-def peak(rounds: int, repeats: int) -> tuple[float, ...]:
-    """Operations in a second when nothing is read or written."""
-    machine = this_machine()
-    lanes = machine.lanes(4)
-    length = lanes * machine.registers * 3 // 4
-    loaded: Any = rl.loads(PEAK.format(length, repeats, lanes), name="peak.rise", strategy="none")
-    x = np.ones(length, np.float32)
-    (taken,) = samples([lambda: loaded.main(x)], rounds=rounds)
-    return tuple(2 * length * repeats / each for each in taken)
 
 
 def ladder(size: int, rounds: int) -> dict[str, float]:
@@ -75,31 +57,16 @@ def show(size: int, speeds: dict[str, float], most: float) -> None:
         print(f"{name:24} {speed / 1e9:8.1f}  {'#' * round(40 * speed / most)}")
 
 
-def draw(speeds: dict[str, float], size: int) -> None:
-    from matplotlib.figure import Figure as Canvas
-
-    canvas = Canvas(figsize=(8, 0.4 * len(speeds) + 1), layout="constrained")
-    axes = canvas.add_subplot()
-    axes.barh(list(speeds), [speed / 1e9 for speed in speeds.values()], color="#3b6ea5")
-    axes.invert_yaxis()
-    axes.set_title(f"matmul {size} cubed, GFLOP/s on one thread", loc="left")
-    CHART.parent.mkdir(parents=True, exist_ok=True)
-    canvas.savefig(CHART, dpi=150)
-
-
-def main(sizes: tuple[int, ...], rounds: int, repeats: int, *, draws: bool) -> None:
+def main(sizes: tuple[int, ...], rounds: int, repeats: int) -> None:
     with on_threads(1):
-        most = statistics.median(peak(rounds, repeats))
-        speeds: dict[str, float] = {}
+        most = operations_in_a_second(rounds, repeats)
+        record(PEAK, [1e9 / most])
         for size in sizes:
-            speeds = {**ladder(size, rounds), "peak (measured)": most}
-            show(size, speeds, most)
-    if draws and find_spec("matplotlib") is not None:
-        draw(speeds, sizes[-1])
+            show(size, {**ladder(size, rounds), "peak (measured)": most}, most)
 
 
 if __name__ == "__main__":
     if os.environ.get("RISE_SCALING_SHARE"):
-        main((32,), 3, 1000, draws=False)
+        main((32,), 3, 1000)
     else:
-        main((512, 1024), 5, 1_000_000, draws=True)
+        main((512, 1024), 5, REPEATS)

@@ -133,7 +133,7 @@ def measure(case: Case, loops: str) -> float:
     """How many times longer RISE takes."""
     writer = SCF if loops == "scf" else AFFINE
     names = ("out", *_parameters(case.program))
-    program: Any = rl.loads(case.program, name="program.rise", float="strict")
+    program: Any = rl.loads(case.program, name="program.rise", float="strict", strategy="none")
     rise = program.main.lower().as_text("rise")
     functions = rise.split("\n", 1)[1].rsplit("}", 1)[0]  # without the module around them
     hand = writer.function("hand", names, case.shapes, case.by_hand(writer))

@@ -17,8 +17,12 @@ def page(report: Report, charts: Sequence[Path]) -> str:
     lines = ["# Benchmarks", "", *_facts(report.machine), *_facts(report.versions), ""]
     for group, figures in groupby(report.figures, lambda figure: figure.group):
         lines += [f"## {group.replace('_', ' ')}", "", *_table(list(figures)), ""]
-        lines += [f"![{group}]({chart.name})\n" for chart in charts if chart.stem == group]
+        lines += [f"![{chart.stem}]({chart.name})\n" for chart in charts if _is_of(chart, group)]
     return "\n".join(lines)
+
+
+def _is_of(chart: Path, group: str) -> bool:
+    return chart.stem == group or chart.stem.startswith(f"{group}_")
 
 
 def _facts(facts: Mapping[str, str]) -> Iterator[str]:

@@ -19,6 +19,8 @@ from riselang.tools.machine import machine, versions
 
 FILE_VARIABLE = "RISE_BENCH_FIGURES"
 """The file that the figures of this process go to, set by `run.py`."""
+PEAK = "a billion operations at the machine's peak"
+"""What matmul is measured by: a figure that charts find by this name."""
 _figures: list[Figure] = []
 
 

@@ -22,10 +22,12 @@ from riselang.tools.figures import Figure, Report, read_report, write_report
 from riselang.tools.machine import machine, package_version, versions
 
 HERE = Path(__file__).parent
-RIVALS = ("jax", "scipy-openblas32", "numba", "halide", "mkl")
+RIVALS = (
+    "jax", "scipy-openblas32", "numba", "halide", "mkl", "onnxruntime", "iree-base-compiler",
+)  # fmt: skip
 HELPERS = {
     "run", "timing", "hand_written", "reporting", "pages", "charts", "rivals", "blas_rivals",
-    "in_halide", "c_rivals",
+    "in_halide", "model_rivals", "c_rivals",
 }  # fmt: skip
 BENCHMARKS = sorted(path.stem for path in HERE.glob("*.py") if path.stem not in HELPERS)
 

@@ -112,6 +112,9 @@ def main() -> None:
         print(f"{label} of {', '.join(map(str, scaled))}")
         for step in results[0]:
             show(step, [min(result[step]) * 1e3 for result in results])
+            for size, result in dict(zip(scaled, results, strict=True)).items():
+                if size != scaled[-1]:
+                    record(f"{label} of {size}, {step}", result[step])
             half = Rival(f"of {scaled[-2]}", tuple(results[-2][step]))
             record(f"{label} of {scaled[-1]}, {step}", results[-1][step], half)
         show("together", [sum(map(min, result.values())) * 1e3 for result in results])

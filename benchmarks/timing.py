@@ -6,6 +6,9 @@ import os
 import statistics
 from collections.abc import Callable, Sequence
 
+REST = 0.1
+"""Seconds between turns on several cores; OpenBLAS's threads turn for 65 milliseconds."""
+
 
 def pin_threads() -> None:
     """One thread for everybody, on one core; to be called before numpy is imported."""
@@ -20,11 +23,16 @@ def samples(
 ) -> list[tuple[float, ...]]:
     """The seconds of a call of each rival, in each round."""
     # Not at the top: it imports numpy, and threads are to be pinned before.
-    from riselang.tools.measuring import interleaved
+    from riselang.measuring import interleaved
 
     for rival in rivals:
         rival()
-    return interleaved([(rival, calls) for rival in rivals], rounds)
+    return interleaved([(rival, calls) for rival in rivals], rounds, rest=_rest())
+
+
+def _rest() -> float:
+    is_pinned = hasattr(os, "sched_getaffinity") and len(os.sched_getaffinity(0)) == 1
+    return 0.0 if is_pinned else REST
 
 
 def medians(

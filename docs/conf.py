@@ -9,21 +9,39 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from sphinx.application import Sphinx
 
-from making.lexers import MLIRLexer, RiseLexer
+from riselang import __version__
+from riselang.editor.colours import MLIRLexer, RiseLexer
 
 project = "riselang"
 copyright = "the riselang authors"
+release = __version__
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
 myst_heading_anchors = 3
+myst_enable_extensions = ["attrs_inline", "colon_fence"]
 exclude_patterns = ["making"]
 default_role = "code"
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
-html_theme = "alabaster"
+html_theme = "furo"
+html_title = "riselang"
+html_show_search_summary = False  # which a page that is opened as a file cannot fetch
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_favicon = "static/rise.svg"
+html_logo = "static/rise.svg"
 html_theme_options = {
-    "description": "RISE: functional patterns over arrays, compiled through MLIR",
-    "page_width": "1080px",
+    "sidebar_hide_name": False,
+    "light_css_variables": {
+        "color-brand-primary": "#245c8f",
+        "color-brand-content": "#245c8f",
+    },
+    "dark_css_variables": {
+        "color-brand-primary": "#7db7ea",
+        "color-brand-content": "#7db7ea",
+    },
 }
+pygments_style = "friendly"
+pygments_dark_style = "one-dark"
 
 
 def setup(app: Sphinx) -> None:

@@ -1,4 +1,4 @@
-"""Write the generated parts of the documentation: tables, the dialect, and what is printed.
+"""Write the generated parts of the documentation: tables, what is printed, pictures, and grammars.
 
     python docs/generate.py
 
@@ -11,30 +11,59 @@ import sys
 import tempfile
 from pathlib import Path
 
-from making import dialect, pages, patterns, rules, tables
+from making import (
+    commands,
+    dialect,
+    grammars,
+    pages,
+    patterns,
+    pictures,
+    rules,
+    settings,
+    tables,
+)
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
+PICTURES = DOCS / "gallery"
 WHOLE = {
     "patterns.md": patterns.reference,
     "dialect.md": dialect.page,
     "rules.md": rules.page,
+    "reference/commands.md": commands.commands,
+    "reference/passes.md": commands.passes,
+    "reference/settings.md": settings.page,
 }
 """Pages without anything written by hand."""
+SYNTAXES = ROOT / "editors" / "vscode" / "syntaxes"
+FILES = {
+    SYNTAXES / "rise.tmLanguage.json": grammars.notation,
+    SYNTAXES / "mlir.tmLanguage.json": grammars.mlir,
+}
+"""Files beside the documentation that are made from the same registries."""
 
 
 def page_paths() -> list[Path]:
     """The pages that hold code, commands or tables."""
-    return [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+    written = {*DOCS.rglob("*.md"), *(DOCS / name for name in WHOLE)}
+    return [ROOT / "README.md", *sorted(written)]
 
 
 def generated(path: Path, folder: Path) -> str:
     """The text that a page should have; `folder` is an empty one to run its code in."""
-    if path.name in WHOLE:
-        return WHOLE[path.name]()
+    return generated_with_pictures(path, folder)[0]
+
+
+def generated_with_pictures(path: Path, folder: Path) -> tuple[str, dict[str, pictures.Pixels]]:
+    """The text of a page, and the pictures in it: each is a variable of the page's code."""
+    name = str(path.relative_to(ROOT)).removeprefix("docs/")
+    if name in WHOLE:
+        return WHOLE[name](), {}
     text = tables.with_tables(path.read_text())
     (folder / "examples").symlink_to(ROOT / "examples")
-    return pages.render(text, folder)
+    session = pages.Session(folder)
+    text = pages.render(text, folder, session)
+    return text, {each: pictures.pixels(session.names[each]) for each in pictures.names(text)}
 
 
 def main(names: list[str]) -> None:
@@ -42,10 +71,22 @@ def main(names: list[str]) -> None:
         if names and path.name not in names:
             continue
         with tempfile.TemporaryDirectory() as folder:
-            text = generated(path, Path(folder))
-        if text != path.read_text():
-            path.write_text(text)
-            print(f"wrote {path.relative_to(ROOT)}")
+            text, made = generated_with_pictures(path, Path(folder))
+        write(path, text.encode())
+        for name, picture in made.items():
+            file = PICTURES / f"{name}.png"
+            if not file.exists() or pictures.decoded(file.read_bytes()) != picture:
+                write(file, pictures.encoded(picture))
+    for path, make in FILES.items():
+        if not names or path.name in names:
+            write(path, make().encode())
+
+
+def write(path: Path, data: bytes) -> None:
+    if not path.exists() or path.read_bytes() != data:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+        print(f"wrote {path.relative_to(ROOT)}")
 
 
 if __name__ == "__main__":

@@ -29,6 +29,8 @@ from riselang.config import SETTINGS
 from riselang.dialects.module import parse_module, verify_module
 from riselang.errors import RiseError
 from riselang.notation.program import parse_program
+from riselang.rewrite.registry import load_all
+from riselang.rewrite.rule import RULES
 from riselang.tools import rise, rise_opt
 
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -64,9 +66,9 @@ def blocks(page: str) -> list[Block]:
     ]
 
 
-def render(page: str, folder: Path) -> str:
+def render(page: str, folder: Path, session: Session | None = None) -> str:
     """The page, with everything it shows as printed replaced by what is printed."""
-    made = iter(Session(folder).run(blocks(page)))
+    made = iter((session or Session(folder)).run(blocks(page)))
 
     def replaced(found: re.Match[str]) -> str:
         block = next(made)
@@ -88,7 +90,7 @@ class Session:
         commands = "".join(block.text for block in found if block.language == "console")
         results: list[Block] = []
         printed = ""
-        with contextlib.chdir(self.folder), default_settings():
+        with contextlib.chdir(self.folder), default_settings(), own_rules():
             for block, following in zip(found, [*found[1:], None], strict=False):
                 if block.language == "text" and printed:
                     block = replace(block, text=shown(printed, block.text))
@@ -160,6 +162,14 @@ def default_settings() -> Generator[None]:
     with patch.dict(os.environ):
         for setting in SETTINGS:
             os.environ.pop(setting.variable, None)
+        yield
+
+
+@contextlib.contextmanager
+def own_rules() -> Generator[None]:
+    """Rules that a page makes are those of that page alone."""
+    load_all()
+    with patch.dict(RULES):
         yield
 
 

@@ -10,6 +10,8 @@ def dot(x: rl.Array["N", rl.f32], y: rl.Array["N", rl.f32]):
 dot(np.ones(4, np.float32), np.ones(4, np.float32))
 """
 
+from typing import TYPE_CHECKING
+
 from riselang.api.entry import build, load, loads
 from riselang.api.jit import Jitted, jit
 from riselang.api.lowered import Lowered
@@ -99,6 +101,7 @@ from riselang.dsl.prelude import (
     zip2d,
 )
 from riselang.errors import InternalError, LimitationError, RiseError, UserError
+from riselang.explorer.entry import explore
 from riselang.frontends.entry import (
     from_c,
     from_jax,
@@ -138,6 +141,7 @@ __all__ = [
     "concat",
     "div",
     "drop",
+    "explore",
     "f16",
     "f32",
     "f64",
@@ -217,3 +221,10 @@ __all__ = [
     "zip",
     "zip2d",
 ]
+
+if not TYPE_CHECKING:  # to which every name would be one that exists
+
+    def __getattr__(name: str) -> object:
+        from riselang.dsl.elsewhere import missing
+
+        raise AttributeError(missing(__name__, name, __all__, vars(math)), name=name)

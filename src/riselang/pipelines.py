@@ -23,14 +23,28 @@ RAISE = ("raise-to-library-calls",)
 PLAN_POLYHEDRAL = ("plan-polyhedral",)
 """Ours, too, for polyhedral loops: the last pass before those of MLIR."""
 
-SEQUENTIAL_PARALLEL = ("scf-parallel-for-to-nested-fors",)
+KEEP_FOR_FUNCTION = "keep-stack-for-function"
+"""Not a pass of MLIR: `native.mlir` does it. A plain loop does not give back the stack memory that
+an iteration takes, but one piece serves all iterations."""
+
+SEQUENTIAL_PARALLEL = (KEEP_FOR_FUNCTION, "scf-parallel-for-to-nested-fors")
 """Parallel loops on one thread, where there is no OpenMP runtime."""
 
 INLINE_SCOPES = "inline-alloca-scopes"
 """Not a pass of MLIR: `native.mlir` does it. Bodies of parallel loops stand in scopes for stack
 memory; canonicalize removes those it knows to be empty, but not where there is a call."""
 
-OPENMP_PARALLEL = ("convert-scf-to-openmp", "canonicalize", INLINE_SCOPES)
+KEEP_FOR_THREADS = "keep-stack-for-threads"
+"""Not a pass of MLIR: `native.mlir` does it. Iterations that a thread runs come one after the
+other, so that one piece of stack memory serves them all."""
+
+SHARE_OUT = "share-out-iterations"
+"""Not a pass of MLIR: `native.mlir` does it. Threads take iterations in portions that get smaller,
+so that one whose core is busy with something else takes fewer."""
+
+OPENMP_PARALLEL = (
+    "convert-scf-to-openmp", "canonicalize", KEEP_FOR_THREADS, INLINE_SCOPES, SHARE_OUT,
+)  # fmt: skip
 """Parallel loops on threads."""
 
 ROUND_EACH = "round-each-result"

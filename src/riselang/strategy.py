@@ -9,9 +9,11 @@ The rules are in `st.rules`: `st.top_down(st.rules.map_fusion)`. What `rise deri
 is read by `st.parse_strategy`.
 """
 
+from typing import TYPE_CHECKING
+
 from riselang.rewrite import rules
 from riselang.rewrite.addresses import Address, innermost, loop, nth, outermost
-from riselang.rewrite.checking import check
+from riselang.rewrite.checking import check, law_status
 from riselang.rewrite.combinators import choice, fail, id_, not_, repeat, seq, try_
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.derivation import Derivation, derive, replay
@@ -84,6 +86,7 @@ __all__ = [
     "interchange",
     "keep",
     "law",
+    "law_status",
     "loop",
     "matmul",
     "normalize",
@@ -117,3 +120,10 @@ __all__ = [
     "unroll",
     "vectorize",
 ]
+
+if not TYPE_CHECKING:  # to which every name would be one that exists
+
+    def __getattr__(name: str) -> object:
+        from riselang.dsl.elsewhere import missing
+
+        raise AttributeError(missing(__name__, name, __all__), name=name)

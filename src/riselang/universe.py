@@ -58,6 +58,12 @@ def _rewrite() -> type[ModulePass]:
     return RiseRewritePass
 
 
+def _stablehlo() -> type[ModulePass]:
+    from riselang.frontends.stablehlo.convert_stablehlo_to_rise import ConvertStablehloToRisePass
+
+    return ConvertStablehloToRisePass
+
+
 def _inline() -> type[ModulePass]:
     from riselang.transforms.inline import InlinePass
 
@@ -78,6 +84,7 @@ PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "plan-polyhedral": _polyhedral,
     "raise-to-library-calls": _raise,
     "rise-rewrite": _rewrite,
+    "convert-stablehlo-to-rise": _stablehlo,
     "inline": _inline,
     "symbol-dce": _symbol_dce,
 }

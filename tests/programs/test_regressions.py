@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import riselang as rl
 from riselang.notation.program import parse_term
@@ -81,3 +82,19 @@ def test_a_truth_value_as_an_index() -> None:
 
     t = np.array([False, True])
     assert pick(t).tolist() == rl.jit(pick, backend="interpret")(t).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_iterations_of_a_parallel_loop_give_back_their_stack(
+    threads: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """50 MB of temporaries, one after the other, on a stack of 8."""
+    monkeypatch.setenv("RISE_NUM_THREADS", threads)
+    text = """fun((x : 4.50000.64.f32), x |> mapSeq(fun(rows, rows |> mapPar(fun(row,
+      let y = row |> mapSeq(fun(e, e * e)) |> toMem(stack);
+      y |> mapSeq(fun(e, e + (y |> reduceSeq(add, 0.0)))))))))"""
+    kernel: Any = rl.loads(text, name="program.rise", strategy="none")
+    x = np.random.default_rng(0).random((4, 50000, 64), np.float32)
+    squares = x * x
+    expected = squares + squares.sum(-1, keepdims=True)
+    np.testing.assert_allclose(kernel.main(x), expected, rtol=1e-5)

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from riselang.rewrite.addresses import Address, innermost, nth, outermost
+from riselang.rewrite.addresses import Address, Place, innermost, loop, nth, outermost
 from riselang.rewrite.combinators import choice, fail, id_, not_, repeat, seq, try_
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.normal_forms import beta_eta_normal_form, data_flow_normal_form
 from riselang.rewrite.registry import load_all
 from riselang.rewrite.rule import RULES, Rule
+from riselang.rewrite.strategies.contractions import contraction, register_tiles
+from riselang.rewrite.strategies.copies import turn
+from riselang.rewrite.strategies.folds import blocks_of_sums, partial_sums
 from riselang.rewrite.strategies.schedules import (
+    fill,
     fuse,
     hoist,
     interchange,
+    keep,
+    pack,
+    pack_vectors,
     parallel,
     reorder,
     sequential,
@@ -22,7 +29,9 @@ from riselang.rewrite.strategies.schedules import (
     store_in_memory,
     tile,
     unroll,
+    vectorize,
 )
+from riselang.rewrite.strategies.threads import on_threads
 from riselang.rewrite.traversals import (
     all_,
     argument,
@@ -117,11 +126,34 @@ class RandomStrategies:
             sequential,
             lambda: store_in_memory(self.choices.of(("heap", "stack", "register"))),
             store_in_memory,
+            lambda: fill(size),
+            lambda: vectorize(size),
+            lambda: seq(tile(size, 2), try_(pack_vectors(2) @ loop(1 + self.choices.below(3)))),
+            lambda: seq(pack(), try_(keep(size))),
+            lambda: partial_sums(self.choices.of((1, 2, 3)), size),
+            lambda: blocks_of_sums(2, self.choices.of((1, 2)), 2),
+            lambda: turn(2, size, 2),
+            on_threads,
+            self.tiles,
+            contraction,
             lambda: self.rule(),
         ]
         return self.choices.of(options)()
 
-    def address(self) -> Address:
+    def tiles(self) -> Strategy:
+        rows, lanes, vectors = (self.choices.of(sizes) for sizes in ((1, 2, 3), (2, 4), (1, 2)))
+        kept, packed, threads = (self.choices.one_in(2) for _ in range(3))
+        return register_tiles(
+            rows, lanes * vectors, lanes, block=1 + self.choices.below(2),
+            kept=kept, packed=packed, threads=threads,
+        )  # fmt: skip
+
+    def address(self) -> Place:
+        if self.choices.one_in(6):
+            return loop(1 + self.choices.below(3))
+        return self.pattern()
+
+    def pattern(self) -> Address:
         pattern = self.choices.of(PATTERNS)
         over = self.choices.of(NAMES) if self.choices.one_in(4) else None
         length = self.choices.of(SIZES) if self.choices.one_in(8) else None

@@ -44,6 +44,10 @@ def test_the_benchmarks_run_and_report(tmp_path: Path) -> None:
             assert (tmp_path / f"made/bench/{group}.png").read_bytes().startswith(b"\x89PNG")
             assert "<svg" in (tmp_path / f"made/bench/{group}.svg").read_text()
             assert f"![{group}]({group}.png)" in page
+        for chart in ("matmul_ladder_speeds", "compile_time_breakdown", "scaling_growth"):
+            assert (tmp_path / f"made/bench/{chart}.png").read_bytes().startswith(b"\x89PNG")
+            assert "<svg" in (tmp_path / f"made/bench/{chart}.svg").read_text()
+            assert page.count(f"![{chart}]({chart}.png)") == 1
     rise.main(["benchcmp", str(file), str(file), "--fail-above", "1.0"])
 
 

@@ -4,33 +4,87 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
-import sys
 import textwrap
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from generate import generated, page_paths
+from generate import DOCS, FILES, PICTURES, generated_with_pictures, page_paths
+from making import pictures
 from making.pages import blocks
 from riselang.tools import rise, rise_opt
+from support.site import built_site
 
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("path", page_paths(), ids=lambda path: path.name)
 def test_a_page_shows_what_is_printed(path: Path, tmp_path: Path) -> None:
-    found = generated(path, tmp_path)
+    found, made = generated_with_pictures(path, tmp_path)
     assert path.read_text() == found, "make docs-tables writes what is printed now"
+    for name, picture in made.items():
+        kept = (PICTURES / f"{name}.png").read_bytes()
+        assert pictures.decoded(kept) == picture, f"make docs-tables draws {name} anew"
 
 
-def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "sphinx", "-W", "-q", "-b", "html", "-d"]
-    folders = [tmp_path / "doctrees", ROOT / "docs", tmp_path / "site"]
-    run = subprocess.run([*command, *folders], capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stderr
-    assert (tmp_path / "site/index.html").exists()
+def test_every_picture_is_on_a_page() -> None:
+    shown = {name for path in page_paths() for name in pictures.names(path.read_text())}
+    assert shown == {path.stem for path in PICTURES.glob("*.png")}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_files_for_editors_are_made_from_the_registries(path: Path) -> None:
+    assert path.read_text() == FILES[path](), "make docs-tables writes it"
+
+
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def links(path: Path) -> list[str]:
+    """What a page links to, outside of its code."""
+    text = re.sub(r"^```.*?^```$|`[^`\n]+`", "", path.read_text(), flags=re.MULTILINE | re.DOTALL)
+    return LINK.findall(text)
+
+
+def anchors(path: Path) -> set[str]:
+    """The headings of a page, as links spell them, and its labels."""
+    text = re.sub(r"^```.*?^```$", "", path.read_text(), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    words = [re.sub(r"[^\w\- ]", "", heading.lower()).strip() for heading in headings]
+    return {heading.replace(" ", "-") for heading in words} | set(
+        re.findall(r"^\(([\w-]+)\)=$", text, re.MULTILINE)
+    )
+
+
+@pytest.mark.parametrize("path", [*page_paths(), ROOT / "CONTRIBUTING.md"], ids=lambda p: p.name)
+def test_links_lead_somewhere(path: Path) -> None:
+    for link in links(path):
+        if "://" in link:
+            assert re.fullmatch(r"https://[\w.-]+\.[a-z]+/[\w./#%()+=&?~-]*", link), link
+            continue
+        name, _, anchor = link.partition("#")
+        target = (path.parent / name).resolve() if name else path
+        assert target.exists(), f"{path}: {link}"
+        assert not anchor or anchor in anchors(target), f"{path}: {link}"
+
+
+def test_every_page_is_in_the_contents() -> None:
+    text = (DOCS / "index.md").read_text()
+    listed = {
+        line
+        for tree in re.findall(r"```\{toctree\}\n(.*?)```", text, re.DOTALL)
+        for line in tree.splitlines()
+        if line and not line.startswith(":")
+    }
+    pages = {str(path.relative_to(DOCS).with_suffix("")) for path in DOCS.rglob("*.md")}
+    assert listed == pages - {"index"}
+
+
+def test_the_site_builds_without_a_warning(tmp_path_factory: pytest.TempPathFactory) -> None:
+    site = built_site(tmp_path_factory)
+    assert not site.complaints
+    assert (site.pages / "index.html").exists()
 
 
 def python_blocks(page: str) -> list[str]:
@@ -44,7 +98,7 @@ def test_the_architecture_page_shows_real_stages() -> None:
     exec(python_blocks("docs/architecture.md")[0], namespace)
     program = namespace["program"]
     shown = re.findall(r"<!-- stage: (\w+) -->\n(.*?)\n *<!-- end -->", text, re.DOTALL)
-    assert [stage for stage, _ in shown] == ["notation", "affine"]
+    assert [stage for stage, _ in shown] == ["notation", "rise", "imperative", "affine"]
     for stage, body in shown:
         assert textwrap.dedent(body).strip() == program.as_text(stage).strip()
 
@@ -67,6 +121,8 @@ def test_the_commands_in_the_readme_run(
     commands = re.findall(r"^    (rise(?:-opt)? .*)$", readme, re.MULTILINE)
     assert len(commands) >= 6
     for command in commands:
-        tool, *arguments = shlex.split(command.replace("mm.o", str(tmp_path / "mm.o")))
+        for name in ("mm.o", "matmul.html"):
+            command = command.replace(f"-o {name}", f"-o {tmp_path / name}")
+        tool, *arguments = shlex.split(command)
         (rise_opt.main if tool == "rise-opt" else rise.main)(arguments)
         assert "error" not in capsys.readouterr().err

@@ -32,7 +32,7 @@ from riselang.lowering.convert_rise_to_imperative import (
 from riselang.lowering.copies import copy_to_lower
 from riselang.lowering.debug_locations import complete_locations
 from riselang.lowering.distinct import called_functions, distinct_pointers, mark_distinct
-from riselang.lowering.explanation import explained_text
+from riselang.lowering.explanation import explained_text, located_lines
 from riselang.lowering.plan_polyhedral import PlanPolyhedralPass
 from riselang.lowering.raise_to_library_calls import RaiseToLibraryCallsPass, report
 from riselang.lowering.resolve_rise_access import ResolveRiseAccessPass
@@ -99,6 +99,15 @@ class Compilation:
             "affine": lambda: explained_text(self._stages[1]),
         }
         return texts[stage]() if stage in texts else self.text(stage)
+
+    def located(self, stage: str) -> list[tuple[str, Operation | None]]:
+        """The lines of stage rise, imperative or affine, and which op begins on each."""
+        modules = {
+            "rise": lambda: self._contracted,
+            "imperative": lambda: self._stages[0],
+            "affine": lambda: self._stages[1],
+        }
+        return located_lines(modules[stage]())
 
     def text(self, stage: str) -> str:
         if stage == "notation":

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -14,6 +13,7 @@ from riselang.api.binding import scalar_array
 from riselang.dialects.rise.types import SCALAR_NAMES
 from riselang.errors import OutOfRangeError, SourceLocation, UserError
 from riselang.interpreter.scalars import numpy_dtype
+from riselang.markup import code, details, paragraph, table
 from riselang.runtime.arrays import Array, as_array
 from riselang.runtime.executable import Executable, Parameter
 from riselang.runtime.kinds import as_kind, kind_of
@@ -87,23 +87,34 @@ class Compiled:
 
     def prepared(self) -> Callable[[Sequence[Array]], Any]:
         """A function of inputs whose types and shapes are right, for sizes that are known."""
-        function, groups, empty = self.function, self.groups, np.empty
-        if function.can_fail:
-            return self.run
-        parts = [(each.shape, numpy_dtype(each.type)) for each in function.parameters]
+        return self.run if self.function.can_fail else self._calling(self.function.call_quickly)
+
+    def prepared_with(
+        self, fixed: Sequence[Array | None]
+    ) -> Callable[[Sequence[Array]], Any] | None:
+        """The same with some inputs given for good, where that is possible; None for the others."""
+        call = self.function.with_fixed(sum(self.groups), fixed)
+        return None if call is None else self._calling(call)
+
+    def _calling(
+        self, call: Callable[[Sequence[Array], Sequence[Array]], None]
+    ) -> Callable[[Sequence[Array]], Any]:
+        """A function of inputs that returns what a call leaves in new arrays."""
+        groups, empty = self.groups, np.empty
+        parts = [(each.shape, numpy_dtype(each.type)) for each in self.function.parameters]
         if groups == (1,):
             shape, dtype = parts[0]
 
             def single(arrays: Sequence[Array]) -> Any:
                 output = empty(cast(Any, shape), dtype)
-                function.call_quickly((output,), arrays)
+                call((output,), arrays)
                 return output
 
             return single
 
         def several(arrays: Sequence[Array]) -> Any:
             buffers = [empty(cast(Any, shape), dtype) for shape, dtype in parts[: sum(groups)]]
-            function.call_quickly(buffers, arrays)
+            call(buffers, arrays)
             return packed(buffers, groups)
 
         return several
@@ -135,12 +146,15 @@ class Compiled:
         save(self.lowered, self.groups, path)
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{escape(each.name)}</td><td>{SCALAR_NAMES[each.type]}</td>"
-            f"<td>{'written' if each.is_written else 'read'}</td></tr>"
+        rows = [
+            (each.name, SCALAR_NAMES[each.type], "written" if each.is_written else "read")
             for each in self.function.parameters
-        )
-        return f"<b>{escape(self.function.name)}</b><table>{rows}</table>"
+        ]
+        shown = paragraph("", strong=self.function.name) + table(("buffer", "type", ""), rows)
+        if self.lowered is None:
+            return shown
+        texts = [(stage, code(self.as_text(stage))) for stage in ("notation", "affine")]
+        return shown + "".join(details(stage, text) for stage, text in texts)
 
     def __repr__(self) -> str:
         names = ", ".join(each.name for each in self.inputs)

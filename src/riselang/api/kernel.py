@@ -24,6 +24,7 @@ from riselang.dialects.rise.types import (
 )
 from riselang.dsl.locations import user_location
 from riselang.errors import UserError
+from riselang.markup import code
 from riselang.nat import Nat, Solved, solve
 from riselang.rewrite.core import Strategy
 from riselang.runtime.arrays import Array, as_array, check_layout
@@ -228,6 +229,9 @@ class Kernel(ABC):
             f"{name} : {show(type)}" for name, type in zip(self.names, self.types, strict=True)
         )
         return f"<kernel {self.__name__}({types})>"
+
+    def _repr_html_(self) -> str:
+        return code(repr(self))
 
 
 class TermKernel(Kernel):

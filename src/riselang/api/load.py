@@ -15,6 +15,7 @@ from riselang.api.kernel import LOOPS, TermKernel
 from riselang.api.lowered import as_strategy
 from riselang.config import Options, default_options
 from riselang.errors import UserError
+from riselang.markup import code, details
 from riselang.native.workers import WORTH_WORKERS, start_workers
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.default import DEFAULT
@@ -79,6 +80,9 @@ class LoadedModule:
 
     def __repr__(self) -> str:
         return f"<module {self._name}>"
+
+    def _repr_html_(self) -> str:
+        return code(self.as_text("notation")) + details("MLIR", code(self._text))
 
 
 class LoadedLibrary:
@@ -154,6 +158,14 @@ class LoadedProgram:
 
     def __repr__(self) -> str:
         return f"<program {self._name}: {', '.join(self._kernels)}>"
+
+    def _repr_html_(self) -> str:
+        return code(self.as_text())
+
+
+def chosen_kernel(program: LoadedProgram) -> TermKernel:
+    """The definition that is meant where none is named; its attributes are the definitions."""
+    return program._chosen()  # pyright: ignore[reportPrivateUsage]
 
 
 def _missing(file: str, kind: str, name: str, known: Mapping[str, object]) -> str:

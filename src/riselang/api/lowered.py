@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from html import escape
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from riselang.config import Options
 from riselang.dialects.rise.types import RiseType, leaves, result_types, uncurry
 from riselang.errors import UserError
+from riselang.markup import code, details
 from riselang.nat import Nat
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.default import DEFAULT, default_derivation
@@ -140,7 +140,8 @@ class Lowered:
         return self.compilation.text(stage)
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(repr(self.source))}</pre><pre>{escape(self.as_text('affine'))}</pre>"
+        steps = "" if self.derivation is None else self.derivation.as_html()
+        return code(repr(self.source)) + steps + details("affine", code(self.as_text("affine")))
 
     def cost_analysis(self) -> Cost:
         """Operations and bytes of the program as it is written."""

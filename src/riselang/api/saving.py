@@ -14,6 +14,7 @@ from riselang.api.lowered import Lowered
 from riselang.config import Options
 from riselang.dialects.module import module_text, parse_module, verify_module
 from riselang.errors import UserError
+from riselang.files import write_file
 from riselang.native import llvm
 from riselang.runtime.artefact import Artefact
 
@@ -30,10 +31,7 @@ def save(lowered: Lowered, groups: Groups, path: str | Path) -> None:
         "text": module_text(compilation.module),
     }
     content = json.dumps(facts).encode() + b"\n" + compilation.artefact.to_bytes()
-    try:
-        Path(path).write_bytes(_HEAD + hashlib.sha256(content).digest() + content)
-    except OSError as error:
-        raise UserError(f"{path} cannot be written: {error.strerror}") from None
+    write_file(path, _HEAD + hashlib.sha256(content).digest() + content)
 
 
 def load_saved(data: bytes, name: str) -> Compiled:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING
 
 from riselang.api.lowered import Lowered, as_strategy
 from riselang.config import Options
 from riselang.errors import UserError
+from riselang.markup import code
 from riselang.rewrite.core import Strategy
 from riselang.term.cost import Cost, cost
 from riselang.term.nodes import Term
@@ -61,7 +61,7 @@ class Traced:
         return cost(self.term, self.results)
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(repr(self.term))}</pre>"
+        return code(repr(self.term))
 
     def __repr__(self) -> str:
         return repr(self.term)

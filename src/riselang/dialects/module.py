@@ -57,6 +57,8 @@ def make_context() -> Context:
     return context
 
 
+Extents = dict[Operation, tuple[int, int]]
+"""Where each op starts in the text, and where what follows it does."""
 _LINE_END = re.compile("\n")
 _OPERATION_NAME = re.compile(r'(?:%[^=]*=\s*)?"?([\w.]+)')
 
@@ -69,6 +71,7 @@ class LocatingParser(Parser):
         self._file = StringAttr(name)
         self._nesting = 0
         self._operation_start = 0
+        self.extents: Extents = {}
         self.first_uses: dict[str, Span[str]] = {}
         """Where each value was first used that is not defined before."""
         self.types_read: dict[tuple[str, str], Attribute] = {}
@@ -110,6 +113,7 @@ class LocatingParser(Parser):
         except VerifyException as error:
             name = _OPERATION_NAME.match(self.lexer.input.content, start)
             self.raise_error(f"'{name[1] if name else '?'}' op {_last_line(str(error))}", start)
+        self.extents[op] = (start, self.pos)
         if isinstance(op.location, UnknownLoc):
             line = bisect_right(self._line_starts, start)
             column = start - self._line_starts[line - 1] + 1
@@ -136,10 +140,17 @@ class LocatingParser(Parser):
 
 def parse_module(text: str, name: str = "<text>", context: Context | None = None) -> ModuleOp:
     """The module that `text` says, not yet verified."""
+    return parse_with_extents(text, name, context)[0]
+
+
+def parse_with_extents(
+    text: str, name: str = "<text>", context: Context | None = None
+) -> tuple[ModuleOp, Extents]:
+    """The module that `text` says, not yet verified, and where in it each op stands."""
     _refuse_open_strings(text, name)
     with timed("read"), _foreign_failures(name), deep_stack():
         parser = LocatingParser(context or make_context(), text, name)
-        return parser.parse_module()
+        return parser.parse_module(), parser.extents
 
 
 _STRING_OR_COMMENT = re.compile(r'//[^\n]*|"(?:[^"\\\n]|\\[^\n])*+"?')
@@ -226,18 +237,26 @@ def _first_words(start: SourceLocation) -> int:
 
 def verify_module(module: ModuleOp) -> None:
     """Check every op; the first one that is wrong is reported with its place."""
-    defined: set[Operation] = set()
     with timed("check"), deep_stack():
-        for op in walk(module):
+        for problem in module_problems(module):
+            raise problem from None
+
+
+def module_problems(module: ModuleOp) -> Iterator[UserError]:
+    """Every op that is wrong, with its place; to be used within `deep_stack`."""
+    defined: set[Operation] = set()
+    for op in walk(module):
+        try:
             _check_order(op, defined)
             _check_symbols(op)
-            defined.add(op)
-            try:
-                op.verify(verify_nested_ops=False)
-            except MisplacedOp as error:
-                raise op_error(error.op, str(error)) from None
-            except VerifyException as error:
-                raise op_error(op, str(error)) from None
+            op.verify(verify_nested_ops=False)
+        except MisplacedOp as error:
+            yield op_error(error.op, str(error))
+        except VerifyException as error:
+            yield op_error(op, str(error))
+        except UserError as error:
+            yield error
+        defined.add(op)
 
 
 def _check_order(op: Operation, defined: set[Operation]) -> None:

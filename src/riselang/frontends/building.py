@@ -271,6 +271,11 @@ class Builder:
         return value if build.is_view(value) else self.to_mem(value)
 
 
+def unstored(node: Node) -> Node:
+    """What is stored where it goes to need not be stored before."""
+    return node.arguments[0] if _uses(node, schemes.TO_MEM) else node
+
+
 def _uses(node: Node, spec: PatternSpec) -> TypeGuard[build.Application]:
     """Whether this is a pattern applied to its arguments."""
     if not isinstance(node, build.Application) or not isinstance(node.function, build.PatternUse):

@@ -49,9 +49,10 @@ def load_model(
     """A model that was saved, with the arrays that were bound; the options are its own, or new."""
     from riselang.api.lowered import as_strategy
     from riselang.frontends.stablehlo.saving import load_model_file
+    from riselang.rewrite.default import DEFAULT
 
     choices = {"float": float, "loops": loops, "debug_info": debug_info, "library": library}
-    return load_model_file(path, backend, as_strategy(strategy), choices)
+    return load_model_file(path, backend, as_strategy(strategy, DEFAULT), choices)
 
 
 def from_jax(

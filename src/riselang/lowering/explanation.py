@@ -22,14 +22,21 @@ EXPLAINED = (
 
 def explained_text(module: Operation) -> str:
     """The module, with comments; it can be read back."""
+    lines: list[str] = []
+    for line, op in located_lines(module):
+        comment = explanation(op) if isinstance(op, EXPLAINED) else None
+        lines.append(line if comment is None else f"{line}  // {comment}")
+    return "\n".join(lines) + "\n"
+
+
+def located_lines(module: Operation) -> list[tuple[str, Operation | None]]:
+    """The lines of the module's text, and which op begins on each, the innermost of several."""
     stream = _Lines()
     printer = _Printer(stream=stream)
     with timed("print"), deep_stack():
         printer.print_op(module)
     lines = stream.getvalue().split("\n")
-    for number, comment in printer.comments.items():
-        lines[number] += f"  // {comment}"
-    return "\n".join(lines) + "\n"
+    return [(line, printer.ops.get(number)) for number, line in enumerate(lines)]
 
 
 def explanation(op: Operation) -> str | None:
@@ -58,11 +65,8 @@ class _Printer(Printer):
     def __init__(self, stream: _Lines):
         super().__init__(stream=stream)
         self._lines = stream
-        self.comments: dict[int, str] = {}
+        self.ops: dict[int, Operation] = {}
 
     def print_op(self, op: Operation) -> None:
-        line = self._lines.number
+        self.ops[self._lines.number] = op
         super().print_op(op)
-        comment = explanation(op) if isinstance(op, EXPLAINED) else None
-        if comment is not None:
-            self.comments[line] = comment

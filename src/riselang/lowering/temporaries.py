@@ -2,7 +2,7 @@
 
 Phase 1 allocates where a value is computed. A buffer is filled before it is read in each
 iteration, so one buffer serves all iterations of a sequential loop; iterations that run in
-parallel need one each.
+parallel need one each. (Where these become a plain loop in the end, `native.mlir` moves them on.)
 """
 
 from __future__ import annotations
@@ -18,20 +18,18 @@ from riselang.lowering.translation import TEMPORARY
 STACK_LIMIT = 16 * 1024
 """Bytes a temporary may have to live on the stack."""
 STACK_BUDGET = 128 * 1024
-"""Bytes of stack that the temporaries of one place may take together."""
+"""Bytes of stack that the temporaries of a function may take together, also in parallel bodies."""
 
 
 def place_temporaries(function: Operation) -> None:
     """Move each temporary to the start of its function or parallel body."""
-    used: dict[Block, int] = {}
+    used = 0
     for op in list(walk(function)):
         if isinstance(op, memref.AllocaOp) and TEMPORARY in op.attributes:
             block = _home(op)
             size = STACK_LIMIT + 1 if op.dynamic_sizes else _bytes(op)
-            # A parallel body may end up in a plain loop, where stack is not given back.
-            fits = size <= STACK_LIMIT and used.get(block, 0) + size <= STACK_BUDGET
-            on_stack = fits and isinstance(block.parent_op(), FuncOp)
-            used[block] = used.get(block, 0) + (size if on_stack else 0)
+            on_stack = size <= STACK_LIMIT and used + size <= STACK_BUDGET
+            used += size if on_stack else 0
             _move(op, block, on_stack)
 
 

@@ -14,7 +14,16 @@ from types import SimpleNamespace
 from typing import Any
 
 from riselang.errors import InternalError, LimitationError, RiseError, SourceLocation, UserError
-from riselang.pipelines import INLINE_SCOPES, LOCATE_REST, PLANNED, ROUND_EACH, RUN_PLANNED
+from riselang.pipelines import (
+    INLINE_SCOPES,
+    KEEP_FOR_FUNCTION,
+    KEEP_FOR_THREADS,
+    LOCATE_REST,
+    PLANNED,
+    ROUND_EACH,
+    RUN_PLANNED,
+    SHARE_OUT,
+)
 from riselang.timing import is_recording, timed
 
 _DIAGNOSTIC = re.compile(r'error: "(?P<file>[^"]*)":(?P<line>\d+):(?P<column>\d+): (?P<message>.*)')
@@ -159,6 +168,46 @@ def _check_translatable(operation: Any) -> None:
                 _check_translatable(inner.operation)
 
 
+def _keep_for_threads(operation: Any) -> None:
+    """Stack memory that an iteration asks for is asked for once by each thread."""
+    for loop in _named("omp.wsloop", operation):
+        for alloca in _allocas(loop):
+            alloca.move_before(loop)
+
+
+def _keep_for_function(module: Any) -> None:
+    """Stack memory that an iteration asks for is asked for once in all."""
+    for function in module.regions[0].blocks[0].operations:
+        for loop in _named("scf.parallel", function.operation):
+            first = function.operation.regions[0].blocks[0].operations[0]
+            for alloca in _allocas(loop):
+                alloca.move_before(first)
+
+
+def _named(name: str, operation: Any) -> list[Any]:
+    found: list[Any] = []
+
+    def visit(inner: Any) -> Any:
+        if inner.name == name:
+            found.append(inner)
+        return _wheel().ir.WalkResult.ADVANCE
+
+    operation.walk(visit)
+    return found
+
+
+def _allocas(operation: Any) -> Iterator[Any]:
+    """Those of known size in an op, without those of parallel loops inside of it."""
+    for region in operation.regions:
+        for block in region.blocks:
+            for inner in list(block.operations):
+                each = inner.operation
+                if each.name == "memref.alloca" and not len(each.operands):
+                    yield each
+                elif each.name != "omp.parallel":
+                    yield from _allocas(each)
+
+
 def _inline_alloca_scopes(operation: Any) -> None:
     """Take the contents out of scopes for stack memory in which none is asked for."""
     for region in operation.regions:
@@ -210,6 +259,18 @@ def _round_each(operation: Any) -> None:
     operation.walk(visit)
 
 
+def _share_out(operation: Any) -> None:
+    """Iterations of parallel loops are taken in portions, not dealt out beforehand."""
+    guided = _wheel().ir.Attribute.parse("#omp<schedulekind guided>")
+
+    def visit(inner: Any) -> Any:
+        if inner.name == "omp.wsloop":
+            inner.attributes["schedule_kind"] = guided
+        return _wheel().ir.WalkResult.ADVANCE
+
+    operation.walk(visit)
+
+
 def _locate_rest(module: Any) -> None:
     """What a pass has made for nothing in particular is at line 0 of its function's file."""
     ir = _wheel().ir
@@ -228,9 +289,12 @@ def _locate_rest(module: Any) -> None:
 
 
 _OWN_STEPS = {
+    KEEP_FOR_FUNCTION: _keep_for_function,
+    KEEP_FOR_THREADS: _keep_for_threads,
     INLINE_SCOPES: _inline_alloca_scopes,
     RUN_PLANNED: _run_planned,
     ROUND_EACH: _round_each,
+    SHARE_OUT: _share_out,
     LOCATE_REST: _locate_rest,
 }
 

@@ -47,13 +47,8 @@ def read_functions(
             source = as_text(source)
         except BrokenBytecode as error:
             raise UserError(f"the bytecode of {name} cannot be read: {error}") from None
-    with timed("import MLIR"):
-        wheel = mlir.stablehlo_wheel()
+    wheel, context = _started()
     ir = wheel.ir
-    context = ir.Context()
-    # Annotations of other dialects do no harm, and ops of them are refused by name.
-    context.allow_unregistered_dialects = True
-    wheel.stablehlo.register_dialect(context)
     with timed("MLIR"), context, ir.Location.unknown():
         try:
             module = _parsed(wheel, source)
@@ -65,6 +60,31 @@ def read_functions(
         except (RuntimeError, UnicodeDecodeError) as error:
             # Texts that are no Unicode.
             raise UserError(f"{name} cannot be read: {error}") from None
+
+
+def parsed_text(source: str, name: str) -> str:
+    """A module as MLIR prints it after reading it: in generic form, each op with its location."""
+    wheel, context = _started()
+    ir = wheel.ir
+    with timed("MLIR"), context, ir.Location.unknown():
+        try:
+            module = _parsed(wheel, source)
+        except ir.MLIRError as error:
+            raise _refusal(error, name, source) from None
+        return module.operation.get_asm(
+            print_generic_op_form=True, enable_debug_info=True, use_local_scope=True
+        )
+
+
+def _started() -> tuple[Any, Any]:
+    """The MLIR wheel, and a context for a module."""
+    with timed("import MLIR"):
+        wheel = mlir.stablehlo_wheel()
+    context = wheel.ir.Context()
+    # Annotations of other dialects do no harm, and ops of them are refused by name.
+    context.allow_unregistered_dialects = True
+    wheel.stablehlo.register_dialect(context)
+    return wheel, context
 
 
 def _parsed(wheel: Any, source: str) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import TypeVar
 
 from riselang.dialects.rise.attributes import Number
 from riselang.dialects.rise.lanes import lane_of
@@ -39,6 +40,7 @@ from riselang.notation.syntax import Span
 from riselang.term import build
 from riselang.term.inference import Inference, TypeMismatch
 
+NodeT = TypeVar("NodeT", bound=build.Node)
 NOT_SCALAR_HINTS: Mapping[type[RiseType], str] = {
     ArrayType: "; use map to apply it to every element, and zip(x, y) |> map(...) for two arrays",
     TupleType: "; fst and snd give its parts, and fun((a, b), ...) takes both",
@@ -62,6 +64,8 @@ class Context:
         """Where the latest node stands, for errors that come without a place."""
         self.assumes_functions = False
         """Whether a parameter was taken for a function of one type; each use may have its own."""
+        self.seen: list[tuple[Span, build.Node]] = []
+        """Each node with its place in the text, for who asks what stands there."""
         self._variables: list[build.Variable] = []
         self._patterns: list[build.PatternUse] = []
         self._constants: list[build.Constant] = []
@@ -70,6 +74,15 @@ class Context:
     def location(self, span: Span) -> SourceLocation:
         self.at = span
         return self.source.location(span)
+
+    def note(self, span: Span, node: NodeT) -> NodeT:
+        self.seen.append((span, node))
+        return node
+
+    @property
+    def refined(self) -> Mapping[str, Nat]:
+        """What sizes are that had to be multiples: `N = 4 * N_by_4`."""
+        return self.inference.refined
 
     @contextmanager
     def inner_scope(self) -> Generator[build.Scope]:
@@ -104,21 +117,22 @@ class Context:
         location = self.location(span)
         variable = build.Variable(type, name, scope=self.scope, location=location)
         self._variables.append(variable)
-        return variable
+        return self.note(span, variable)
 
     def constant(self, number: Number, type: RiseType | None, span: Span) -> build.Node:
         wanted = type or self.inference.fresh_type()
         location = self.location(span)
         node = build.Constant(wanted, number, scope=self.scope, location=location)
         self._constants.append(node)
-        return node
+        return self.note(span, node)
 
     def function(
         self, variables: Sequence[build.Variable], body: build.Node, inner: build.Scope, span: Span
     ) -> build.Node:
         type = fun(*[variable.type for variable in variables], body.type)
         location = self.location(span)
-        return build.Function(type, variables, body, inner, scope=self.scope, location=location)
+        node = build.Function(type, variables, body, inner, scope=self.scope, location=location)
+        return self.note(span, node)
 
     def apply(
         self, function: build.Node, arguments: Sequence[build.Node], type: RiseType, span: Span
@@ -126,7 +140,8 @@ class Context:
         if not arguments:
             return function
         location = self.location(span)
-        return build.Application(type, function, arguments, scope=self.scope, location=location)
+        node = build.Application(type, function, arguments, scope=self.scope, location=location)
+        return self.note(span, node)
 
     def pattern(
         self, spec: PatternSpec, parameters: dict[str, Argument], to: str | None, span: Span
@@ -136,7 +151,7 @@ class Context:
         location = self.location(span)
         use = build.PatternUse(type, spec, parameters, to, scope=self.scope, location=location)
         self._patterns.append(use)
-        return use
+        return self.note(span, use)
 
     def check_arguments(
         self, spec: PatternSpec, parameters: Mapping[str, Argument], span: Span
@@ -202,12 +217,14 @@ class Context:
         if function.op == "cast":
             assert function.target is not None
             type = self.inference.with_lane(operands[0].type, function.target)
-            return build.Conversion(type, operands[0], scope=scope, location=location)
+            node = build.Conversion(type, operands[0], scope=scope, location=location)
+            return self.note(span, node)
         changed = function.target or (i1 if function.predicate else None)
         type = self.inference.with_lane(alike[0].type, changed) if changed else alike[0].type
-        return build.Operation(
+        node = build.Operation(
             type, function.op, operands, function.predicate, scope=scope, location=location
         )
+        return self.note(span, node)
 
     def _check_scalar(self, function: ScalarFunction, type: RiseType, span: Span) -> None:
         lane = lane_of(type)

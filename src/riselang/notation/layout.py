@@ -7,6 +7,7 @@ until the line is full. Widths are found once, from the leaves up, so the time i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from riselang.dialects.rise.types import show
 from riselang.nat import Nat
@@ -48,20 +49,42 @@ LEVELS = {
 EXPRESSION, PIPE, COMPARISON, UNARY, CALL, PRIMARY = 0, 1, 2, 8, 9, 10
 
 
+Point = tuple[int, int]
+"""A line and a column, from 0."""
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where the parts of an expression stand in its text: from a point to before another."""
+
+    parts: dict[Syntax, tuple[Point, Point]] = field(
+        default_factory=dict[Syntax, tuple[Point, Point]]
+    )
+    operators: dict[Syntax, tuple[Point, Point]] = field(
+        default_factory=dict[Syntax, tuple[Point, Point]]
+    )
+    """The sign of each binary expression."""
+
+
 def layout(
-    syntax: Syntax, start: str = "", comments: Mapping[int, Sequence[Comment]] | None = None
+    syntax: Syntax,
+    start: str = "",
+    comments: Mapping[int, Sequence[Comment]] | None = None,
+    places: Places | None = None,
 ) -> str:
     """The text of an expression that follows `start` on its line.
 
-    The comments stand before the token of their number; see `writer.py`.
+    The comments stand before the token of their number; see `writer.py`. In `places` is kept where
+    parts stand, for those who want to know.
     """
     with more_stack(8 * syntax.depth):
-        return _Layout(comments or {}).text(syntax, start)
+        return _Layout(comments or {}, places).text(syntax, start)
 
 
 class _Layout(Writer):
-    def __init__(self, comments: Mapping[int, Sequence[Comment]]):
+    def __init__(self, comments: Mapping[int, Sequence[Comment]], places: Places | None = None):
         super().__init__(comments)
+        self.places = places
         self.widths: dict[Syntax, int] = {}
         self.widest: dict[Syntax, int] = {}
         """The width of the widest function in an expression, by which it is broken."""
@@ -69,11 +92,22 @@ class _Layout(Writer):
     def text(self, syntax: Syntax, start: str) -> str:
         self.measure(syntax)
         self.put(start)
+        begin = self.point
         if isinstance(syntax, Fun):
             self.function(syntax, 0, broken=True)
+            self.keep(syntax, begin)
         else:
             self.write(syntax, 0, EXPRESSION)
         return "".join(self.pieces)
+
+    @property
+    def point(self) -> Point:
+        return self.line, self.column
+
+    def keep(self, syntax: Syntax, begin: Point) -> None:
+        """Remember that a part stands from a point to here."""
+        if self.places is not None:
+            self.places.parts[syntax] = begin, self.point
 
     # Widths
 
@@ -103,12 +137,14 @@ class _Layout(Writer):
 
     def write(self, syntax: Syntax, indent: int, level: int) -> None:
         """Write `syntax` where only what binds at least as tightly as `level` stands bare."""
+        begin = self.point
         if _level(syntax) >= level:
             self.bare(syntax, indent)
-            return
-        self.put("(")
-        self.bare(syntax, indent + 1)
-        self.put(")")
+        else:
+            self.put("(")
+            self.bare(syntax, indent + 1)
+            self.put(")")
+        self.keep(syntax, begin)
 
     def bare(self, syntax: Syntax, indent: int) -> None:
         match syntax:
@@ -231,29 +267,36 @@ class _Layout(Writer):
         return not self.breaks(syntax, indent)
 
     def pipe(self, pipe: Pipe, indent: int) -> None:
-        functions: list[Syntax] = []
+        begin = self.point
+        chain: list[Pipe] = []
         value: Syntax = pipe
         while isinstance(value, Pipe):
-            functions.append(value.function)
+            chain.append(value)
             value = value.value
         self.write(value, indent, COMPARISON)
-        for function in reversed(functions):
+        for each in reversed(chain):
+            function = each.function
             if self.column + self.first_width(function, indent) >= WIDTH:
                 self.newline(indent)
                 self.put("|> ")
             else:
                 self.put(" |> ")
             self.write(function, indent, COMPARISON)
+            self.keep(each, begin)
 
     def let(self, let: Let, indent: int) -> None:
         body: Syntax = let
+        begins: dict[Syntax, Point] = {}
         while isinstance(body, Let):
+            begins[body] = self.point
             self.put(f"let {body.name} = ")
             self.write(body.value, indent + 2, EXPRESSION)
             self.put(";")
             self.newline(indent)
             body = body.body
         self.write(body, indent, EXPRESSION)
+        for each, begin in begins.items():
+            self.keep(each, begin)
 
     def condition(self, syntax: If, indent: int) -> None:
         flat = self.column + self.widths[syntax] <= WIDTH
@@ -269,6 +312,7 @@ class _Layout(Writer):
 
     def binary(self, syntax: Binary, indent: int) -> None:
         level = LEVELS[syntax.operator]
+        begin = self.point
         chain: list[Binary] = []
         left: Syntax = syntax
         while isinstance(left, Binary) and LEVELS[left.operator] == level:
@@ -279,13 +323,18 @@ class _Layout(Writer):
         self.write(left, indent, level + (level == COMPARISON))
         for part in reversed(chain):
             width = self.widths[part.right] + 1
-            self.put(f" {part.operator}")
+            self.put(" ")
+            sign = self.point
+            self.put(part.operator)
+            if self.places is not None:
+                self.places.operators[part] = sign, self.point
             # Not before it: at the start of a line `//` would be a comment.
             if self.column + width > WIDTH and self.flat(part.right, indent):
                 self.newline(indent)
             else:
                 self.put(" ")
             self.write(part.right, indent, level + 1)
+            self.keep(part, begin)
 
 
 def _level(syntax: Syntax) -> int:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
 
 from riselang.dialects.rise.schemes import PATTERNS
 from riselang.dialects.rise.types import (
@@ -14,6 +15,7 @@ from riselang.dialects.rise.types import (
     type_variables,
     variable,
 )
+from riselang.errors import UserError
 from riselang.nat import Nat
 from riselang.notation.hints import type_hint
 from riselang.notation.operators import EMBED, FUNCTIONS
@@ -58,19 +60,38 @@ Binder = Parameter | Let | Definition | DepFun
 Bindings = Mapping[Name, Binder]
 
 
-def resolve(definitions: Sequence[Definition], source: Source) -> Bindings:
-    """The binder of each name that has one; an error for a name that means nothing."""
+@dataclass(frozen=True)
+class Resolved:
+    """What the names of a program refer to, and which of them mean nothing."""
+
+    bindings: Bindings
+    uses: Mapping[Definition, Set[Definition]]
+    """The definitions that each definition names."""
+    problems: Mapping[Definition, Sequence[UserError]]
+    """What is wrong with the names in a definition, where something is."""
+
+
+def resolve(definitions: Sequence[Definition], source: Source) -> Resolved:
+    """The binder of each name that has one; an error for each name that means nothing."""
     resolver = _Resolver(source)
+    uses: dict[Definition, Set[Definition]] = {}
+    problems: dict[Definition, Sequence[UserError]] = {}
     for definition in definitions:
+        resolver.used, resolver.problems = set(), []
         resolver.visit(definition.value)
         resolver.enter(definition.name, definition)
-    return resolver.bindings
+        uses[definition] = resolver.used
+        if resolver.problems:
+            problems[definition] = resolver.problems
+    return Resolved(resolver.bindings, uses, problems)
 
 
 class _Resolver:
     def __init__(self, source: Source):
         self.source = source
         self.bindings: dict[Name, Binder] = {}
+        self.used: set[Definition] = set()
+        self.problems: list[UserError] = []
         self.scope: dict[str, list[Binder]] = {}
         self.sizes: set[str] = set()
         """The names in the types of parameters, to explain one that is used as a value."""
@@ -91,7 +112,7 @@ class _Resolver:
             case Name():
                 self.name(syntax)
             case Option(name=name) if not (name == EMBED or name in PATTERNS or name in FUNCTIONS):
-                raise self.unknown(name, syntax)
+                self.unknown(name, syntax)
             case Fun(parameters=parameters, body=body):
                 for parameter in parameters:
                     self.enter(parameter.name, parameter)
@@ -138,7 +159,7 @@ class _Resolver:
         """A type that is written, with the variables of the dependent functions around it."""
         for name in type_variables(type):
             if name not in self.data:
-                raise self.source.error(f"unknown type '{name}'{type_hint(name)}", syntax.span)
+                self.problem(f"unknown type '{name}'{type_hint(name)}", syntax)
         return substitute(type, self.nats, self.data)
 
     def below(self, syntax: Syntax) -> None:
@@ -171,16 +192,19 @@ class _Resolver:
     def name(self, name: Name) -> None:
         if name.text in self.scope:
             binder = self.bindings[name] = self.scope[name.text][-1]
+            if isinstance(binder, Definition):
+                self.used.add(binder)
             if isinstance(binder, DepFun):
                 kind = "size" if binder.kind == "nat" else "type"
-                raise self.source.error(
-                    f"'{name.text}' is a {kind}, but a value is expected here", name.span
-                )
+                self.problem(f"'{name.text}' is a {kind}, but a value is expected here", name)
         elif name.text not in PATTERNS and name.text not in FUNCTIONS:
-            raise self.unknown(name.text, name)
+            self.unknown(name.text, name)
 
-    def unknown(self, text: str, syntax: Syntax) -> Exception:
-        return self.source.error(f"unknown name '{text}'{self.hint(text)}", syntax.span)
+    def unknown(self, text: str, syntax: Syntax) -> None:
+        self.problem(f"unknown name '{text}'{self.hint(text)}", syntax)
+
+    def problem(self, message: str, syntax: Syntax) -> None:
+        self.problems.append(self.source.error(message, syntax.span))
 
     def hint(self, text: str) -> str:
         if text in SCALARS:

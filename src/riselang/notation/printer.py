@@ -60,8 +60,8 @@ NOT_PIPED = frozenset({"zip", "tuple", "fst", "snd", "sizeOf"})
 def show_term(term: Term) -> str:
     """The term as text, broken into lines where it is long."""
     with stack_for(term.depth, frames_per_level=12):
-        printer = _Printer()
-        printer.names.used |= _written_sizes(term)
+        printer = TermPrinter()
+        printer.names.used |= written_sizes(term)
         return layout(printer.top(term))
 
 
@@ -70,7 +70,7 @@ def marked(term: Term) -> Term:
     return Apply(Free(MARK, fun(term.type, term.type)), term, term.location)
 
 
-def _written_sizes(term: Term) -> set[str]:
+def written_sizes(term: Term) -> set[str]:
     """The sizes that expressions mention, as in `split(N)`; no variable may have their names."""
     names: set[str] = set()
     stack = [term]
@@ -84,7 +84,9 @@ def _written_sizes(term: Term) -> set[str]:
     return names
 
 
-class _Printer:
+class TermPrinter:
+    """From terms to syntax."""
+
     def __init__(self) -> None:
         self.names = _Names()
 
@@ -105,7 +107,7 @@ class _Printer:
             case Literal():
                 return syntax.Constant(term.number, _literal(term.number, scalar_type(term)))
             case Pattern():
-                return _pattern(term)
+                return self.pattern(term)
             case Lambda():
                 return self.function(term)
             case DepLambda():
@@ -158,7 +160,7 @@ class _Printer:
         if not annotated and (name := _operator_name(term)) is not None:
             return syntax.Name(name)
         if not annotated and (pattern := _paired_pattern(term)) is not None:
-            return _pattern(pattern)
+            return self.pattern(pattern)
         return self.function(term, annotated)
 
     def application(self, term: Apply) -> Syntax:
@@ -183,10 +185,17 @@ class _Printer:
         texts: list[Syntax] = []
         for input, argument in zip(uncurry(spec.type)[0], arguments, strict=False):
             texts.append(self.argument(argument, _positions(input, open_parameters)))
-        function = _pattern(head)
+        function = self.pattern(head)
         if len(texts) == spec.arity and _is_piped(spec):
             return syntax.Pipe(texts[-1], _call(function, texts[:-1]))
         return _call(function, texts)
+
+    def pattern(self, term: Pattern) -> Syntax:
+        """A pattern with the sizes that are written."""
+        name = term.spec.name
+        function = syntax.Name(name) if term.to is None else syntax.Option(name, term.to)
+        sizes = [syntax.Name(str(term.argument(size))) for size in term.spec.explicit]
+        return _call(function, sizes)
 
     def tuple(self, arguments: list[Term]) -> Syntax:
         """`(a, b, c)`: tuples nest to the right."""
@@ -274,13 +283,6 @@ def _literal(number: Number, type: ScalarType) -> str:
         return "true" if number else "false"
     suffix = "" if type in (f32, i32) else f"_{SCALAR_NAMES[type]}"
     return f"{float(number) if is_float(type) else number}{suffix}"
-
-
-def _pattern(term: Pattern) -> Syntax:
-    name = term.spec.name
-    function = syntax.Name(name) if term.to is None else syntax.Option(name, term.to)
-    sizes = [syntax.Name(str(term.argument(size))) for size in term.spec.explicit]
-    return _call(function, sizes)
 
 
 def _call(function: Syntax, arguments: Sequence[Syntax]) -> Syntax:

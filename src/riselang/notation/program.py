@@ -5,23 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from xdsl.utils.exceptions import VerifyException
-
-from riselang.dialects.rise.types import show
-from riselang.errors import LimitationError, RiseError, SourceLocation, UserError
-from riselang.nat import Nat, NatError
-from riselang.notation.context import Undetermined, general
-from riselang.notation.elaboration import Elaborator
+from riselang.errors import SourceLocation, UserError
+from riselang.nat import Nat
+from riselang.notation.checking import check_definitions, enough_stack
 from riselang.notation.names import resolve
 from riselang.notation.reader import read
 from riselang.notation.source import Source
-from riselang.notation.syntax import Definition as DefinitionSyntax
-from riselang.stack import more_stack
-from riselang.term.finish import finish
 from riselang.term.nodes import Term
 from riselang.timing import timed
-
-FRAMES_PER_LEVEL = 16
 
 
 @dataclass(frozen=True)
@@ -68,15 +59,19 @@ def parse_program(text: str, name: str = "<text>") -> Program:
     source = Source(text, name)
     with timed("read"):
         read_definitions, _ = read(source)
-    depth = sum(definition.depth for definition in read_definitions)
-    with timed("check"), more_stack(FRAMES_PER_LEVEL * depth):
-        try:
-            return _program(read_definitions, source)
-        except RecursionError:
-            raise LimitationError(
-                "the program nests too deeply where its definitions are inlined",
-                source.location(read_definitions[-1].span),
-            ) from None
+    found: list[Definition] = []
+    helpers: dict[str, UserError] = {}
+    with timed("check"), enough_stack(read_definitions):
+        resolved = resolve(read_definitions, source)
+        for checked in check_definitions(read_definitions, source, resolved):
+            if checked.problems:
+                raise checked.problems[0]
+            if checked.missing is not None:
+                helpers[checked.syntax.name] = checked.missing
+            elif checked.term is not None and checked.elaborator is not None:
+                place, refined = source.location(checked.syntax.span), checked.elaborator.refined
+                found.append(Definition(checked.syntax.name, checked.term, place, refined))
+    return Program(tuple(found), helpers)
 
 
 def parse_term(text: str, name: str = "<text>") -> Term:
@@ -85,43 +80,3 @@ def parse_term(text: str, name: str = "<text>") -> Term:
     if len(program) != 1 or program.helpers:
         raise UserError("expected one expression, but found several definitions")
     return program.definitions[0].term
-
-
-def _program(definitions: list[DefinitionSyntax], source: Source) -> Program:
-    bindings = resolve(definitions, source)
-    used = {binder for binder in bindings.values() if isinstance(binder, DefinitionSyntax)}
-    found: list[Definition] = []
-    helpers: dict[str, UserError] = {}
-    for definition in definitions:
-        elaborator = Elaborator(source, bindings)
-        try:
-            term = _elaborate(definition, elaborator)
-        except UserError as error:
-            # A helper that takes functions may be right at each use, and yet have no one type.
-            deferred = definition in used and elaborator.assumes_functions
-            if definition.start is None or not (deferred or isinstance(error, Undetermined)):
-                raise
-            helpers[definition.name] = error
-        else:
-            place, refined = source.location(definition.span), elaborator.inference.refined
-            found.append(Definition(definition.name, term, place, refined))
-    return Program(tuple(found), helpers)
-
-
-def _elaborate(definition: DefinitionSyntax, elaborator: Elaborator) -> Term:
-    source = elaborator.source
-    try:
-        node = elaborator.infer(definition.value, elaborator.top)
-        try:
-            elaborator.check_finished()
-        except Undetermined as error:
-            if definition.start is None:
-                raise
-            type = general(elaborator.resolve(node.type))
-            note = f"{definition.name} works for every {show(type)}"
-            raise Undetermined(error.message, error.location, note) from None
-        return finish(node, elaborator.inference)
-    except RiseError as error:
-        raise error.located(source.location(elaborator.at)) from None
-    except (NatError, VerifyException) as error:
-        raise source.error(str(error), elaborator.at) from None

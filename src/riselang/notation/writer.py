@@ -21,11 +21,12 @@ def token_places(text: str) -> list[int]:
 
 
 class Writer:
-    """Pieces of text, and the column after them."""
+    """Pieces of text, and the line and column after them."""
 
     def __init__(self, comments: Mapping[int, Sequence[Comment]]):
         self.pieces: list[str] = []
         self.column = 0
+        self.line = 0
         self.indent = 0
         """The indentation of the line that is being written."""
         self._line_is_empty = True
@@ -48,6 +49,7 @@ class Writer:
         if self.pieces:
             self.pieces[-1] = self.pieces[-1].rstrip(" ")
         self.pieces.append("\n" + " " * indent)
+        self.line += 1
         self.column = self.indent = indent
         self._line_is_empty = True
 
@@ -55,6 +57,7 @@ class Writer:
         if text:
             self.pieces.append(text)
             self._line_is_empty = False
+            self.line += text.count("\n")
             line = text.rpartition("\n")[2]
             self.column = len(line) + (self.column if line == text else 0)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 from riselang.errors import UserError
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Step, Strategy, Success
-from riselang.term.nodes import Term
+from riselang.term.nodes import Apply, Pattern, Term
 
 MOST_ROUNDS = 10_000
 """How often `repeat` repeats at most; a strategy that goes on for longer does not end."""
@@ -67,16 +68,36 @@ class Choice(Strategy):
 
     def run(self, term: Term, setting: Setting) -> Result:
         closest: Failure | None = None
-        for part in self.parts:
+        for part in self.fitting(head_of(term)):
             result = part.run(term, setting)
             if isinstance(result, Success):
                 return result
             closest = closer(closest, result)
-        assert closest is not None
-        return closest
+        return self.parts[0].run(term, setting) if closest is None else closest
+
+    def suits(self, head: str) -> bool:
+        return bool(self.fitting(head))
+
+    def fitting(self, head: str) -> tuple[Strategy, ...]:
+        """The parts that may apply to a term with this head: of many rules, only a few."""
+        known = self._fitting
+        if head not in known:
+            known[head] = tuple(part for part in self.parts if part.suits(head))
+        return known[head]
+
+    @cached_property
+    def _fitting(self) -> dict[str, tuple[Strategy, ...]]:
+        return {}
 
     def __str__(self) -> str:
         return " | ".join(inside_text(part) for part in self.parts)
+
+
+def head_of(term: Term) -> str:
+    """The name of the pattern that a term applies last; "" where it applies none."""
+    while isinstance(term, Apply):
+        term = term.function
+    return term.spec.name if isinstance(term, Pattern) else ""
 
 
 def inside_text(strategy: Strategy) -> str:

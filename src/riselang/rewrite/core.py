@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from riselang.term.nodes import Term
@@ -23,6 +23,11 @@ class Setting:
 
     float: str = "contract"
     """What may be done to float arithmetic."""
+    normal: dict[Strategy, set[Term]] = field(
+        default_factory=dict["Strategy", "set[Term]"], compare=False, repr=False
+    )
+    """Terms that were found to be normal forms, by strategy: most parts stay as they are while
+    strategies go on, and need not be looked at again."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +91,10 @@ class Strategy(ABC):
     @abstractmethod
     def run(self, term: Term, setting: Setting) -> Result:
         """What becomes of the term."""
+
+    def suits(self, head: str) -> bool:
+        """Whether it may apply to a term that applies this pattern last; "" where that is none."""
+        return True
 
     @abstractmethod
     def __str__(self) -> str:

@@ -31,7 +31,7 @@ class Default(Strategy):
     def concerns(self, term: Term) -> bool:
         """Whether a program is large enough, of sizes that are numbers, and leaves loops open."""
         names = {part.spec.name for part in subterms(term) if isinstance(part, Pattern)}
-        if not names & {"map", "mapPar", "reduce"}:
+        if not names & {"map", "mapPar", "reduce", "transpose"}:
             return False
         costs = cost(term, 1)
         counts = (costs.flops, costs.bytes)

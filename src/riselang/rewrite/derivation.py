@@ -15,6 +15,8 @@ from functools import cached_property
 from typing import Any
 
 from riselang.errors import UserError
+from riselang.markup import code, details, paragraph
+from riselang.notation.layout import MARK
 from riselang.notation.printer import marked
 from riselang.notation.program import parse_term
 from riselang.rewrite.core import Failure, Path, Setting, Step, Strategy
@@ -26,9 +28,11 @@ from riselang.term.nodes import Term
 from riselang.term.sizes import names_in
 
 VERSION = 1
+MOST_SHOWN = 60
+"""Steps that a notebook shows."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Derivation:
     """A program and the steps that rewrote it."""
 
@@ -65,6 +69,25 @@ class Derivation:
 
     def __str__(self) -> str:
         return self.show()
+
+    def __repr__(self) -> str:
+        return f"<derivation of {len(self)} steps by {self.strategy}>"
+
+    def _repr_html_(self) -> str:
+        return self.as_html()
+
+    def as_html(self) -> str:
+        """Every step, opened by a click; of very many, the first ones."""
+        parts = [paragraph(f"{len(self)} steps", strong=self.strategy), code(str(self.start))]
+        shown = list(zip(self.steps, self.terms(), strict=False))[:MOST_SHOWN]
+        for number, (step, before) in enumerate(shown, 1):
+            after = marked_at(replaced(before, step.path, step.after), step.path)
+            inner = paragraph(str(step.rule.law)) + code(str(after), MARK)
+            parts.append(details(f"{number}. {step.rule}", inner))
+        if len(self) > MOST_SHOWN:
+            rest = f"and {len(self) - MOST_SHOWN} more, which rl.explore shows"
+            parts.append(paragraph(rest))
+        return "".join([*parts, code(str(self.end))])
 
     # Kept and replayed
 

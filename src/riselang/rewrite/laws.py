@@ -13,7 +13,7 @@ from functools import cached_property
 
 from riselang.dialects.rise.schemes import PATTERNS
 from riselang.dialects.rise.types import RiseType, show, variable
-from riselang.errors import UserError
+from riselang.errors import SourceLocation, UserError
 from riselang.nat import Nat
 from riselang.notation.program import parse_term
 from riselang.rewrite.eta import expanded
@@ -111,7 +111,26 @@ class Law:
         for name in _TYPE_NAMES:
             if re.search(rf"\b{name}\b", self.parameters):
                 text = f"depFun({name} : data, {text})"
-        return parse_term(text, f"the law {self}")
+        try:
+            return parse_term(text, f"the law {self}")
+        except UserError as error:
+            raise self._at_its_place(error, text) from None
+
+    def _at_its_place(self, error: UserError, text: str) -> UserError:
+        """An error in the text that the law becomes, pointing at what a person wrote of it."""
+        if error.location is None:
+            return error
+        start = text.index("fun((") + len("fun((")
+        column, shown = error.location.column - 1 - start, self.parameters
+        if column >= len(shown):
+            # Behind the parameters stands "), (", and between the sides a comma for the arrow.
+            column, shown = column - len(shown) - len("), ("), str(self)
+            if column > len(self.left):
+                column += len(f" {ARROW}") - len(",")
+        if not 0 <= column < len(shown):
+            return error
+        location = SourceLocation("the law", 1, column + 1, error.location.length, shown)
+        return UserError(error.message, location, *error.notes)
 
 
 def _stages(text: str) -> list[str]:

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from xdsl.utils.exceptions import VerifyException
@@ -115,6 +115,16 @@ class Rule(Strategy):
         given = ", ".join(f"{name}={_written(size)}" for name, size in self.arguments)
         return f"{self.name}({given})" if given else self.name
 
+    def suits(self, head: str) -> bool:
+        return self._head in (None, head)
+
+    @cached_property
+    def _head(self) -> str | None:
+        """The pattern that the left side applies last; None where it is any."""
+        if self.law.form is Form.WRITTEN or not self.law.outline:
+            return None
+        return self.law.outline[0]
+
     def run(self, term: Term, setting: Setting) -> Result:
         outline = () if self.rewrite is not None else self.law.outline
         for depth, (wanted, name) in enumerate(zip(outline, _outline(term), strict=False)):
@@ -141,8 +151,7 @@ class Rule(Strategy):
         if self.rewrite is None:
             match = self._matched(term)
         else:
-            takes = inspect.signature(self.rewrite).parameters
-            extra: dict[str, Any] = {"setting": setting} if "setting" in takes else {}
+            extra: dict[str, Any] = {"setting": setting} if _takes_setting(self.rewrite) else {}
             found = self.rewrite(term, **given, **extra)
             if isinstance(found, Term):
                 return found
@@ -184,6 +193,11 @@ class Rule(Strategy):
             raise UserError(f"{self.name} is found by a function, which does not go the other way")
         law = Law(self.law.parameters, self.law.right, self.law.left, self.law.form)
         return _added(replace(self, name=name, law=law, summary=""))
+
+
+@cache
+def _takes_setting(rewrite: Rewrite) -> bool:
+    return "setting" in inspect.signature(rewrite).parameters
 
 
 def _outline(term: Term) -> Iterator[str]:

@@ -110,7 +110,7 @@ class _Normalizer:
         self.strategy = strategy
         self.setting = setting
         self.steps: list[Step] = []
-        self.known: set[Term] = set()
+        self.known = setting.normal.setdefault(strategy, set())
         """Terms to which the strategy applies nowhere: a part that was not changed stays so."""
 
         self.failure: str | None = None

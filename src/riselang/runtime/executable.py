@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -198,6 +198,36 @@ class Executable:
             if not array.flags.carray:
                 return self(*outputs, *inputs)
         return self._function(*addresses((*outputs, *inputs)))
+
+    def with_fixed(
+        self, outputs: int, fixed: Sequence[Array | None]
+    ) -> Callable[[Sequence[Array], Sequence[Array]], None] | None:
+        """`call_quickly` with some inputs given for good; None where a call needs more than that.
+
+        `fixed` has None for an input that each call gives. The arrays are kept.
+        """
+        given = [each for each in fixed if each is not None]
+        if not self._is_plain or not all(each.flags.carray for each in given):
+            return None
+        known: list[Any] = [None] * outputs
+        known += [None if each is None else address(each) for each in fixed]
+        changing = [at for at, each in enumerate(known) if each is None]
+        function, kept = self._function, tuple(given)
+
+        def call(outputs: Sequence[Array], inputs: Sequence[Array]) -> None:
+            for array in inputs:
+                if not array.flags.carray:
+                    every = iter(inputs)
+                    whole = [next(every) if each is None else each for each in fixed]
+                    return self(*outputs, *whole)
+            passed = known.copy()
+            for at, found in zip(changing, addresses((*outputs, *inputs)), strict=True):
+                passed[at] = found
+            function(*passed)
+            return None
+
+        vars(call)["kept"] = kept
+        return call
 
     def _call_checked(self, passed: Sequence[Any]) -> None:
         """Pass a buffer for the first check that fails, and raise what is found there."""

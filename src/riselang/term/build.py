@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from riselang.dialects.rise.attributes import LiteralAttr, Number
-from riselang.dialects.rise.schemes import Argument, PatternSpec, Role
+from riselang.dialects.rise.schemes import MAP, Argument, PatternSpec, Role
 from riselang.dialects.rise.types import (
     DepFunType,
     FunType,
@@ -173,17 +173,27 @@ def shown_scalar(node: Node) -> tuple[str, str]:
 
 
 def is_view(node: Node, named: Collection[Node] = ()) -> bool:
-    """Whether reading the node costs nothing: layout patterns over variables and named nodes."""
+    """Whether reading the node costs nothing: layout patterns over variables and named nodes.
+
+    A map of such patterns is one itself.
+    """
     stack = [node]
     while stack:
         current = stack.pop()
         if isinstance(current, Variable | Constant) or current in named:
             continue
+        if isinstance(current, PatternUse) and current.spec.role is Role.VIEW:
+            continue
         if not isinstance(current, Application) or not isinstance(current.function, PatternUse):
             return False
-        if current.function.spec.role is not Role.VIEW:
+        spec, arguments = current.function.spec, current.arguments
+        if spec is MAP and arguments:
+            function, *xs = arguments
+            stack += [function.body if isinstance(function, Function) else function, *xs]
+            continue
+        if spec.role is not Role.VIEW:
             return False
-        stack.extend(current.arguments)
+        stack.extend(arguments)
     return True
 
 

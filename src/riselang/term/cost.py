@@ -21,6 +21,7 @@ from riselang.dialects.rise.types import (
     result_types,
     uncurry,
 )
+from riselang.markup import table
 from riselang.nat import Nat
 from riselang.term.mathlib import LIBRARY_FUNCTIONS
 from riselang.term.nodes import (
@@ -94,10 +95,8 @@ class Cost:
 
     def _repr_html_(self) -> str:
         intensity = "" if self.intensity is None else f"{self.intensity:.3g}"
-        rows = {name: getattr(self, name) for name in self.__match_args__}
-        rows["intensity"] = intensity
-        cells = (f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in rows.items())
-        return f"<table>{''.join(cells)}</table>"
+        rows = [(name, str(getattr(self, name))) for name in self.__match_args__]
+        return table(("", "count"), [*rows, ("intensity", intensity)])
 
 
 @dataclass(frozen=True)
@@ -114,15 +113,15 @@ _Scope = tuple[_Value, ...]
 
 
 def cost(program: Term, results: int = 1) -> Cost:
-    """The cost of a program that gives so many results."""
+    """The cost of a program that gives so many results, or of a part of one."""
     counter = _Counter()
     inputs, _ = uncurry(program.type)
     counter.count(program)
     return Cost(
         _plain(counter.flops),
         _plain(counter.transcendentals),
-        _plain(_bytes(inputs)),
-        _plain(_bytes(result_types(program.type, results))),
+        _plain(bytes_of(inputs)),
+        _plain(bytes_of(result_types(program.type, results))),
         counter.is_exact,
     )
 
@@ -146,7 +145,8 @@ class _Counter:
     def _evaluate(self, term: Term, scope: _Scope) -> _Value:
         match term:
             case Bound(index):
-                return scope[index]
+                # Of what stands around a part of a program nothing is known.
+                return scope[index] if index < len(scope) else None
             case Lambda(_, _, body):
                 return _Function(lambda value: self._evaluate(body, (value, *scope)))
             case Apply(function, argument):
@@ -218,7 +218,8 @@ def _run(function: _Value, *arguments: _Value) -> _Value:
     return function
 
 
-def _bytes(types: Iterable[RiseType]) -> Nat:
+def bytes_of(types: Iterable[RiseType]) -> Nat:
+    """What arrays and scalars of these types take together."""
     total = Nat.const(0)
     for type in types:
         for lengths, leaf in leaves(type):

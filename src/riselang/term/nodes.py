@@ -26,6 +26,7 @@ from riselang.dialects.rise.types import (
     opened,
 )
 from riselang.errors import SourceLocation
+from riselang.markup import code
 from riselang.nat import Nat
 from riselang.term.foreign import ForeignRegion
 
@@ -95,6 +96,9 @@ class Term:
 
     def __repr__(self) -> str:
         return Term.show(self)
+
+    def _repr_html_(self) -> str:
+        return code(repr(self))
 
 
 class Bound(Term):

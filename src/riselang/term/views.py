@@ -44,12 +44,15 @@ INVERSES: Mapping[str, tuple[PatternSpec, Callable[[Arguments], Arguments]]] = {
 
 
 def is_view(term: Term) -> bool:
-    """Whether reading `term` computes nothing: layout patterns over variables."""
+    """Whether reading `term` computes nothing: layout patterns over variables, and maps of such."""
     stack = [term]
     while stack:
         head, arguments = spine(stack.pop())
         if isinstance(head, Pattern) and head.spec.role is Role.VIEW:
             stack.extend(arguments)
+        elif isinstance(head, Pattern) and head.spec is MAP and arguments:
+            function, *xs = arguments
+            stack += [function.body if isinstance(function, Lambda) else function, *xs]
         elif arguments or not isinstance(head, Bound):
             return False
     return True

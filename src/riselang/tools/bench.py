@@ -69,7 +69,7 @@ def _file_and_function(text: str) -> tuple[str, str | None]:
 
 
 def _measured(programs: Sequence[Program], rounds: int) -> Samples:
-    from riselang.tools.measuring import calls_for, interleaved, rounds_for, seconds_of
+    from riselang.measuring import calls_for, interleaved, rounds_for, seconds_of
 
     for program in programs:
         program.call()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from riselang.config import FLOAT, LIBRARIES
 from riselang.errors import UserError
+from riselang.files import write_file
 from riselang.tools.exits import FAILED
 from riselang.tools.progress import progress
 from riselang.tools.sources import read_bytes
@@ -127,7 +128,4 @@ def _write(data: bytes, options: argparse.Namespace) -> None:
     if options.output is None:
         sys.stdout.write(data.decode())
         return
-    try:
-        Path(options.output).write_bytes(data)
-    except OSError as error:
-        raise UserError(f"{options.output} cannot be written: {error.strerror}") from None
+    write_file(options.output, data)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from riselang.errors import UserError
+from riselang.files import write_file
 from riselang.tools.options import STAGES
 from riselang.tools.progress import progress
 from riselang.tools.sources import Source
@@ -40,10 +41,7 @@ def compile_file(options: argparse.Namespace, source: Source) -> None:
     if options.output is None:
         sys.stdout.write(data.decode())
         return
-    try:
-        Path(options.output).write_bytes(data)
-    except OSError as error:
-        raise UserError(f"{options.output} cannot be written: {error.strerror}") from None
+    write_file(options.output, data)
 
 
 def _emitted(options: argparse.Namespace, source: Source, sizes: Mapping[str, int]) -> bytes:

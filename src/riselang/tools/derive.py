@@ -6,9 +6,9 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 from riselang.errors import UserError
+from riselang.files import write_file
 from riselang.notation.layout import MARK
 from riselang.rewrite.checking import check
 from riselang.rewrite.core import Setting
@@ -66,6 +66,9 @@ def _defaulted(term: Term, float: str) -> Derivation:
         return Derivation(term, (), term, str(DEFAULT), float)
     for choice in chosen_for(term, Setting(float)):
         print(choice)
+    for step in derivation.steps:
+        if step.rule.name == "map_in_parallel":
+            print(f"a map at {written(step.path)}: on threads")
     print()
     return derivation
 
@@ -104,10 +107,7 @@ def _kept(path: str) -> Derivation:
 
 
 def _save(derivation: Derivation, path: str) -> None:
-    try:
-        Path(path).write_text(derivation.to_json())
-    except OSError as error:
-        raise UserError(f"{path} cannot be written: {error.strerror}") from None
+    write_file(path, derivation.to_json())
 
 
 # What is printed

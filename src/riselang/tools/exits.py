@@ -9,7 +9,7 @@ from collections.abc import Callable
 from riselang.config import DEBUG
 from riselang.errors import InternalError, LimitationError, RiseError
 
-OK, FAILED, USAGE, INTERNAL = 0, 1, 2, 70
+OK, FAILED, USAGE, INTERNAL, INTERRUPTED = 0, 1, 2, 70, 130
 
 
 def run_tool(action: Callable[[], object]) -> None:
@@ -27,7 +27,8 @@ def run_tool(action: Callable[[], object]) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(OK) from None
     except KeyboardInterrupt:
-        raise SystemExit(130) from None
+        print("interrupted", file=sys.stderr)
+        raise SystemExit(INTERRUPTED) from None
     except Exception as error:
         if DEBUG.value():
             raise

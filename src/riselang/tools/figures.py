@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from riselang.errors import UserError
+from riselang.files import write_file
+from riselang.markup import paragraph, table
 
 FORMAT, VERSION = "riselang benchmark", 1
 SECONDS = "s"
@@ -57,6 +59,20 @@ class Report:
     versions: Mapping[str, str]
     figures: tuple[Figure, ...]
 
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                f"{each.group}: {each.name}",
+                amount(each.median, each.unit),
+                "" if each.rival is None else each.rival.name,
+                "" if each.ratio is None else f"{each.ratio:.3f}",
+            )
+            for each in self.figures
+        ]
+        return paragraph(", ".join(self.machine.values())) + table(
+            ("figure", "median", "rival", "ratio"), rows
+        )
+
 
 def quartiles(samples: Sequence[float]) -> tuple[float, float]:
     """The values that a quarter of the samples is below, and above."""
@@ -84,10 +100,7 @@ def write_report(path: Path, report: Report) -> None:
         "versions": dict(report.versions),
         "figures": [_as_json(figure) for figure in report.figures],
     }
-    try:
-        path.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n")
-    except OSError as error:
-        raise UserError(f"{path} cannot be written: {error.strerror}") from None
+    write_file(path, json.dumps(document, indent=1, allow_nan=False) + "\n")
 
 
 def _as_json(figure: Figure) -> dict[str, Any]:

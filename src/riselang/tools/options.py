@@ -80,6 +80,29 @@ def derive_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--save", metavar="FILE.json", help="keep the derivation")
 
 
+def explore_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "file", help="a .rise, .py, .mlir (RISE or StableHLO) or .c file, or - for MLIR on stdin"
+    )
+    command.add_argument("-o", "--output", metavar="PAGE", help="default: FILE's name with .html")
+    command.add_argument(
+        "--default", action="store_true",
+        help="the strategy that a program gets that comes without one",
+    )  # fmt: skip
+    command.add_argument(
+        "--bench", action="store_true", help="measure each version, and what the machine can do"
+    )
+    command.add_argument(
+        "--against", action="append", default=[], metavar="FILE[:FUNCTION]",
+        help="with --bench: a rival, another program or a Python function of the same inputs",
+    )  # fmt: skip
+    command.add_argument("--rounds", type=count, default=15, help="with --bench; default: 15")
+    command.add_argument(
+        "--serve", action="store_true", help="show the page at an address, and rebuild on change"
+    )
+    command.add_argument("--port", type=int, default=8017, help="with --serve; default: 8017")
+
+
 def name_argument(command: argparse.ArgumentParser) -> None:
     command.add_argument("name", nargs="?", help="the one to show in full; default: list all")
 

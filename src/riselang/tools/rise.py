@@ -8,11 +8,11 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from riselang import __version__
 from riselang.errors import UserError
+from riselang.files import write_file
 from riselang.text import decode
 from riselang.timing import recording, timed, tree
 from riselang.tools.bench import bench, bench_options
@@ -23,11 +23,13 @@ from riselang.tools.compiling import compile_file, compile_options
 from riselang.tools.doctor import doctor
 from riselang.tools.exits import run_tool
 from riselang.tools.importing import import_options
+from riselang.tools.lsp import lsp_options, serve
 from riselang.tools.options import (
     STAGES,
     chosen,
     compiler_options,
     derive_options,
+    explore_options,
     file_argument,
     inputs_argument,
     name_argument,
@@ -40,7 +42,7 @@ from riselang.tools.sources import KernelSource, Source, read_bytes, read_source
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The command `rise`."""
-    parser = _parser()
+    parser = make_parser()
     options, rest = parser.parse_known_args(arguments)
     # argparse takes positionals only in one run, but inputs may stand behind options too.
     if rest and ("inputs" not in options or any(text.startswith("--") for text in rest)):
@@ -86,6 +88,8 @@ def _commands() -> tuple[_Command, ...]:
                  (c_options, timing_option)),
         _Command("derive", _derive, "rewrite a program by a strategy, step by step",
                  (derive_options, program_options, timing_option)),
+        _Command("explore", _explore, "a page with every step and every stage of a program",
+                 (explore_options, program_options, compiler_options, timing_option)),
         _Command("rules", _rules, "list the rules that strategies are made of", (name_argument,)),
         _Command("strategies", _strategies, "list schedules and strategies by name",
                  (name_argument,)),
@@ -95,11 +99,14 @@ def _commands() -> tuple[_Command, ...]:
         _Command("benchcmp", benchcmp, "compare two reports of benchmarks", (benchcmp_options,)),
         _Command("cache", cache, "list or remove the compiled kernels that are kept on disk",
                  (cache_options,)),
+        _Command("lsp", serve, "answer an editor: errors, types and names while you type",
+                 (lsp_options,)),
         _Command("doctor", doctor, "look whether everything is there and works", ()),
     )  # fmt: skip
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
+    """The command line of `rise`; the reference of commands is made from it."""
     parser = argparse.ArgumentParser(prog="rise", description="The RISE compiler.")
     parser.add_argument("--version", action="version", version=f"rise {__version__}")
     parser.set_defaults(timing=False)
@@ -149,7 +156,7 @@ def _format(options: argparse.Namespace) -> None:
         if formatted != text:
             raise UserError(f"{options.file} is not formatted; run 'rise fmt {options.file}'")
     elif formatted != text:
-        Path(options.file).write_text(formatted)
+        write_file(options.file, formatted)
 
 
 def _show(options: argparse.Namespace) -> None:
@@ -171,6 +178,12 @@ def _derive(options: argparse.Namespace) -> None:
     from riselang.tools.derive import derive_file
 
     derive_file(options)
+
+
+def _explore(options: argparse.Namespace) -> None:
+    from riselang.tools.explore import explore_file
+
+    explore_file(options)
 
 
 def _rules(options: argparse.Namespace) -> None:

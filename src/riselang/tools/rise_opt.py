@@ -28,6 +28,7 @@ from riselang.dialects.module import OUR_DIALECTS, module_text, parse_module, ve
 from riselang.dialects.rise.dialect import Rise
 from riselang.dialects.rise.schemes import PATTERNS
 from riselang.errors import InternalError, LimitationError, RiseError, UserError
+from riselang.files import write_file
 from riselang.text import decode
 from riselang.timing import add_time, recording, timed, tree
 from riselang.tools.diagnostics import check_diagnostics
@@ -61,9 +62,20 @@ class RiseOptMain(xDSLOptMain):
     def register_all_frontends(self) -> None:
         def parse_mlir(stream: IO[bytes]) -> ModuleOp:
             text = decode(stream.read(), self.get_input_name())
-            return parse_module(text, self.get_input_name(), self.ctx)
+            return self._parsed(text)
 
         self.available_frontends["mlir"] = parse_mlir
+
+    def _parsed(self, text: str) -> ModuleOp:
+        """A module; xDSL knows StableHLO by its generic form alone, and not its ops."""
+        name = self.get_input_name()
+        if "stablehlo." in text or "chlo." in text:
+            from riselang.native.stablehlo_text import generic_form, has_stablehlo
+
+            if has_stablehlo(text):
+                self.ctx.allow_unregistered = True
+                text = generic_form(text, name)
+        return parse_module(text, name, self.ctx)
 
     def setup_pipeline(self) -> None:
         try:
@@ -113,13 +125,13 @@ class RiseOptMain(xDSLOptMain):
         if self.args.output_file is None:
             sys.stdout.write(output)
         else:
-            Path(self.args.output_file).write_text(output)
+            write_file(self.args.output_file, output)
 
     def _process_part(self, text: str) -> str:
         found: RiseError | None = None
         result = ""
         try:
-            module = parse_module(text, self.get_input_name(), self.ctx)
+            module = self._parsed(text)
             self.apply_passes(module)
             with timed("print"):
                 result = self.output_resulting_program(module)

@@ -88,14 +88,6 @@ def test_arrays_of_jax() -> None:
     assert np.array_equal(result, X * 2)
 
 
-def test_for_notebooks() -> None:
-    traced = doubled.trace(N=5)
-    assert "<pre>fun((x : 5.f32)" in traced._repr_html_()
-    lowered = traced.lower()
-    assert "affine.for" in lowered._repr_html_()
-    assert "<td>x</td><td>f32</td><td>read</td>" in lowered.compile()._repr_html_()
-
-
 def test_what_is_compiled_is_told(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, tmp_path: Any
 ) -> None:

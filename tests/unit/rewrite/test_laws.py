@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from riselang.errors import UserError
 from riselang.rewrite.laws import Law
 from riselang.rewrite.registry import load_all
 from riselang.rewrite.rule import RULES
@@ -35,3 +36,25 @@ def test_the_outline_ends_at_what_is_no_pattern() -> None:
     assert Law.of("x : n.t, f : t -> t", "f(x) |> map(g) |> join ~> x").outline == ("join", "map")
     assert Law.of("x : n.t", "x |> fun(y, y |> map(f)) ~> x").outline == ()
     assert Law.of("x : n.t", "zip(x |> map(f), y) |> reverse ~> x").outline == ("reverse", "zip")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "text", "line", "marked"),
+    [
+        ("x : n.m.t", "x |> transpos ~> x", "x |> transpos ~> x", "transpos"),
+        ("x : n.t, f : t -> s", "x |> map(f) ~> x |> map(g)", "x |> map(f) ~> x |> map(g)", "g"),
+        ("x : n.t", "x |> map ~> x |> (", "x |> map ~> x |> (", ""),
+        ("x : n.q", "x ~> x", "x : n.q", "x"),
+    ],
+)
+def test_a_mistake_in_a_law_is_shown_where_it_was_written(
+    parameters: str, text: str, line: str, marked: str
+) -> None:
+    with pytest.raises(UserError) as caught:
+        assert Law.of(parameters, text).sides
+    location = caught.value.location
+    assert location is not None
+    assert location.source_line == line or not marked
+    if marked:
+        assert line[location.column - 1 :].startswith(marked)
+        assert "depFun" not in str(caught.value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -79,4 +80,5 @@ def test_every_pattern_with_a_function_says_how_often_it_applies_it() -> None:
 
 
 def test_for_notebooks() -> None:
-    assert "<th>flops</th><td>60</td>" in cost(MATMUL, N=2, K=3, M=5)._repr_html_()
+    shown = re.sub(r"<(\w+) [^>]*>", r"<\1>", cost(MATMUL, N=2, K=3, M=5)._repr_html_())
+    assert "<td>flops</td><td>60</td>" in shown

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from riselang.measuring import calls_for, interleaved, rounds_for
 from riselang.tools import rise
 from riselang.tools.figures import read_report
-from riselang.tools.measuring import calls_for, interleaved, rounds_for
 
 PROGRAMS = """def dot = fun((x : N.f32, y : N.f32), zip(x, y) |> map(mult) |> reduce(add, 0.0))
 def sums = fun((x : N.f32, y : N.f32), zip(x, y) |> map(add) |> reduce(add, 0.0))

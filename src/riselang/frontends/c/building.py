@@ -26,6 +26,7 @@ from riselang.frontends.c.prototypes import header
 from riselang.frontends.c.refusal import Refusal
 from riselang.frontends.c.report import notations, report
 from riselang.frontends.c.scheduling import loops
+from riselang.lowering.debug_locations import complete_locations
 from riselang.lowering.distinct import distinct_pointers, mark_distinct
 from riselang.native import llvm
 from riselang.native.build import Job
@@ -166,6 +167,17 @@ class CProgram:
         entries = "\n".join(llvm_entry(scop) for scop in self.scops)
         pipeline = pipelines.cpu(threads=False, bf16=False)
         return Job(native_text(module), pipeline, distinct_pointers(module), entries)
+
+    def linked_module(self) -> ModuleOp:
+        """What is compiled, with its places, before MLIR gets it."""
+        return self._linked(is_checked=False)
+
+    def located_ir(self, module: ModuleOp) -> str:
+        """LLVM IR of `linked_module` in which every instruction says where it comes from."""
+        complete_locations(module)
+        pipeline = pipelines.cpu(threads=False, bf16=False, debug_info=True)
+        text = native_text(module, locations=True)
+        return Job(text, pipeline, distinct_pointers(module), "", True).llvm_ir
 
     @cached_property
     def llvm_ir(self) -> str:

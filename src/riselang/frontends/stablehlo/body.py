@@ -24,6 +24,7 @@ from riselang.nat import Nat
 from riselang.native.graphs import GraphFunction
 from riselang.native.stablehlo import dtype_of
 from riselang.rewrite.core import Strategy
+from riselang.rewrite.default import DEFAULT
 from riselang.runtime.cache import default_cache
 from riselang.runtime.environment import fingerprint
 from riselang.term.nodes import Term, parameter_names
@@ -119,22 +120,26 @@ class Body:
         content = origin.content if isinstance(origin.content, bytes) else origin.content.encode()
         return fingerprint(
             "stablehlo", sha256(content).hexdigest(), origin.file, origin.function, origin.types,
-            self.options, config.num_threads(),
+            self.options, config.num_threads(), str(self.strategy),
         )  # fmt: skip
 
     @cached_property
     def _kept(self) -> tuple[Signature, Mapping[str, Any]] | None:
         """What another process found out of the same module."""
         cache = default_cache()
-        is_plain = self.strategy is None and self.backend == "compile"
-        if cache is None or not is_plain:
+        if cache is None or not self._is_plain or self.backend != "compile":
             return None
         data = cache.read(self._key)
         return None if data is None else _facts(data)
 
+    @property
+    def _is_plain(self) -> bool:
+        """Whether the machine code follows from the module and the options alone."""
+        return self.strategy is None or self.strategy is DEFAULT
+
     def _keep(self, key: str, compiled: Compiled) -> None:
         cache = default_cache()
-        if cache is not None and self.strategy is None:
+        if cache is not None and self._is_plain:
             cache.write(self._key, _kept_facts(self.signature, key, compiled.groups))
 
 

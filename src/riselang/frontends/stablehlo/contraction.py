@@ -2,13 +2,14 @@
 
 A contraction is a `map` for each dimension that stays and a `reduce` for each that goes, which
 carries the sum from the outer to the inner ones. Operands are views where they can be, in memory
-where they are computed.
+where they are computed; the sums are in memory, too, so that they may be made in any order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from riselang.dialects.rise.types import ArrayType
 from riselang.frontends.building import Builder
 from riselang.frontends.stablehlo.arithmetic import converted
 from riselang.frontends.stablehlo.elements import ELEMENTS, Element
@@ -129,4 +130,6 @@ def _dot_general_of(
         return summed(builder, len(left_gone), row, right, sum)
 
     node = batched(len(left_batch), lefts, rights)
+    if isinstance(node.type, ArrayType) and left_gone:
+        node = builder.to_mem(node)
     return whole(op.result.element, op.result.shape, node)

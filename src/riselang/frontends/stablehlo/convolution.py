@@ -11,7 +11,7 @@ from riselang.frontends.stablehlo.contraction import Summing, stored, summed
 from riselang.frontends.stablehlo.layout import permuted
 from riselang.frontends.stablehlo.registry import Op, Regions, lowers
 from riselang.frontends.stablehlo.tensors import Tensor, whole, zero
-from riselang.frontends.stablehlo.windows import Role, Window, windows
+from riselang.frontends.stablehlo.windows import Role, Window, bordered, windows
 from riselang.term.build import Node
 
 BATCH, FEATURE = -1, -2
@@ -97,9 +97,7 @@ class _Form:
         self, builder: Builder, images: Node, kernels: Node, order: Sequence[int]
     ) -> Node:
         """A sum for each place of the result, whose dimensions stand in `order`."""
-        seen = builder.map(
-            lambda image: windows(builder, image, self.moves, self.border), images, "image"
-        )
+        seen = builder.map(lambda image: self._windows(builder, image), images, "image")
         current = [BATCH, *(each for each in self.inner if each != FEATURE)]
         moving = [each for each in order if each != FEATURE]
         depth = sum(each.role is not Role.POSITION for each in self.moves)
@@ -113,7 +111,12 @@ class _Form:
                 return builder.map(lambda each: nest(level + 1, seen, each), kernel, "kernel")
             return builder.map(lambda each: nest(level + 1, each, kernel), seen, "window")
 
-        return nest(0, seen, kernels)
+        return builder.to_mem(nest(0, seen, kernels))
+
+    def _windows(self, builder: Builder, image: Node) -> Node:
+        """The windows of an image; its elements are read often, so a border is there for all."""
+        whole = bordered(builder, image, self.moves, self.border)
+        return windows(builder, whole if whole is image else builder.to_mem(whole), self.moves)
 
 
 def _moves(

@@ -10,7 +10,7 @@ import numpy as np
 
 from riselang.dialects.rise.types import fun
 from riselang.errors import LimitationError, RiseError
-from riselang.frontends.building import Builder
+from riselang.frontends.building import Builder, unstored
 from riselang.frontends.stablehlo import (
     arithmetic,
     bits,
@@ -111,7 +111,7 @@ def lower(function: GraphFunction, names: Sequence[str]) -> Program:
     if not results:
         raise LimitationError(f"the function {function.name} returns nothing", function.location)
     builder = lowering.builder
-    body = builder.tuple([node_of(builder, each) for each in results])
+    body = builder.tuple([unstored(node_of(builder, each)) for each in results])
     parameters = [*variables, *lowering.variables]
     # A program without parameters is a value.
     root: Node = body

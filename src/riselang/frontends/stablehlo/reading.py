@@ -13,6 +13,7 @@ from riselang.frontends.stablehlo.model import Model
 from riselang.frontends.stablehlo.open_model import OpenModel, open_kinds
 from riselang.frontends.stablehlo.origin import Origin, contents, model_options
 from riselang.rewrite.core import Strategy
+from riselang.rewrite.default import DEFAULT
 
 
 def read_model(
@@ -26,7 +27,7 @@ def read_model(
 ) -> Model | OpenModel:
     content, file = contents(source)
     origin = Origin(content, name or file, function)
-    return model_of(origin, backend, model_options(**choices), as_strategy(strategy))
+    return model_of(origin, backend, model_options(**choices), as_strategy(strategy, DEFAULT))
 
 
 def model_of(

@@ -12,7 +12,7 @@ from riselang.frontends.stablehlo.elements import ELEMENTS, Element
 from riselang.frontends.stablehlo.layout import permuted, reshaped
 from riselang.frontends.stablehlo.registry import Op, Regions, lowers
 from riselang.frontends.stablehlo.tensors import Tensor, filled, node_of, whole, zero
-from riselang.frontends.stablehlo.windows import Role, Window, windows
+from riselang.frontends.stablehlo.windows import Role, Window, bordered, windows
 from riselang.native.graphs import GraphBlock
 from riselang.term.build import Node
 
@@ -153,7 +153,7 @@ def _reduce_window(regions: Regions, op: Op, operands: Sequence[Tensor]) -> list
     moves = windows_of(op, op.integers("window_dimensions"), op.result.shape)
     rank, depth = len(moves), _depth(moves)
     seen = [
-        windows(builder, stored_if_read_often(builder, each, moves), moves, start.make())
+        seen_of(builder, stored_if_read_often(builder, each, moves), moves, start.make())
         for each, start in zip(arrays, starts, strict=True)
     ]
     start = builder.tuple([each.make() for each in starts])
@@ -168,6 +168,11 @@ def _reduce_window(regions: Regions, op: Op, operands: Sequence[Tensor]) -> list
 def _depth(moves: Sequence[Window]) -> int:
     """How many dimensions a window has; where it has one element there is none."""
     return sum(each.role is not Role.POSITION for each in moves)
+
+
+def seen_of(builder: Builder, xs: Node, moves: Sequence[Window], border: Node) -> Node:
+    """The windows of an array with its border."""
+    return windows(builder, bordered(builder, xs, moves, border), moves)
 
 
 def stored_if_read_often(builder: Builder, tensor: Tensor, moves: Sequence[Window]) -> Node:
@@ -190,8 +195,8 @@ def _select_and_scatter(regions: Regions, op: Op, operands: Sequence[Tensor]) ->
     places = _places(builder, operand.shape)
     nowhere = builder.literal(-1, i64)
     seen = [
-        windows(builder, values, moves, zero(builder, element)),
-        windows(builder, places, moves, nowhere),
+        seen_of(builder, values, moves, zero(builder, element)),
+        seen_of(builder, places, moves, nowhere),
     ]
 
     def step(each: Node, best: Node) -> Node:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import zipfile
 from dataclasses import asdict
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from riselang.config import Options
 from riselang.errors import UserError
+from riselang.files import write_file
 from riselang.frontends.stablehlo.body import arrays_from_bytes, arrays_to_bytes, dtype_name
 from riselang.frontends.stablehlo.model import Model
 from riselang.frontends.stablehlo.open_model import OpenModel
@@ -35,13 +37,12 @@ def save_model(model: Model | OpenModel, path: str | Path) -> None:
         "bound": {name: dtype_name(array) for name, array in zip(names, arrays, strict=True)},
     }
     is_text = isinstance(origin.content, str)
-    try:
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr("model.json", json.dumps(facts))
-            archive.writestr("module.mlir" if is_text else "module.mlirbc", origin.content)
-            archive.writestr("arrays.npz", arrays_to_bytes(arrays))
-    except OSError as error:
-        raise UserError(f"{path} cannot be written: {error.strerror}") from None
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("model.json", json.dumps(facts))
+        archive.writestr("module.mlir" if is_text else "module.mlirbc", origin.content)
+        archive.writestr("arrays.npz", arrays_to_bytes(arrays))
+    write_file(path, content.getvalue())
 
 
 def load_model_file(

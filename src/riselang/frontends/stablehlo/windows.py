@@ -51,10 +51,14 @@ class Window:
         return (self.size - 1) * self.dilation + 1
 
 
-def windows(builder: Builder, xs: Node, moves: Sequence[Window], border: Node) -> Node:
+def bordered(builder: Builder, xs: Node, moves: Sequence[Window], border: Node) -> Node:
+    """An array that is padded and spread as its windows need it."""
+    return padded(builder, xs, border, [(*each.padding, each.spread - 1) for each in moves])
+
+
+def windows(builder: Builder, xs: Node, moves: Sequence[Window]) -> Node:
     """`n.m.t` as positions, then offsets: `n'.m'.k.l.t`, each where there is one."""
-    paddings = [(*each.padding, each.spread - 1) for each in moves]
-    node = padded(builder, xs, border, paddings)
+    node = xs
     positions = offsets = 0
     for dimension in reversed(range(len(moves))):
         move = moves[dimension]

@@ -337,6 +337,16 @@ def slide_as_generate() -> None:
     x |> at(clampIdx(n + sz - 1, fromIdx(i) + fromIdx(j)))))))"""
 
 
+@law("x : (n * m).(p * k).t", choose="m k")
+def transpose_in_tiles() -> None:
+    """x |> transpose
+    ~> x |> transpose |> split(k) |> map(fun(columns,
+      columns |> transpose |> split(m) |> map(fun(tile, tile |> transpose))
+        |> transpose |> map(fun(row, row |> join)))) |> join
+
+    Tiles are read and written while both of their sides are in a cache."""
+
+
 @law("x : n.m.t")
 def transpose_as_generate() -> None:
     """x |> transpose

@@ -11,6 +11,7 @@ from riselang.dialects.rise.schemes import (
     REDUCE,
     SLIDE,
     SND,
+    TO_MEM,
     TRANSPOSE,
     ZIP,
     PatternSpec,
@@ -111,6 +112,17 @@ def hoist_from_reduce(term: Term) -> Found:
     (function, start), xs = _loop(term, REDUCE.name)
     value, rest = _invariant(function, 2)
     return {"c": value, "h": rest, "a": start, "x": xs}
+
+
+@rule("f : s -> t, a : s")
+def name_stored(term: Term) -> Found:
+    """f(a |> toMem(heap)) ~> let y = a |> toMem(heap); f(y)
+
+    What is stored on the way to a value stands before it; the innermost comes first."""
+    if isinstance(term.type, FunType | DepFunType):
+        raise NoMatch("expected data")
+    stored, value = _stored_part(term)
+    return {"a": value, "f": Lambda("y", stored.type, generalised(term, stored))}
 
 
 @law("a : u, b : u -> s, f : s -> t")
@@ -309,6 +321,33 @@ def _invariant(function: Term, parameters: int) -> tuple[Term, Term]:
         inner = inside + 1 if isinstance(part, Lambda) else inside
         stack.extend((child, inner) for child in reversed(part.children))
     raise Unmet("nothing that is computed is the same in all rounds")
+
+
+def _stored_part(term: Term) -> tuple[Term, Term]:
+    """The innermost part that is stored, outside of functions, and what it stores.
+
+    What a let stores has a name already."""
+    named = applied(term, LET.name)
+    whole = term if named is None else named[0]
+    stack, found = [whole], None
+    while stack:
+        part = stack.pop()
+        value = None if part is whole else _on_heap(part)
+        if value is not None:
+            # What else is there stands beside it; only what is inside comes before it.
+            found, stack = (part, value), []
+        if not isinstance(part, Lambda):
+            stack.extend(part.children)
+    if found is None:
+        raise NoMatch("nothing is stored on the way to it")
+    return found
+
+
+def _on_heap(term: Term) -> Term | None:
+    head, arguments = spine(term)
+    if not isinstance(head, Pattern) or head.spec is not TO_MEM or not arguments:
+        return None
+    return arguments[0] if head.argument("space") == "heap" else None
 
 
 def _is_computed(term: Term) -> bool:

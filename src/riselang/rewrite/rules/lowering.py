@@ -118,6 +118,18 @@ def keep_in_vectors() -> None:
     Scalars that are read one by one are loaded at once."""
 
 
+@law("x : k.k.t", scalar("t"))
+def transpose_in_registers() -> None:
+    """x |> transpose
+    ~> x |> map(fun(row, row |> asVector(k)))
+      |> mapSeqUnroll(fun(row, row |> mapSeqUnroll(fun(v, v)))) |> toMem(register)
+      |> map(fun(row, row |> asScalar)) |> transpose |> map(fun(column, column |> asVector(k)))
+      |> mapSeqUnroll(fun(column, column |> mapSeqUnroll(fun(v, v))))
+      |> map(fun(column, column |> asScalar))
+
+    Rows are loaded in vectors, and columns stored in vectors."""
+
+
 @law("f : s -> t, x : (n + sz - 1).s", choose="alloc")
 def circular_buffer() -> None:
     """x |> map(f) |> slide(sz, 1) ~> x |> circularBuffer(alloc, sz, f)

@@ -17,21 +17,29 @@ from riselang.rewrite.core import Failure, Path, Result, Setting, Step, Strategy
 from riselang.rewrite.normal_forms import data_flow_normal_form
 from riselang.rewrite.places import at_path, written
 from riselang.rewrite.rules.algorithmic import reduce_map_fusion, scan_map_fusion
+from riselang.rewrite.rules.functions import name_stored
 from riselang.rewrite.strategies.contractions import (
     bytes_of,
     chosen_tiles,
     contraction_shape,
     length_of,
 )
-from riselang.rewrite.strategies.folds import partial_sums
+from riselang.rewrite.strategies.copies import result_of, turn_result, turned
+from riselang.rewrite.strategies.folds import blocks_of_sums, partial_sums
+from riselang.rewrite.strategies.threads import on_threads
+from riselang.rewrite.strategies.window_sums import chosen_window_tiles, window_shape
+from riselang.rewrite.strategies.windows import windows_in
 from riselang.rewrite.terms import applied
-from riselang.rewrite.traversals import normalize, run_at
+from riselang.rewrite.traversals import everywhere, normalize, run_at
 from riselang.term.nodes import Term
 
 SUMS = 4
 """Vectors of sums that do not wait for each other: as many as an addition takes cycles."""
 SMALLEST_FOLD = 128
-SMALLEST_PRODUCT = 1 << 14
+LONG_FOLD = 1 << 18
+"""Elements from which on threads may share a fold."""
+BLOCKS = 64
+SMALLEST_PRODUCT = 1 << 12
 """Products from which on tiles are worth their code."""
 
 
@@ -60,6 +68,14 @@ def _contraction(term: Term, setting: Setting) -> tuple[str, str, Strategy] | No
     return what, str(tiles), tiles.strategy()
 
 
+def _window_sums(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None:
+    shape = window_shape(term)
+    if shape is None or shape.products < SMALLEST_PRODUCT:
+        return None
+    tiles = chosen_window_tiles(shape, this_machine())
+    return str(shape), str(tiles), tiles.strategy()
+
+
 def _fold(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None:
     found = applied(term, "reduce")
     if found is None or setting.float != "relaxed" or not isinstance(found[1].type, ScalarType):
@@ -68,11 +84,13 @@ def _fold(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None:
     if not is_float(type) or not length.is_constant or length.constant < SMALLEST_FOLD:
         return None
     lanes = this_machine().lanes(bytes_of(type))
-    how = f"{SUMS} vectors of {lanes} sums at a time"
-    return f"a fold of {length} elements", how, partial_sums(SUMS, lanes)
+    what, how = f"a fold of {length} elements", f"{SUMS} vectors of {lanes} sums at a time"
+    if length.constant >= LONG_FOLD:
+        return what, f"{BLOCKS} blocks, in each {how}", blocks_of_sums(BLOCKS, SUMS, lanes)
+    return what, how, partial_sums(SUMS, lanes)
 
 
-KERNELS: tuple[Recognise, ...] = (_contraction, _fold)
+KERNELS: tuple[Recognise, ...] = (_contraction, _window_sums, windows_in, _fold)
 """What is looked for at each place, in this order."""
 
 
@@ -107,10 +125,19 @@ class Arrange(Strategy):
 
 # Maps are not fused with each other: what is computed from the sums of a kernel is not part of it.
 _fused = try_(normalize(choice(reduce_map_fusion, scan_map_fusion)))
-arranged = _fused >> Arrange()
+# What a kernel takes that another one stores has a name, so that it is no part of it.
+_named = everywhere(name_stored)
+_prepared = _fused >> _named
+arranged = _prepared >> choice(Arrange() >> try_(on_threads()), on_threads(), turn_result())
 
 
 def chosen_for(term: Term, setting: Setting) -> list[Choice]:
     """What is recognised in a program as it is written."""
-    result = (data_flow_normal_form >> _fused).run(term, setting)
-    return list(choices(result.term, setting)) if isinstance(result, Success) else []
+    result = (data_flow_normal_form >> _prepared).run(term, setting)
+    if isinstance(result, Failure):
+        return []
+    path, part = result_of(result.term)
+    tiles = turned(part, this_machine())
+    if tiles is not None:
+        return [Choice(path, "an array that is turned round", str(tiles), tiles.strategy())]
+    return list(choices(result.term, setting))

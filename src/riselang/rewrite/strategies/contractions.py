@@ -96,7 +96,7 @@ def chosen_tiles(shape: Shape, machine: Machine) -> Tiles:
     fitting = [
         (rows, vectors)
         for rows in range(1, 9)
-        for vectors in range(1, 17)
+        for vectors in range(1, min(16, -(-shape.columns // lanes)) + 1)
         if _registers(rows, vectors, lanes, machine) <= machine.registers
     ]
     rows, vectors = min(fitting, key=lambda each: _cycles(*each, lanes, shape, machine))

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 from riselang.dialects.rise.types import ArrayType, ScalarType
 from riselang.errors import UserError
-from riselang.rewrite.addresses import innermost
+from riselang.rewrite.addresses import innermost, outermost
 from riselang.rewrite.combinators import choice, seq, try_
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
 from riselang.rewrite.registry import schedule
 from riselang.rewrite.rules.algorithmic import (
     interleaved_reduce,
     map_fusion,
+    partial_reduce,
     peel_reduce,
     zip_of_map_first,
 )
@@ -23,15 +24,16 @@ from riselang.rewrite.rules.functions import (
     sum_as_fma,
     sum_as_fma_f64,
 )
+from riselang.rewrite.rules.lowering import reduce_unrolled, store_in_registers
 from riselang.rewrite.rules.movement import (
     split_before_map,
     split_before_zip,
     take_before_map,
     take_before_zip,
 )
-from riselang.rewrite.strategies.schedules import fuse, interchange, vectorize
+from riselang.rewrite.strategies.schedules import fuse, interchange, simplify, vectorize
 from riselang.rewrite.terms import applied
-from riselang.rewrite.traversals import argument, everywhere, function, normalize
+from riselang.rewrite.traversals import argument, everywhere, function, inside, normalize
 from riselang.term.nodes import Term
 
 _sums = try_(everywhere(choice(fma_as_sum, fma_as_sum_f64))) >> try_(reduce_map_fission)
@@ -75,8 +77,53 @@ class _PartialSums(Strategy):
         inner = _rows >> try_(fuse()) >> try_(_elements) >> try_(_products)
         in_vectors = vectorize(self.lanes) @ innermost("reduce")
         return seq(
-            _sums, interleaved_reduce(self.vectors * self.lanes), argument(inner >> in_vectors)
-        )
+            _sums, interleaved_reduce(self.vectors * self.lanes), argument(inner >> in_vectors),
+            self._of_vectors() if self.vectors > 1 else argument(argument(store_in_registers)),
+            reduce_unrolled,
+        )  # fmt: skip
+
+    def _of_vectors(self) -> Strategy:
+        """Sums in registers: vectors are added to one vector, of which the lanes are added."""
+        in_one = interchange() >> try_(simplify()) >> vectorize(self.lanes) @ outermost("reduce")
+        return seq(
+            argument(argument(store_in_registers)), interleaved_reduce(self.lanes),
+            argument(in_one >> argument(reduce_unrolled >> store_in_registers)),
+        )  # fmt: skip
 
     def __str__(self) -> str:
         return f"partial_sums({self.vectors}, {self.lanes})"
+
+
+@schedule
+def blocks_of_sums(blocks: int, vectors: int, lanes: int) -> Strategy:
+    """A fold as so many folds of blocks, which threads may share, each in partial sums."""
+    if blocks < 1:
+        raise UserError("blocks_of_sums needs a number of blocks of 1 or more")
+    return _BlocksOfSums(blocks, partial_sums(vectors, lanes))
+
+
+@dataclass(frozen=True, repr=False)
+class _BlocksOfSums(Strategy):
+    """As many blocks for any number of threads, so that the sums are the same."""
+
+    blocks: int
+    sums: Strategy
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        found = applied(term, "reduce")
+        if found is None:
+            return Failure(self, "expected a fold", term)
+        assert isinstance(found[2].type, ArrayType)
+        length = found[2].type.length
+        if not length.is_constant or length.constant < self.blocks:
+            reason = f"the length {length} is not known to be {self.blocks} or more"
+            return Failure(self, reason, term, closeness=CONDITION)
+        size = length.constant // self.blocks
+        of_block = try_(normalize(_of_parts)) >> try_(fuse()) >> inside(self.sums)
+        strategy = seq(_sums, partial_reduce(size), argument(of_block))
+        if size * self.blocks < length.constant:
+            strategy = peel_reduce(size * self.blocks) >> function(argument(strategy))
+        return strategy.run(term, setting)
+
+    def __str__(self) -> str:
+        return f"blocks_of_sums({self.blocks}, {str(self.sums).removeprefix('partial_sums(')}"

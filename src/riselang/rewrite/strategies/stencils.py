@@ -137,15 +137,14 @@ class _Stencil(Strategy):
     """The innermost of nested maps in vectors, the outermost on threads."""
 
     def run(self, term: Term, setting: Setting) -> Result:
-        found = _innermost(term) if place_of(term, 1) is term else None
-        if found is None:
+        nest = nest_of(term)
+        if nest is None:
             reason = "expected nested maps with scalars as elements, of numbers as sizes"
             return Failure(self, reason, term, closeness=CONDITION)
-        depth, count, type = found
-        lanes, most = block_for(type, this_machine())
-        steps: list[Strategy] = [in_vectors(lanes, most) @ loop(depth)]
-        if depth > 1:
-            is_large = count >= PARALLEL_FROM
+        lanes, most = block_for(nest.element, this_machine())
+        steps: list[Strategy] = [in_vectors(lanes, most) @ loop(nest.depth)]
+        if nest.depth > 1:
+            is_large = nest.elements >= PARALLEL_FROM
             steps.append((parallel() if is_large else sequential()) @ loop(1))
         return seq(*steps).run(term, setting)
 
@@ -174,8 +173,19 @@ def scalars_of(term: Term) -> int | None:
     return type.length.constant if isinstance(type.element, ScalarType) else None
 
 
-def _innermost(term: Term) -> tuple[int, int, ScalarType] | None:
-    """How many maps are inside each other; how many scalars they give, and which."""
+@dataclass(frozen=True)
+class Nest:
+    """Maps inside each other that give scalars."""
+
+    depth: int
+    elements: int
+    element: ScalarType
+
+
+def nest_of(term: Term) -> Nest | None:
+    """The maps inside each other of which a term is the outermost."""
+    if place_of(term, 1) is not term:
+        return None
     depth, count = 0, 1
     while True:
         depth += 1
@@ -186,7 +196,7 @@ def _innermost(term: Term) -> tuple[int, int, ScalarType] | None:
             return None
         count *= at.type.length.constant
         if isinstance(at.type.element, ScalarType):
-            return depth, count, at.type.element
+            return Nest(depth, count, at.type.element)
 
 
 def place_of(term: Term, number: int) -> Term | None:

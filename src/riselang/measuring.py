@@ -35,12 +35,20 @@ def rounds_for(seconds: float, wanted: int) -> int:
 
 
 def interleaved(
-    rivals: Sequence[tuple[Action, int]], rounds: int, after_round: Action = lambda: None
+    rivals: Sequence[tuple[Action, int]],
+    rounds: int,
+    after_round: Action = lambda: None,
+    rest: float = 0.0,
 ) -> list[tuple[float, ...]]:
-    """The seconds of a call of each rival in each round; with it stands how often it is called."""
+    """The seconds of a call of each rival in each round; with it stands how often it is called.
+
+    Threads that a rival has used may go on turning for a while, in case there is more to do, and so
+    take a core from the next one: `rest` is how many seconds everybody waits before a turn.
+    """
     taken: list[list[float]] = [[] for _ in rivals]
     for _ in range(rounds):
         for samples, (action, calls) in zip(taken, rivals, strict=True):
+            time.sleep(rest)
             samples.append(seconds_of(action, calls))
         after_round()
     return [tuple(samples) for samples in taken]

@@ -1,0 +1,61 @@
+"""Places in a text: as offsets here, as lines and columns in errors, and as editors count them.
+
+Editors count lines from 0, and columns in units of UTF-16; a line ends with a line feed, a carriage
+return, or both.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+
+from riselang.editor.document import Extent
+from riselang.errors import SourceLocation
+
+_LINE_END = re.compile(r"\r\n|\n|\r")
+
+
+@dataclass(frozen=True)
+class Positions:
+    """The lines of one text."""
+
+    text: str
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [0, *(found.end() for found in _LINE_END.finditer(self.text))]
+
+    @cached_property
+    def _our_starts(self) -> list[int]:
+        """Errors count lines by line feeds alone."""
+        return [0, *(found.end() for found in re.finditer("\n", self.text))]
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """The line and column of an offset, as editors count them."""
+        offset = min(max(0, offset), len(self.text))
+        line = bisect_right(self._starts, offset) - 1
+        return line, _units(self.text[self._starts[line] : offset])
+
+    def offset(self, line: int, column: int) -> int:
+        """The offset of a place; past the end of a line or of the text it is that end."""
+        if line >= len(self._starts):
+            return len(self.text)
+        start = self._starts[line]
+        end = self._starts[line + 1] if line + 1 < len(self._starts) else len(self.text)
+        content = self.text[start:end].rstrip("\r\n")
+        before = content.encode("utf-16-le", "surrogatepass")[: 2 * column]
+        return start + len(before.decode("utf-16-le", "ignore"))
+
+    def extent(self, location: SourceLocation | None) -> Extent:
+        """What an error points at; the start of the text where it points at nothing."""
+        if location is None:
+            return 0, 0
+        line = min(location.line, len(self._our_starts)) - 1
+        start = min(self._our_starts[line] + location.column - 1, len(self.text))
+        return start, min(start + location.length, len(self.text))
+
+
+def _units(text: str) -> int:
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2

@@ -1,0 +1,81 @@
+"""Strategies in files, as an editor sees them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from riselang.editor.document import Extent, Hover, Suggestion
+from riselang.editor.words import word_at
+from riselang.errors import RiseError
+from riselang.rewrite.glossary import called, conditions, schedules, whole_strategies, words_of
+from riselang.rewrite.registry import load_all
+from riselang.rewrite.rule import RULES
+from riselang.rewrite.text import parse_strategy
+
+_NAME = re.compile(r"[^\W\d][\w.]*")
+
+
+@dataclass(frozen=True)
+class StrategyDocument:
+    """A `.strategy` file."""
+
+    text: str
+    problems: Sequence[RiseError]
+
+    @staticmethod
+    def of(text: str, name: str) -> StrategyDocument:
+        try:
+            parse_strategy(text, name)
+        except RiseError as error:
+            return StrategyDocument(text, [error])
+        return StrategyDocument(text, [])
+
+    def hover(self, offset: int) -> Hover | None:
+        found = word_at(self.text, offset, _NAME)
+        known = {each.label: each for each in strategy_words()}
+        if found is None or found[0] not in known:
+            return None
+        word = known[found[0]]
+        return Hover(f"```\n{word.detail}\n```\n{word.documentation}", found[1])
+
+    def definition(self, offset: int) -> Extent | None:
+        """A strategy that is named on a line of its own."""
+        found = word_at(self.text, offset, _NAME)
+        if found is None:
+            return None
+        named = re.search(rf"^({re.escape(found[0])})\s*=(?!=)", self.text, re.MULTILINE)
+        return None if named is None else named.span(1)
+
+    def suggestions(self, offset: int) -> Sequence[Suggestion]:
+        named = re.findall(r"^([^\W\d]\w*)\s*=(?!=)", self.text, re.MULTILINE)
+        return [*(Suggestion(name, "variable") for name in named), *strategy_words()]
+
+    def formatted(self) -> str | None:
+        return None
+
+
+@cache
+def strategy_words() -> tuple[Suggestion, ...]:
+    """Rules, schedules, and what puts them together."""
+    return tuple(_strategy_words())
+
+
+def _strategy_words() -> Iterator[Suggestion]:
+    load_all()
+    for rule in RULES.values():
+        condition = conditions(rule)
+        needs = f", where {condition}" if condition else ""
+        text = f"`{rule.law}`{needs}"
+        yield Suggestion(rule.name, "function", called(rule), text)
+    kinds = ("combinators", "traversals", "addresses", "normal forms")
+    words = [
+        *schedules(),
+        *whole_strategies(),
+        *(word for kind in kinds for word in words_of(kind)),
+    ]
+    for word in words:
+        if _NAME.fullmatch(word.name):
+            yield Suggestion(word.name, "function", str(word), word.summary)

@@ -1,0 +1,60 @@
+"""Words that may be written, with what they mean, from the registries."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from riselang.dialects.rise.schemes import PATTERNS, PatternSpec
+from riselang.dialects.rise.types import SCALARS
+from riselang.editor.document import Extent, Suggestion
+from riselang.notation.operators import EMBED, FUNCTIONS, KEYWORDS, ScalarFunction
+
+_WORD = re.compile(r"[^\W\d]\w*")
+
+
+def word_at(text: str, offset: int, pattern: re.Pattern[str] = _WORD) -> tuple[str, Extent] | None:
+    """The word around a place, or right before it."""
+    start = text.rfind("\n", 0, offset) + 1
+    end = text.find("\n", offset)
+    for found in pattern.finditer(text, start, len(text) if end < 0 else end):
+        if found.start() <= offset <= found.end():
+            return found[0], found.span()
+    return None
+
+
+def called(spec: PatternSpec) -> str:
+    """A pattern with the sizes that a person writes."""
+    return f"{spec.name}({', '.join(spec.explicit)})" if spec.explicit else spec.name
+
+
+def pattern_text(spec: PatternSpec) -> str:
+    """What a pattern is, in Markdown."""
+    return f"```rise\n{spec!r}\n```\n{spec.summary[0].upper()}{spec.summary[1:]}."
+
+
+def function_text(function: ScalarFunction) -> str:
+    """What a function on scalars is, in Markdown."""
+    needs = f", with {function.needs} in brackets" if function.needs else ""
+    operands = "operand" if function.arity == 1 else "operands"
+    return f"`{function.name}`: a function on scalars of {function.arity} {operands}{needs}."
+
+
+@cache
+def notation_words() -> tuple[Suggestion, ...]:
+    """Patterns, functions on scalars, types and keywords of the notation."""
+    return tuple(_notation_words())
+
+
+def _notation_words() -> Iterator[Suggestion]:
+    for spec in PATTERNS.values():
+        yield Suggestion(spec.name, "function", repr(spec), pattern_text(spec))
+    for function in FUNCTIONS.values():
+        if function.name not in PATTERNS:
+            yield Suggestion(function.name, "operator", "scalars", function_text(function))
+    yield Suggestion(EMBED, "operator", 'embed[f32]("...", a)', "Ops of other dialects on scalars.")
+    for name in SCALARS:
+        yield Suggestion(name, "type", "a scalar type")
+    for word in sorted(KEYWORDS):
+        yield Suggestion(word, "keyword")

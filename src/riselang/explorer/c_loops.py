@@ -1,0 +1,48 @@
+"""Loops of C that are no patterns: their source, and the stages of their code."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
+
+from riselang.dialects.locations import file_location
+from riselang.dialects.module import walk
+from riselang.errors import SourceLocation
+from riselang.explorer.explored import Document, document
+from riselang.explorer.numbering import FILE
+from riselang.explorer.places import Places
+from riselang.explorer.stages import Stage, code_stages, module_lines
+from riselang.explorer.subject import SourceText
+from riselang.frontends.c.building import CProgram
+from riselang.frontends.c.report import report
+
+
+def explored_loops(program: CProgram, source: SourceText) -> Document:
+    """What a page shows of regions of C, none of whose statements is lifted to patterns."""
+    places = Places(source)
+    shown, linked = program.module, program.linked_module()
+    for module in (shown, linked):
+        _number(module, places)
+    stages = [
+        Stage("affine", "Affine", "mlir", "loops with loads and stores", module_lines(shown)),
+        *code_stages(lambda: program.located_ir(linked)),
+    ]
+    reasons = "".join(report(scop) for scop in program.regions).rstrip("\n").split("\n")
+    said = ["// No statement is lifted to patterns, so there is nothing to rewrite:", "//"]
+    lines = [(text, ()) for text in (*said, *(f"// {reason}" for reason in reasons))]
+    return document(
+        title=", ".join(scop.name for scop in program.regions), source=source, places=places,
+        options=program.options, strategy="none", stages=stages,
+        parts=[["", number] for number in range(len(places.numbers))],
+        lines=lines, states=[[0, 0, list(range(len(lines))), None, None]],
+        rules=[], steps=[],
+    )  # fmt: skip
+
+
+def _number(module: ModuleOp, places: Places) -> None:
+    """Each op is located at the number of its place, as the parts of a program are."""
+    for op in walk(module):
+        place = op.location
+        if isinstance(place, FileLineColLoc):
+            file, line, column = place.filename.data, place.line.data, place.column.data
+            number = places.at(SourceLocation(file, line, column))
+            op.location = file_location(FILE, number + 1, 1)

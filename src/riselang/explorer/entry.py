@@ -1,0 +1,44 @@
+"""`rl.explore`, whose machinery is imported at its first use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from riselang.explorer.page import Page
+    from riselang.rewrite.core import Strategy
+
+
+def explore(
+    program: Any,
+    *arguments: Any,
+    strategy: Strategy | str | None = None,
+    bench: bool = False,
+    rivals: Mapping[str, Callable[..., Any]] | None = None,
+    **sizes: int,
+) -> Page:
+    """A page with every step that rewrites a program, and every stage of its code.
+
+    `program` is a kernel, with arrays, array types or sizes by name as `lower` takes them; or a
+    model, or what `trace` or `lower` gave. The page is shown in a notebook, and `save` writes it
+    to a file that needs nothing but itself. `strategy` says how the program is rewritten, where
+    not as it says itself. With `bench` each version is measured, and what the machine can do at
+    most; `rivals` are functions of the same arrays, by name.
+    """
+    from dataclasses import replace
+
+    from riselang.api.lowered import as_strategy
+    from riselang.explorer.explored import explored
+    from riselang.explorer.page import Page
+    from riselang.explorer.sources import source_of, traced_program
+    from riselang.explorer.subject import traced_subject
+
+    traced = traced_program(program, arguments, sizes)
+    traced = replace(traced, strategy=as_strategy(strategy, traced.strategy))
+    subject = traced_subject(traced, source_of(traced.term), sizes)
+    if not bench:
+        return Page(explored(subject))
+    from riselang.explorer.speed import measured
+
+    return Page(explored(subject, measured(traced, rivals or {})))

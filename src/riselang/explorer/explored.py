@@ -1,0 +1,144 @@
+"""A program with all that there is to see of it, as data for a page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from riselang import __version__
+from riselang.config import Options
+from riselang.dialects.rise.schemes import PATTERNS
+from riselang.explorer.numbering import numbered
+from riselang.explorer.places import Places
+from riselang.explorer.stages import Stage, stages_of
+from riselang.explorer.states import CONTRACTION, Line, State, states_of
+from riselang.explorer.subject import SourceText, Subject
+from riselang.rewrite.core import Step
+from riselang.rewrite.derivation import Derivation
+from riselang.rewrite.places import written
+from riselang.rewrite.rule import Rule
+from riselang.term.nodes import Lambda, Pattern, Scalar, Term
+from riselang.timing import timed
+
+Document = dict[str, Any]
+
+
+def explored(subject: Subject, speed: Document | None = None) -> Document:
+    """What a page shows of a program, as JSON."""
+    derivation = subject.derivation()
+    last = numbered(derivation.end)
+    places = Places(subject.source)
+    with timed("print the steps"):
+        states = states_of(derivation, subject.term, places, last)
+    with timed("make the stages"):
+        stages = stages_of(subject.compilation(last.term))
+    return document(
+        title=subject.name, source=subject.source, places=places, options=subject.options,
+        strategy=derivation.strategy, stages=stages, speed=speed,
+        sizes=dict(subject.sizes), notes=list(subject.notes),
+        parts=[[_name(part), places.of(part)] for part in last.origins],
+        lines=list(states.lines), states=[_state(state) for state in states.states],
+        **_steps(derivation, contracts=subject.term != derivation.start),
+    )  # fmt: skip
+
+
+def document(
+    *,
+    title: str,
+    source: SourceText,
+    places: Places,
+    options: Options,
+    strategy: str,
+    stages: Sequence[Stage],
+    parts: list[list[Any]],
+    lines: Sequence[Line],
+    states: list[list[Any]],
+    rules: list[Document],
+    steps: list[list[Any]],
+    sizes: Mapping[str, int] | None = None,
+    notes: Sequence[str] = (),
+    speed: Document | None = None,
+) -> Document:
+    """What the page reads; `assets/model.js` says what it makes of it."""
+    return {
+        "version": __version__,
+        "title": title,
+        "sizes": dict(sizes or {}),
+        "strategy": strategy,
+        "float": options.float,
+        "loops": options.loops,
+        "notes": list(notes),
+        "patterns": sorted(PATTERNS),
+        "source": {
+            "file": source.file,
+            "language": source.language,
+            "lines": [[text, list(words)] for text, words in places.source_lines()],
+        },
+        "places": places.labels(),
+        "parts": parts,
+        "lines": [[text, list(words)] for text, words in lines],
+        "states": states,
+        "rules": rules,
+        "steps": steps,
+        "stages": [_stage(stage) for stage in stages],
+        "speed": speed,
+    }
+
+
+def _name(part: Term) -> str:
+    """What a part is called where it is spoken of."""
+    match part:
+        case Pattern(spec):
+            return spec.name
+        case Scalar(op):
+            return op.partition(".")[2]
+        case Lambda():
+            return "fun"
+        case _:
+            return ""
+
+
+def _state(state: State) -> list[Any]:
+    return [state.first, state.removed, list(state.lines), state.made, state.next]
+
+
+def _steps(derivation: Derivation, *, contracts: bool) -> Document:
+    """Each step by the number of its rule, and where it was made; and the rules."""
+    rules: dict[str, Document] = {}
+    steps: list[list[Any]] = []
+    if contracts:
+        summary = "A sum with a product becomes one operation, which rounds once."
+        rules["contract"] = _rule("contract", CONTRACTION, "float permission", "contract", summary)
+        steps.append([0, ""])
+    numbers = {name: number for number, name in enumerate(rules)}
+    for step in derivation.steps:
+        name = str(step.rule)
+        if name not in rules:
+            numbers[name] = len(rules)
+            rules[name] = _rule_of(step)
+        steps.append([numbers[name], written(step.path)])
+    return {"rules": list(rules.values()), "steps": steps}
+
+
+def _rule_of(step: Step) -> Document:
+    rule: Rule = step.rule
+    return _rule(str(rule), str(rule.law), rule.family, rule.permission.value, rule.summary)
+
+
+def _rule(name: str, law: str, family: str, permission: str, summary: str) -> Document:
+    return {
+        "name": name, "law": law, "family": family, "permission": permission, "summary": summary,
+    }  # fmt: skip
+
+
+def _stage(stage: Stage) -> Document:
+    """The lines as one text, which is read sooner than many."""
+    return {
+        "key": stage.key,
+        "title": stage.title,
+        "language": stage.language,
+        "summary": stage.summary,
+        "text": "\n".join(text for text, _ in stage.lines),
+        "parts": [part for _, part in stage.lines],
+        "error": stage.error,
+    }

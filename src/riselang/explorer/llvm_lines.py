@@ -1,0 +1,28 @@
+"""LLVM IR with what each line is for, read from its debug locations, which are not shown."""
+
+from __future__ import annotations
+
+import re
+
+from riselang.explorer.places import NOWHERE
+
+_ATTACHED = re.compile(r",? !dbg (?P<node>!\d+)")
+_LOCATION = re.compile(
+    r"^(?P<node>!\d+) = (?:distinct )?!DILocation\(line: (?P<line>\d+)", re.MULTILINE
+)
+_METADATA = re.compile(r"^(?:!|; ModuleID|source_filename)")
+
+
+def llvm_lines(ir: str) -> list[tuple[str, int]]:
+    """Lines without metadata, and the part of the program that each is for."""
+    numbers = {found["node"]: int(found["line"]) - 1 for found in _LOCATION.finditer(ir)}
+    lines: list[tuple[str, int]] = []
+    for line in ir.strip("\n").split("\n"):
+        if _METADATA.match(line) or (not line and (not lines or not lines[-1][0])):
+            continue
+        found = _ATTACHED.search(line)
+        number = numbers.get(found["node"], NOWHERE) if found is not None else NOWHERE
+        lines.append((_ATTACHED.sub("", line), max(number, NOWHERE)))
+    while lines and not lines[-1][0]:
+        lines.pop()
+    return lines

@@ -1,0 +1,84 @@
+"""The page: data, style and script in one file of HTML."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib import resources
+from typing import Any
+
+from riselang.files import write_file
+
+SCRIPTS = (
+    "model.js",
+    "words.js",
+    "lines.js",
+    "diff.js",
+    "links.js",
+    "speed.js",
+    "main.js",
+    "live.js",
+)
+"""In the order in which they run."""
+FRAME_HEIGHT = 640
+
+
+@dataclass(frozen=True, repr=False)
+class Page:
+    """What was explored, to be written to a file, or shown in a notebook."""
+
+    data: dict[str, Any]
+
+    @cached_property
+    def html(self) -> str:
+        """The page as text, which needs nothing but itself."""
+        title = f"{self.data['title']} · riselang explorer"
+        script = "\n".join(_asset(name) for name in SCRIPTS)
+        return _filled(
+            _asset("page.html"),
+            {
+                "title": html.escape(title),
+                "style": _asset("style.css"),
+                "data": _as_json(self.data),
+                "script": f'(() => {{\n"use strict";\n{script}}})();',
+            },
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page to a file, whole or not at all."""
+        write_file(path, self.html)
+
+    def _repr_html_(self) -> str:
+        """The page in a frame of its own, for notebooks."""
+        return (
+            f'<iframe srcdoc="{html.escape(self.html)}" style="width: 100%; height: '
+            f'{FRAME_HEIGHT}px; border: 0" title="riselang explorer"></iframe>'
+        )
+
+    def __repr__(self) -> str:
+        return f"<page of {self.data['title']}: {len(self.data['steps'])} steps>"
+
+
+def _filled(template: str, parts: dict[str, str]) -> str:
+    """Each `{{name}}` once, from the left, so that nothing inside of a part is taken for one."""
+    result: list[str] = []
+    rest = template
+    for name, text in parts.items():
+        before, found, rest = rest.partition("{{" + name + "}}")
+        assert found, name
+        result += (before, text)
+    return "".join([*result, rest])
+
+
+def _as_json(data: dict[str, Any]) -> str:
+    """JSON that ends no script, whatever a program is called."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+@cache
+def _asset(name: str) -> str:
+    return resources.files("riselang.explorer").joinpath("assets", name).read_text("utf-8")

@@ -1,0 +1,63 @@
+"""Programs whose parts are located at other places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from riselang.errors import SourceLocation
+from riselang.term.nodes import (
+    Apply,
+    Bound,
+    DepApply,
+    DepLambda,
+    Embed,
+    Free,
+    Lambda,
+    Literal,
+    Pattern,
+    Scalar,
+    Term,
+    operation_type,
+)
+from riselang.term.recursion import stack_for
+
+
+def relocated(term: Term, place: Callable[[Term], SourceLocation | None]) -> Term:
+    """The program with each part where `place` says, which is asked from the outside in."""
+
+    def visit(part: Term) -> Term:
+        location = place(part)
+        children: list[Term] = []
+        for child in part.children:
+            children.append(visit(child))
+        return _located(part, children, location)
+
+    with stack_for(term.depth):
+        return visit(term)
+
+
+def _located(term: Term, children: list[Term], location: SourceLocation | None) -> Term:
+    """The node with other children, equal to its own, and another location."""
+    match term:
+        case Bound(index):
+            return Bound(index, term.type, location)
+        case Free(name):
+            return Free(name, term.type, location)
+        case Literal(attribute):
+            return Literal(attribute, location)
+        case Pattern(spec):
+            return Pattern(spec, term.arguments, term.to, location)
+        case Lambda(name, parameter):
+            return Lambda(name, parameter, children[0], location)
+        case Apply():
+            return Apply(children[0], children[1], location)
+        case DepLambda(kind, name):
+            return DepLambda(kind, name, children[0], term.binder, location)
+        case DepApply(_, argument):
+            return DepApply(children[0], argument, location)
+        case Scalar(op):
+            return Scalar(op, children, operation_type(term), term.predicate, location)
+        case Embed(region):
+            return Embed(region, children, operation_type(term), location)
+        case _:
+            raise TypeError("not a term")

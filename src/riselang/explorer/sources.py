@@ -1,0 +1,121 @@
+"""Where programs come from: kernels, models, functions of MLIR modules and statements of C."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from riselang.api.kernel import Kernel
+from riselang.api.lowered import Lowered
+from riselang.api.traced import Traced
+from riselang.errors import SourceLocation, UserError
+from riselang.explorer.relocation import relocated
+from riselang.explorer.subject import SourceText, Subject, traced_subject
+from riselang.notation.printer import show_term
+from riselang.term.nodes import Term, subterms
+
+if TYPE_CHECKING:
+    from riselang.api.compile import Compilation
+    from riselang.config import Options
+    from riselang.rewrite.core import Strategy
+
+LANGUAGES = {".rise": "rise", ".py": "python", ".mlir": "mlir", ".c": "c"}
+"""By the ending of a file; anything else is a cell of a notebook, or MLIR."""
+
+
+def traced_program(program: Any, arguments: tuple[Any, ...], sizes: Mapping[str, int]) -> Traced:
+    """The program that something means: a kernel, a model, or a stage of one."""
+    from riselang.api.load import LoadedProgram, chosen_kernel
+    from riselang.frontends.stablehlo.model import Model
+
+    if isinstance(program, LoadedProgram):
+        program = chosen_kernel(program)
+    if isinstance(program, Kernel):
+        return program.trace(*arguments, **sizes)
+    if arguments or sizes:
+        raise UserError("arrays and sizes are given to kernels; this program has its sizes")
+    if isinstance(program, Model):
+        return program.trace()
+    if isinstance(program, Traced):
+        return program
+    if isinstance(program, Lowered):
+        return Traced(
+            program.name, program.source, program.results, program.options, program.strategy
+        )
+    raise UserError(
+        "expected a kernel, a model, or what trace and lower give, found "
+        f"{type(program).__name__}; rl.load reads a file, and 'rise explore' takes one"
+    )
+
+
+def source_of(term: Term, name: str | None = None) -> SourceText:
+    """The file that most of a program is written in; its notation, where that cannot be read."""
+    file = name or _file_of(term)
+    if file is not None:
+        text = "".join(linecache.getlines(file)) or _read(file)
+        if text:
+            return SourceText(file, language_of(file, text), text.rstrip("\n"))
+    return SourceText(name or "<program>", "rise", show_term(term))
+
+
+def language_of(file: str, text: str) -> str:
+    found = LANGUAGES.get(Path(file).suffix, "python" if file.startswith("<") else "mlir")
+    return "stablehlo" if found == "mlir" and "stablehlo." in text else found
+
+
+def _file_of(term: Term) -> str | None:
+    counts: dict[str, int] = {}
+    for part in subterms(term):
+        if part.location is not None:
+            counts[part.location.file] = counts.get(part.location.file, 0) + 1
+    return max(counts, key=lambda file: counts[file]) if counts else None
+
+
+def _read(file: str) -> str:
+    try:
+        return Path(file).read_text("utf-8")
+    except (OSError, ValueError):
+        return ""
+
+
+def module_subject(
+    compilation: Compilation,
+    source: SourceText,
+    function: str,
+    strategy: Strategy | None,
+) -> Subject:
+    """The only program of a function of a module, which is lowered where it stands."""
+    from riselang.api.compile import Compilation as Stages
+    from riselang.dialects.module import functions
+    from riselang.lowering.units import replace_unit
+    from riselang.term.from_dialect import units
+
+    def program(module: Any) -> Any:
+        (found,) = (each for each in functions(module) if each.sym_name.data == function)
+        (unit,) = units(found)
+        return unit
+
+    def lower(term: Term, options: Options) -> Compilation:
+        from riselang.dialects.rise.types import uncurry
+        from riselang.rewrite.eta import eta_expanded
+
+        module = compilation.module.clone()
+        place, unit = program(module)
+        replace_unit(place, unit, eta_expanded(term, len(uncurry(unit.term.type)[0])))
+        return Stages(module, options)
+
+    unit = program(compilation.module)[1]
+    return Subject(
+        function, source, unit.term, compilation.options, strategy, lower, len(unit.outputs)
+    )
+
+
+def lifted_subject(
+    traced: Traced, source: SourceText, place: SourceLocation, notes: tuple[str, ...]
+) -> Subject:
+    """A statement of C, as the patterns that it was lifted to."""
+    term = relocated(traced.term, lambda _: place)
+    return traced_subject(replace(traced, term=term), source, {}, notes)

@@ -1,0 +1,103 @@
+"""The stages behind the last program, from the dialect to assembly, with what each line is for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import FileLineColLoc, NameLoc
+from xdsl.ir import Operation
+
+from riselang.errors import InternalError, RiseError
+from riselang.explorer.assembly import assembly_lines
+from riselang.explorer.llvm_lines import llvm_lines
+from riselang.explorer.numbering import number_at
+from riselang.explorer.places import NOWHERE
+from riselang.lowering.explanation import located_lines
+from riselang.native import llvm
+
+if TYPE_CHECKING:
+    from riselang.api.compile import Compilation
+
+Lines = list[tuple[str, int]]
+"""Texts, and the part of the program that each is for."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage of the code."""
+
+    key: str
+    title: str
+    language: str
+    summary: str
+    lines: Lines
+    error: str | None = None
+    """Why there is none."""
+
+
+def stages_of(compilation: Compilation) -> list[Stage]:
+    """All stages; one that cannot be made says why, and those after it are left out."""
+    modules: Mapping[str, Callable[[], Lines]] = {
+        key: lambda key=key: _numbered(compilation.located(key)) for key in MODULES
+    }
+    made = _made(MODULES, modules)
+    return made if made[-1].error else [*made, *code_stages(lambda: compilation.llvm_ir)]
+
+
+def code_stages(llvm_ir: Callable[[], str]) -> list[Stage]:
+    """The stages from LLVM IR on."""
+    made: Mapping[str, Callable[[], Lines]] = {
+        "llvm": lambda: llvm_lines(llvm_ir()),
+        "optimised": lambda: llvm_lines(llvm.optimise(llvm_ir())),
+        "asm": lambda: assembly_lines(llvm.assembly(llvm_ir())),
+    }
+    return _made(CODE, made)
+
+
+def _made(
+    stages: Mapping[str, tuple[str, str, str]], made: Mapping[str, Callable[[], Lines]]
+) -> list[Stage]:
+    found: list[Stage] = []
+    for key, (title, language, summary) in stages.items():
+        try:
+            found.append(Stage(key, title, language, summary, made[key]()))
+        except InternalError:
+            raise
+        except RiseError as error:
+            found.append(Stage(key, title, language, summary, [], str(error)))
+            break
+    return found
+
+
+def module_lines(module: Operation) -> Lines:
+    """The lines of a module."""
+    return _numbered(located_lines(module))
+
+
+def _numbered(lines: list[tuple[str, Operation | None]]) -> Lines:
+    return [(text, number_of(op)) for text, op in lines]
+
+
+def number_of(op: Operation | None) -> int:
+    """The part of the program that an op was made for."""
+    place = None if op is None else op.location
+    place = place.location if isinstance(place, NameLoc) else place
+    if not isinstance(place, FileLineColLoc):
+        return NOWHERE
+    number = number_at(place.filename.data, place.line.data)
+    return NOWHERE if number is None else number
+
+
+MODULES: Mapping[str, tuple[str, str, str]] = {
+    "rise": ("RISE dialect", "mlir", "the last program as ops of MLIR"),
+    "imperative": ("Imperative", "mlir", "loops and access paths"),
+    "affine": ("Affine & vector", "mlir", "loops with loads and stores"),
+}
+CODE: Mapping[str, tuple[str, str, str]] = {
+    "llvm": ("LLVM IR", "llvm", "as MLIR leaves it"),
+    "optimised": ("LLVM -O3", "llvm", "as LLVM optimises it for this machine"),
+    "asm": ("Assembly", "asm", "what the machine runs"),
+}
+"""Stages by key: title, language and summary."""

@@ -1,0 +1,115 @@
+"""The program before the first step and after each, as lines; what a step leaves is kept once.
+
+A state is how it differs from the one before: which lines go, and which come in their place. Lines
+are kept in one table, with the words on them and what these came from.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field
+
+from riselang.explorer.numbering import Numbered, part_number
+from riselang.explorer.places import NOWHERE, Places
+from riselang.notation.places import Extent, PlacedText, placed_text
+from riselang.rewrite.core import Path
+from riselang.rewrite.derivation import Derivation
+from riselang.rewrite.places import at_path, replaced
+from riselang.term.nodes import Term
+
+Line = tuple[str, tuple[int, ...]]
+"""A text, and its words: column, length, place in the source, part of the last program."""
+Mark = tuple[int, int, int, int]
+"""From a line and column to before another."""
+CONTRACTION = "a * b + c ~> fma(a, b, c)"
+
+
+@dataclass(frozen=True)
+class State:
+    """A program, as it differs from the one before."""
+
+    first: int
+    """The first line that changes."""
+    removed: int
+    lines: tuple[int, ...]
+    """What comes in their place, by number."""
+    made: Mark | None
+    """What the step to this state has made."""
+    next: Mark | None
+    """What the next step will change."""
+
+
+@dataclass
+class States:
+    """The states of a derivation."""
+
+    places: Places
+    lines: dict[Line, int] = field(default_factory=dict[Line, int])
+    states: list[State] = field(default_factory=list[State])
+    _before: tuple[int, ...] = ()
+
+    def add(self, term: Term, made: Path | None, next: Path | None, last: Numbered | None) -> None:
+        """Another state; the last one is the program whose parts are numbered."""
+        whole = term if last is None else last.term
+        for path in (made, next):
+            if path is not None:
+                # A part may stand at several places, and only the one that is meant is to be found.
+                whole = replaced(whole, path, copy.copy(at_path(whole, path)))
+        text = placed_text(whole)
+        now = tuple(
+            self.lines.setdefault(line, len(self.lines)) for line in self._lines(text, last)
+        )
+        first, removed, added = _difference(self._before, now)
+        marks = [None if path is None else _mark(text, whole, path) for path in (made, next)]
+        self.states.append(State(first, removed, added, marks[0], marks[1]))
+        self._before = now
+
+    def _lines(self, text: PlacedText, last: Numbered | None) -> list[Line]:
+        words: dict[int, list[int]] = {}
+        for word in text.words:
+            part = NOWHERE if last is None else part_number(word.term)
+            origin = word.term if last is None or part is None else last.origins[part]
+            place = self.places.of(origin)
+            part = NOWHERE if part is None else part
+            if place != NOWHERE or part != NOWHERE:
+                words.setdefault(word.line, []).extend((word.column, word.length, place, part))
+        return [(line, tuple(words.get(n, ()))) for n, line in enumerate(text.text.split("\n"))]
+
+
+def states_of(derivation: Derivation, written: Term, places: Places, last: Numbered) -> States:
+    """The program as it was written, contracted if that changes it, and after each step."""
+    states = States(places)
+    paths = [step.path for step in derivation.steps]
+    terms = list(derivation.terms())
+    if written != derivation.start:
+        states.add(written, None, None, None)
+    for number, term in enumerate(terms):
+        is_last = number == len(terms) - 1
+        made = paths[number - 1] if number > 0 else None
+        next = None if is_last else paths[number]
+        states.add(term, made, next, last if is_last else None)
+    return states
+
+
+def _difference(before: tuple[int, ...], now: tuple[int, ...]) -> tuple[int, int, tuple[int, ...]]:
+    """The first line that differs, how many go, and what comes."""
+    most = min(len(before), len(now))
+    first = 0
+    while first < most and before[first] == now[first]:
+        first += 1
+    same = 0
+    while same < most - first and before[-1 - same] == now[-1 - same]:
+        same += 1
+    return first, len(before) - first - same, now[first : len(now) - same]
+
+
+def _mark(text: PlacedText, whole: Term, path: Path) -> Mark:
+    """Where the part at a place stands, or the smallest part around it that stands alone."""
+    found: Extent | None = None
+    while found is None:
+        found = text.extent(at_path(whole, path))
+        if not path:
+            break
+        path = path[:-1]
+    (line, column), (end_line, end_column) = found or ((0, 0), (0, 0))
+    return line, column, end_line, end_column

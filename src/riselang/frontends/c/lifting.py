@@ -1,0 +1,52 @@
+"""The statements of a C file that become patterns, each with where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from riselang.errors import SourceLocation, UserError
+from riselang.frontends.c.model import Scop
+from riselang.frontends.c.tactics.notation import NotLifted, notation
+from riselang.frontends.c.tactics.recognition import recognised
+
+
+@dataclass(frozen=True)
+class Lifted:
+    """A statement as a program in RISE's notation."""
+
+    name: str
+    function: str
+    """The function of C that it stands in."""
+    notation: str
+    tactic: str
+    """What it was recognised as."""
+    place: SourceLocation
+    loops: int
+    """How many loops are around it."""
+
+
+def lifted(scops: Sequence[Scop]) -> list[Lifted]:
+    """Those of all regions."""
+    found: list[Lifted] = []
+    for scop in scops:
+        for each in recognised(scop):
+            if each.tactic is None:
+                continue
+            try:
+                text = notation(scop, each)
+            except NotLifted:
+                continue
+            name, loops = f"{scop.name}_{each.statement.name}", len(each.statement.iterators)
+            place = each.statement.place
+            found.append(Lifted(name, scop.name, text, each.tactic, place, loops))
+    return found
+
+
+def chosen_statement(file: str, statements: Sequence[Lifted], name: str | None) -> Lifted:
+    """The statement that is named, or the one in most loops, of one function or of all."""
+    known = [each for each in statements if name in (None, each.name, each.function)]
+    if not known:
+        names = ", ".join(each.name for each in statements)
+        raise UserError(f"{file} has no lifted statement {name}; it has: {names}")
+    return max(known, key=lambda each: each.loops)

@@ -1,0 +1,102 @@
+"""Pass `convert-stablehlo-to-rise`: functions of StableHLO become functions with RISE programs.
+
+    rise-opt model.mlir -p convert-stablehlo-to-rise
+
+Each public function of tensors becomes one between buffers, those of its results first. What it
+calls is part of it, so private functions are gone afterwards.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from io import StringIO
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    Attribute,
+    DenseIntOrFPElementsAttr,
+    FileLineColLoc,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+    UnregisteredOp,
+)
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.printer import Printer
+
+from riselang.errors import LimitationError
+from riselang.frontends.stablehlo.lowering import Program
+from riselang.frontends.stablehlo.origin import PERMISSION, program_of
+from riselang.lowering.contract_rise_floats import FLOAT_PERMISSION
+from riselang.native.graphs import GraphFunction
+from riselang.native.stablehlo import read_functions
+from riselang.term.to_dialect import program_module
+
+
+@dataclass(frozen=True)
+class ConvertStablehloToRisePass(ModulePass):
+    """Makes patterns of the ops of StableHLO; what is not supported is refused by name."""
+
+    name = "convert-stablehlo-to-rise"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if not any(map(_is_foreign, op.walk())):
+            return
+        functions = read_functions(_text(op), _file(op))
+        made = [
+            program_module(program.term, program.name, len(program.results))
+            for program in map(_program, functions.values())
+        ]
+        block = op.body.block
+        for each in list(block.ops):
+            each.detach()
+            each.erase(safe_erase=False)
+        for module in made:
+            for each in list(module.body.block.ops):
+                each.detach()
+                block.add_op(each)
+        op.attributes[FLOAT_PERMISSION] = StringAttr(PERMISSION)
+
+
+def _is_foreign(op: Operation) -> bool:
+    return isinstance(op, UnregisteredOp) and op.op_name.data.startswith(("stablehlo.", "chlo."))
+
+
+def _program(graph: GraphFunction) -> Program:
+    program = program_of(graph)
+    if program.constants:
+        raise LimitationError(
+            f"the function {program.name} has constants of many elements, which a function between "
+            "buffers has no place for; `rise import` and rl.from_stablehlo take them",
+            graph.location,
+        )
+    return program
+
+
+def _file(module: ModuleOp) -> str:
+    """The file that a module was read from."""
+    for op in module.walk():
+        if isinstance(op.location, FileLineColLoc):
+            return op.location.filename.data
+    return "<module>"
+
+
+def _text(module: ModuleOp) -> str:
+    stream = StringIO()
+    _Printer(stream=stream, print_generic_format=True, print_debuginfo=True).print_op(module)
+    return stream.getvalue()
+
+
+class _Printer(Printer):
+    """Prints the bits of floats, of which xDSL's printer rounds some."""
+
+    def print_attribute(self, attribute: Attribute) -> None:
+        if not isinstance(attribute, DenseIntOrFPElementsAttr):
+            return super().print_attribute(attribute)
+        type = attribute.type
+        if not isinstance(type, TensorType) or not isinstance(type.element_type, AnyFloat):
+            return super().print_attribute(attribute)
+        self.print_string(f'dense<"0x{attribute.data.data.hex().upper()}"> : ')
+        return self.print_attribute(type)

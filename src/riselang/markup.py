@@ -1,0 +1,51 @@
+"""Values as HTML for notebooks: code, tables, and parts that are opened by a click.
+
+Everything is escaped here and nowhere else. Colours are those of the page around, so that they fit
+light and dark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+_CODE = "line-height: 1.35; overflow-x: auto; text-align: left; white-space: pre; margin: 0.3em 0"
+_MARK = "background: rgba(80, 180, 100, 0.28); color: inherit; border-radius: 3px"
+_CELL = "text-align: right; padding: 2px 12px 2px 0; font-variant-numeric: tabular-nums"
+_FIRST = "text-align: left; padding: 2px 16px 2px 0"
+
+
+def code(text: str, marks: str = "") -> str:
+    """A text with its spaces and lines; what stands between two marks is shown as marked."""
+    shown = escape(text)
+    if marks:
+        begin, end = marks
+        shown = shown.replace(begin, f'<mark style="{_MARK}">').replace(end, "</mark>")
+    return f'<pre style="{_CODE}">{shown}</pre>'
+
+
+def paragraph(text: str, *, strong: str = "") -> str:
+    head = f"<b>{escape(strong)}</b> " if strong else ""
+    return f'<div style="text-align: left; margin: 0.3em 0">{head}{escape(text)}</div>'
+
+
+def details(summary: str, inner: str, *, is_open: bool = False) -> str:
+    """A line that opens to `inner`, which is HTML."""
+    opened = " open" if is_open else ""
+    return (
+        f'<details{opened} style="text-align: left; margin: 0.2em 0"><summary>'
+        f"<code>{escape(summary)}</code></summary>{inner}</details>"
+    )
+
+
+def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table; the first column says what a row is."""
+    head = "".join(_cell("th", at, text) for at, text in enumerate(headings))
+    body = "".join(
+        f"<tr>{''.join(_cell('td', at, text) for at, text in enumerate(row))}</tr>" for row in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _cell(kind: str, at: int, text: str) -> str:
+    return f'<{kind} style="{_CELL if at else _FIRST}">{escape(text)}</{kind}>'

@@ -1,0 +1,219 @@
+"""A text in notation while it is being written: all that is wrong with it, and what is in it.
+
+A definition that cannot be read is left out, and the others are looked at without it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from riselang.dialects.rise.types import RiseType, nat_variables, type_variables
+from riselang.errors import RiseError
+from riselang.notation.checking import Checked, check_definitions, enough_stack, used_definitions
+from riselang.notation.context import show_type
+from riselang.notation.names import Binder, Resolved, resolve
+from riselang.notation.reader import read
+from riselang.notation.source import Source
+from riselang.notation.syntax import (
+    Definition,
+    DepFun,
+    Fun,
+    Let,
+    Name,
+    Option,
+    Parameter,
+    Span,
+    Syntax,
+    children,
+)
+from riselang.term import build
+
+MOST_BROKEN = 20
+"""After so many definitions that cannot be read the rest of a text is not looked at."""
+_START = re.compile(r"^[^\S\n]*def(?!\w)", re.MULTILINE)
+_NAMED = re.compile(r"\bdef\s+(\w+)")
+_NOT_SPACE = re.compile(r"\S")
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What is known of a text."""
+
+    source: Source
+    definitions: Sequence[Definition]
+    """Those that can be read."""
+    resolved: Resolved
+    checked: Sequence[Checked]
+    problems: Sequence[RiseError]
+    """Everything that is wrong, in the order of the text."""
+
+    def name_at(self, offset: int) -> Name | Option | Binder | None:
+        """What stands at a place: a name that is used, or one that is introduced."""
+        for definition in self.definitions:
+            for syntax in _names(definition):
+                start, end = syntax.span
+                if start <= offset <= end:
+                    return syntax
+        return None
+
+    def binder_of(self, syntax: Syntax) -> Binder | None:
+        """Where a name is introduced; a name that is introduced there is its own."""
+        if isinstance(syntax, Name):
+            return self.resolved.bindings.get(syntax)
+        return syntax if isinstance(syntax, Parameter | Let | Definition | DepFun) else None
+
+    def types_at(self, span: Span, *kinds: type[build.Node]) -> list[RiseType]:
+        """The types of what stands there; a function that is inlined has one for each use."""
+        found: dict[str, RiseType] = {}
+        for checked in self.checked:
+            if checked.elaborator is None:
+                continue
+            for place, node in checked.elaborator.seen:
+                if place == span and isinstance(node, kinds):
+                    type = checked.elaborator.resolve(node.type)
+                    found.setdefault(show_type(type), type)
+        known = [type for type in found.values() if not has_unknowns(type)]
+        return known or list(found.values())
+
+    def checked_definition(self, definition: Definition) -> Checked | None:
+        return next((each for each in self.checked if each.syntax is definition), None)
+
+    def names_before(self, offset: int) -> list[Binder]:
+        """What a name at this place may refer to: definitions above, parameters and lets around."""
+        above = [each for each in self.definitions if (each.start or 0) <= offset]
+        if not above:
+            return []
+        inner = [name for name in _names(above[-1]) if isinstance(name, Parameter | Let)]
+        return [*above[:-1], *(name for name in inner if name.span[0] < offset)]
+
+    def written_around(self, offset: int) -> str:
+        """The text of the definition at a place, which may be one that cannot be read."""
+        starts = [found.start() for found in _START.finditer(self.source.text)]
+        before = [start for start in starts if start <= offset]
+        after = [start for start in starts if start > offset]
+        return self.source.text[before[-1] if before else 0 : after[0] if after else None]
+
+
+def has_unknowns(type: RiseType) -> bool:
+    """Whether something of a type is not known, or not yet."""
+    return any(name.startswith("?") for name in (*nat_variables(type), *type_variables(type)))
+
+
+def analyse(text: str, name: str = "<text>", before: Analysis | None = None) -> Analysis:
+    """Look at a text, whatever it is; `before` is what was known of it before it was changed."""
+    source = Source(text, name)
+    definitions, problems, lost = _readable(source)
+    with enough_stack(definitions):
+        resolved = resolve(definitions, source)
+        known = {} if before is None else _unchanged(definitions, source, resolved, before)
+        checked = list(check_definitions(definitions, source, resolved, known))
+    for each in checked:
+        problems += [problem for problem in each.problems if _word(problem) not in lost]
+    return Analysis(source, definitions, resolved, checked, sorted(problems, key=_place))
+
+
+def _unchanged(
+    definitions: Sequence[Definition], source: Source, resolved: Resolved, before: Analysis
+) -> Mapping[Definition, Checked]:
+    """What is known of the definitions above a change: they name only what stands above them.
+
+    Whether one is used further down counts as well: a helper need not have a type of its own.
+    """
+    if before.source.name != source.name:
+        return {}
+    same = _length_in_common(source.text, before.source.text)
+    used, used_before = used_definitions(resolved), used_definitions(before.resolved)
+    known: dict[Definition, Checked] = {}
+    for definition, following, checked in zip(
+        definitions, definitions[1:], before.checked, strict=False
+    ):
+        is_above = (following.start or 0) + len("def ") <= same
+        if not is_above or checked.syntax.span != definition.span:
+            break
+        if (definition in used) == (checked.syntax in used_before):
+            known[definition] = checked
+    return known
+
+
+def _length_in_common(text: str, other: str) -> int:
+    pairs = enumerate(zip(text, other, strict=False))
+    differing = (place for place, (ours, theirs) in pairs if ours != theirs)
+    return next(differing, min(len(text), len(other)))
+
+
+def _readable(source: Source) -> tuple[list[Definition], list[RiseError], set[str]]:
+    """The definitions that can be read, what is wrong with the others, and how those are called."""
+    text, problems, lost = source.text, list[RiseError](), set[str]()
+    starts = [found.start() for found in _START.finditer(text)]
+    while True:
+        try:
+            return read(Source(text, source.name))[0], problems, lost
+        except RiseError as error:
+            if not problems or _place(error) != _place(problems[-1]):
+                problems.append(error)
+            start, end = _broken(error, text, starts)
+            if len(problems) >= MOST_BROKEN or not text[start:end].strip():
+                return [], problems, lost
+            lost.update(_NAMED.findall(text[start:end]))
+            text = text[:start] + _NOT_SPACE.sub(" ", text[start:end]) + text[end:]
+            if not text.strip():
+                return [], problems, lost
+
+
+def _broken(error: RiseError, text: str, starts: Sequence[int]) -> Span:
+    """From where to where the definition goes that an error is about.
+
+    What is missing at the end of a definition is only missed where the next one starts.
+    """
+    borders = [0, *starts, len(text)]
+    offset = _offset(error, text)
+    ends = [end for end in borders[1:] if end >= offset or end == len(text)]
+    is_start = offset in {_first(text, start) for start in starts}
+    end = _line_of(offset, starts) if is_start else ends[0]
+    earlier = [start for start in borders if start < end and text[start:end].strip()]
+    return (earlier[-1] if earlier else 0), end
+
+
+def _first(text: str, start: int) -> int:
+    """Where the word `def` stands in the line that it starts."""
+    return text.find("def", start)
+
+
+def _line_of(offset: int, starts: Sequence[int]) -> int:
+    return max(start for start in starts if start <= offset)
+
+
+def _offset(error: RiseError, text: str) -> int:
+    location = error.location
+    if location is None:
+        return 0
+    lines = text.split("\n")
+    before = sum(len(line) + 1 for line in lines[: location.line - 1])
+    return min(len(text), before + location.column - 1)
+
+
+def _word(error: RiseError) -> str:
+    """What an error points at."""
+    place = error.location
+    if place is None or place.text is None:
+        return ""
+    return place.text[place.column - 1 :][: place.length]
+
+
+def _place(error: RiseError) -> tuple[int, int]:
+    return (error.location.line, error.location.column) if error.location else (0, 0)
+
+
+def _names(definition: Definition) -> Iterator[Name | Option | Binder]:
+    """Every name in a definition, those that are introduced and those that are used."""
+    yield definition
+    stack: list[Syntax] = [definition.value]
+    while stack:
+        syntax = stack.pop()
+        if isinstance(syntax, Fun):
+            yield from syntax.parameters
+        elif isinstance(syntax, Name | Option | Let | DepFun):
+            yield syntax
+        stack.extend(children(syntax))

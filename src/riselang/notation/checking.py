@@ -1,0 +1,111 @@
+"""Checking definitions one by one: what each means, or everything that is wrong with it.
+
+`rise check` stops at the first mistake (`program.py`); an editor shows all of them (`analysis.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence, Set
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+
+from xdsl.utils.exceptions import VerifyException
+
+from riselang.dialects.rise.types import show
+from riselang.errors import LimitationError, RiseError, UserError
+from riselang.nat import NatError
+from riselang.notation.context import Undetermined, general
+from riselang.notation.elaboration import Elaborator
+from riselang.notation.names import Resolved
+from riselang.notation.source import Source
+from riselang.notation.syntax import Definition
+from riselang.stack import more_stack
+from riselang.term.finish import finish
+from riselang.term.nodes import Term
+
+FRAMES_PER_LEVEL = 16
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A definition: its term, or why it has none of its own, or what is wrong with it.
+
+    A definition that names a wrong one is not looked at, and has none of the three.
+    """
+
+    syntax: Definition
+    elaborator: Elaborator | None = None
+    """Which knows the types of what it has seen, also where something is wrong."""
+    term: Term | None = None
+    missing: UserError | None = None
+    """What a helper's types lack, which only its uses determine."""
+    problems: Sequence[RiseError] = ()
+
+
+def enough_stack(definitions: Sequence[Definition]) -> AbstractContextManager[None]:
+    """Room for what the checks below recurse: named functions are inlined into each other."""
+    return more_stack(FRAMES_PER_LEVEL * sum(definition.depth for definition in definitions))
+
+
+def check_definitions(
+    definitions: Sequence[Definition],
+    source: Source,
+    resolved: Resolved,
+    known: Mapping[Definition, Checked] | None = None,
+) -> Iterator[Checked]:
+    """Each definition in turn, unless it is known; to be used within `enough_stack`."""
+    used = used_definitions(resolved)
+    known = known or {}
+    wrong: set[Definition] = set()
+    for definition in definitions:
+        problems = resolved.problems.get(definition, ())
+        if definition in known:
+            checked = replace(known[definition], syntax=definition)
+        elif problems or not wrong.isdisjoint(resolved.uses[definition]):
+            checked = Checked(definition, problems=problems)
+        else:
+            checked = _checked(definition, Elaborator(source, resolved.bindings), used)
+        if checked.term is None and checked.missing is None:
+            wrong.add(definition)
+        yield checked
+
+
+def used_definitions(resolved: Resolved) -> Set[Definition]:
+    """Those that others name."""
+    return set[Definition]().union(*resolved.uses.values())
+
+
+def _checked(definition: Definition, elaborator: Elaborator, used: Set[Definition]) -> Checked:
+    try:
+        return Checked(definition, elaborator, _elaborated(definition, elaborator))
+    except UserError as error:
+        # A helper that takes functions may be right at each use, and yet have no one type.
+        deferred = definition in used and elaborator.assumes_functions
+        if definition.start is None or not (deferred or isinstance(error, Undetermined)):
+            return Checked(definition, elaborator, problems=[error])
+        return Checked(definition, elaborator, missing=error)
+    except RecursionError:
+        message = "the program nests too deeply where its definitions are inlined"
+        location = elaborator.source.location(definition.span)
+        return Checked(definition, problems=[LimitationError(message, location)])
+    except RiseError as error:
+        return Checked(definition, elaborator, problems=[error])
+
+
+def _elaborated(definition: Definition, elaborator: Elaborator) -> Term:
+    source = elaborator.source
+    try:
+        node = elaborator.infer(definition.value, elaborator.top)
+        try:
+            elaborator.check_finished()
+        except Undetermined as error:
+            if definition.start is None:
+                raise
+            type = general(elaborator.resolve(node.type))
+            note = f"{definition.name} works for every {show(type)}"
+            raise Undetermined(error.message, error.location, note) from None
+        return finish(node, elaborator.inference)
+    except RiseError as error:
+        raise error.located(source.location(elaborator.at)) from None
+    except (NatError, VerifyException) as error:
+        raise source.error(str(error), elaborator.at) from None

@@ -1,0 +1,115 @@
+"""Terms as text, with where each of their parts stands in it.
+
+A pattern stands where its name is, an operation on scalars where its sign or its name is; any other
+part of a term from where it begins to where it ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from riselang.notation import syntax
+from riselang.notation.layout import Places, Point, layout
+from riselang.notation.printer import TermPrinter, written_sizes
+from riselang.notation.syntax import Syntax
+from riselang.term.nodes import Lambda, Literal, Pattern, Scalar, Term
+from riselang.term.recursion import stack_for
+
+Extent = tuple[Point, Point]
+"""From a point to before another."""
+
+
+@dataclass(frozen=True)
+class Word:
+    """A pattern or an operation, as one word or sign of a text."""
+
+    line: int
+    column: int
+    length: int
+    term: Term
+
+
+@dataclass(frozen=True)
+class PlacedText:
+    """The text of a term."""
+
+    text: str
+    words: tuple[Word, ...]
+    """In the order of the text."""
+    _extents: dict[int, Extent] = field(repr=False)
+
+    def extent(self, term: Term) -> Extent | None:
+        """Where a part stands, by identity; None for one that is not written on its own."""
+        return self._extents.get(id(term))
+
+
+def placed_text(term: Term) -> PlacedText:
+    """The text that `show_term` gives, and where its parts are."""
+    with stack_for(term.depth, frames_per_level=14):
+        printer = _Printer()
+        printer.names.used |= written_sizes(term)
+        places = Places()
+        text = layout(printer.top(term), places=places)
+    extents = {
+        id(part): places.parts[node]
+        for node, part in printer.made.items()
+        if node in places.parts
+    }  # fmt: skip
+    return PlacedText(text, tuple(_words(printer.heads, places)), extents)
+
+
+def _words(heads: dict[Syntax, Term], places: Places) -> list[Word]:
+    words: list[Word] = []
+    for node, term in heads.items():
+        where = places.operators if isinstance(node, syntax.Binary) else places.parts
+        if node in where:
+            (line, column), (_, end) = where[node]
+            words.append(Word(line, column, end - column, term))
+    return sorted(words, key=lambda word: (word.line, word.column))
+
+
+class _Printer(TermPrinter):
+    """Keeps what each piece of syntax was made for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.made: dict[Syntax, Term] = {}
+        """Whole parts."""
+        self.heads: dict[Syntax, Term] = {}
+        """Names and signs."""
+
+    def syntax(self, term: Term) -> Syntax:
+        made = super().syntax(term)
+        self.made[made] = term
+        if isinstance(term, Literal):
+            self.heads[made] = term
+        return made
+
+    def top(self, term: Term) -> Syntax:
+        made = super().top(term)
+        self.made[made] = term
+        return made
+
+    def argument(self, term: Term, annotated: frozenset[int] = frozenset()) -> Syntax:
+        made = super().argument(term, annotated)
+        self.made.setdefault(made, term)
+        if isinstance(made, syntax.Name) and isinstance(term, Lambda):
+            self.heads.setdefault(made, _body(term))
+        return made
+
+    def pattern(self, term: Pattern) -> Syntax:
+        made = super().pattern(term)
+        self.heads[made.function if isinstance(made, syntax.Call) else made] = term
+        return made
+
+    def scalar(self, term: Scalar) -> Syntax:
+        made = super().scalar(term)
+        self.heads[made.function if isinstance(made, syntax.Call) else made] = term
+        return made
+
+
+def _body(term: Term) -> Term:
+    """What an operator that stands for a function computes."""
+    while isinstance(term, Lambda):
+        term = term.body
+    return term

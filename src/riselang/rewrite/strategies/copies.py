@@ -1,0 +1,112 @@
+"""Arrays that are turned round on their way to memory: in tiles, and these in registers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from riselang.dialects.rise.types import ArrayType, ScalarType
+from riselang.machine import Machine, this_machine
+from riselang.rewrite.core import CONDITION, Failure, Path, Result, Setting, Strategy
+from riselang.rewrite.registry import schedule
+from riselang.rewrite.rules.algorithmic import transpose_in_tiles
+from riselang.rewrite.rules.lowering import (
+    map_as_loop,
+    map_in_parallel,
+    map_unrolled,
+    transpose_in_registers,
+)
+from riselang.rewrite.strategies.contractions import bytes_of
+from riselang.rewrite.terms import applied, computes_nothing
+from riselang.rewrite.traversals import argument, inside, run_at
+from riselang.term.nodes import DepLambda, Lambda, Term
+
+LINE = 64
+"""Bytes that a cache keeps together: a tile writes whole lines."""
+MOST_ROWS = 256
+"""Of the result, in a tile."""
+SMALLEST = 1 << 16
+"""Elements from which on it is worth the time to compile."""
+
+
+@schedule
+def turn(rows: int, columns: int, lanes: int) -> Strategy:
+    """A transposed array in tiles of so many rows and columns, turned in vectors, on threads."""
+    in_registers = _tiles(lanes, lanes, map_as_loop, map_unrolled >> inside(transpose_in_registers))
+    return _tiles(rows, columns, map_in_parallel, map_as_loop >> inside(in_registers))
+
+
+def _tiles(rows: int, columns: int, outer: Strategy, inner: Strategy) -> Strategy:
+    """Loops over strips of columns, and over the tiles of each."""
+    of_strip = argument(argument(inner))
+    return transpose_in_tiles(rows, columns) >> argument(outer >> inside(of_strip))
+
+
+@dataclass(frozen=True)
+class Turned:
+    """An array that is the transposed of another, in tiles."""
+
+    shape: tuple[int, int]
+    rows: int
+    columns: int
+    lanes: int
+
+    def __str__(self) -> str:
+        return f"tiles of {self.rows} x {self.columns}, turned in vectors of {self.lanes}"
+
+    def strategy(self) -> Strategy:
+        return turn(self.rows, self.columns, self.lanes)
+
+
+def turned(term: Term, machine: Machine) -> Turned | None:
+    """The array and its tiles, where a term only turns it round, and tiles divide it."""
+    found, type = applied(term, "transpose"), term.type
+    if found is None or not computes_nothing(found[0]) or not isinstance(type, ArrayType):
+        return None
+    inner = type.element
+    if not isinstance(inner, ArrayType) or not isinstance(inner.element, ScalarType):
+        return None
+    if not (type.length.is_constant and inner.length.is_constant):
+        return None
+    columns, rows = type.length.constant, inner.length.constant
+    bytes = bytes_of(inner.element)
+    lanes = machine.lanes(bytes)
+    line = max(lanes, LINE // bytes)
+    height = _divisor(rows, range(lanes, line + 1, lanes))
+    width = _divisor(columns, range(lanes, MOST_ROWS // 2 + 1, lanes))
+    if rows * columns < SMALLEST or lanes == 1 or not height or not width:
+        return None
+    return Turned((rows, columns), height, width, lanes)
+
+
+def _divisor(size: int, candidates: range) -> int:
+    return max((each for each in candidates if size % each == 0), default=0)
+
+
+def result_of(program: Term) -> tuple[Path, Term]:
+    """What a program gives, and where that stands."""
+    path: Path = ()
+    while isinstance(program, Lambda | DepLambda):
+        path, program = (*path, 0), program.children[0]
+    return path, program
+
+
+@dataclass(frozen=True, repr=False)
+class _Turn(Strategy):
+    """The result of a program, if all that it does is to turn an array round."""
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        path, part = result_of(term)
+        tiles = turned(part, this_machine())
+        if tiles is None:
+            reason = "expected a transposed array of scalars that tiles divide"
+            return Failure(self, reason, term, closeness=CONDITION)
+        return run_at(tiles.strategy(), term, path, part, setting)
+
+    def __str__(self) -> str:
+        return "turn_result()"
+
+
+@schedule
+def turn_result() -> Strategy:
+    """The result of a program that turns an array round, in tiles for this machine."""
+    return _Turn()

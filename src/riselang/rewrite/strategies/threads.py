@@ -1,0 +1,78 @@
+"""The outermost loops of a program on threads, where there is enough to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from riselang.dialects.rise.types import FunType
+from riselang.rewrite.core import Failure, Path, Result, Setting, Step, Strategy, Success
+from riselang.rewrite.places import at_path
+from riselang.rewrite.registry import schedule
+from riselang.rewrite.rules.lowering import map_in_parallel
+from riselang.rewrite.terms import applied, costs_something
+from riselang.rewrite.traversals import run_at
+from riselang.term.cost import cost
+from riselang.term.nodes import Apply, DepLambda, Lambda, Pattern, Term, subterms
+
+PARALLEL = ("mapPar", "reducePar")
+ENOUGH = 1 << 18
+"""Operations and bytes of a loop from which on threads are worth their start."""
+OF_A_FUNCTION = 8
+"""Operations that exp and its kind take, about."""
+
+
+@schedule
+def on_threads() -> Strategy:
+    """The outermost maps on threads, where they are large; what is on threads already stays."""
+    return _OnThreads()
+
+
+@dataclass(frozen=True, repr=False)
+class _OnThreads(Strategy):
+    def run(self, term: Term, setting: Setting) -> Result:
+        steps: tuple[Step, ...] = ()
+        for path in list(_outermost(term)):
+            result = run_at(map_in_parallel, term, path, at_path(term, path), setting)
+            if isinstance(result, Success):
+                term, steps = result.term, (*steps, *result.steps)
+        return Success(term, steps) if steps else Failure(self, "no outermost map is large", term)
+
+    def __str__(self) -> str:
+        return "on_threads()"
+
+
+def _outermost(program: Term) -> Iterator[Path]:
+    """The places of maps that are in no other loop, and have enough to do.
+
+    What such a loop reads is computed in it, and not looked at.
+    """
+    stack: list[tuple[Path, Term]] = [((), program)]
+    while stack:
+        path, term = stack.pop()
+        if isinstance(term, Lambda | DepLambda):
+            stack.append(((*path, 0), term.children[0]))
+        elif (mapped := applied(term, "map")) is not None and costs_something(mapped[0]):
+            if _is_large(term):
+                yield path
+        elif applied(term, *PARALLEL) is None:
+            stack += _arguments(path, term)
+
+
+def _arguments(path: Path, term: Term) -> Iterator[tuple[Path, Term]]:
+    """What a pattern is applied to, without functions: these are its loop; but a let has none."""
+    is_let = applied(term, "let") is not None
+    while isinstance(term, Apply):
+        if is_let or not isinstance(term.argument.type, FunType):
+            yield (*path, 1), term.argument
+        path, term = (*path, 0), term.function
+
+
+def _is_large(term: Term) -> bool:
+    names = (part.spec.name for part in subterms(term) if isinstance(part, Pattern))
+    if any(name in PARALLEL for name in names):
+        return False
+    costs = cost(term)
+    counts = (costs.flops, OF_A_FUNCTION * costs.transcendentals, costs.bytes_written)
+    known = [count for count in counts if isinstance(count, int)]
+    return len(known) == len(counts) and sum(known) >= ENOUGH

@@ -1,0 +1,230 @@
+"""Sums of products of windows and kernels: convolutions of many features, as networks have them.
+
+A tile of accumulators stays in registers, for some windows of a line and for some vectors of
+kernels, while folds inside each other go over the elements of a window. Windows are read where they
+lie; the kernels are copied once, in vectors. Sums are made in the order of the source.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from riselang.dialects.rise.types import ScalarType
+from riselang.machine import Machine, this_machine
+from riselang.rewrite.addresses import loop
+from riselang.rewrite.combinators import seq
+from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
+from riselang.rewrite.registry import schedule
+from riselang.rewrite.rules.algorithmic import peel_map
+from riselang.rewrite.rules.lowering import store_on_heap
+from riselang.rewrite.strategies.contractions import PARALLEL_FROM, bytes_of, length_of
+from riselang.rewrite.strategies.schedules import (
+    fill,
+    hoist,
+    parallel,
+    reorder,
+    sequential,
+    tile,
+    vectorize,
+)
+from riselang.rewrite.terms import applied, viewed
+from riselang.rewrite.traversals import argument, function
+from riselang.term.nodes import Bound, Lambda, Term
+from riselang.term.substitution import mentions
+
+MOST_ROWS = 14
+MOST_VECTORS = 8
+
+
+@dataclass(frozen=True)
+class WindowShape:
+    """Maps inside each other, the last two over a line of windows and over kernels."""
+
+    outer: tuple[int, ...]
+    """The lengths of the maps around these two."""
+    rows: int
+    columns: int
+    rounds: tuple[int, ...]
+    """Of the folds inside each other."""
+    bytes: int
+
+    @property
+    def products(self) -> int:
+        return prod((*self.outer, self.rows, self.columns, *self.rounds))
+
+    def __str__(self) -> str:
+        places = " x ".join(map(str, (*self.outer, self.rows)))
+        elements = " x ".join(map(str, self.rounds))
+        return f"sums over windows of {elements} at {places} places with {self.columns} kernels"
+
+
+@dataclass(frozen=True)
+class WindowTiles:
+    """How many windows and vectors of kernels have their sums in registers."""
+
+    rows: int
+    vectors: int
+    lanes: int
+    shape: WindowShape
+
+    def __str__(self) -> str:
+        threads = "on threads" if self._parallel is not None else "on one thread"
+        return f"tiles of {self.rows} x {self.vectors} vectors of {self.lanes}, {threads}"
+
+    def strategy(self) -> Strategy:
+        shape = self.shape
+        line = len(shape.outer) + 1
+        steps: list[Strategy] = [
+            fill(self.vectors * self.lanes) @ loop(line + 1),
+            vectorize(self.lanes) @ loop(line + 1),
+            argument(store_on_heap) @ loop(line + 1),
+            hoist(),
+            self._tiled() @ loop(line),
+        ]
+        if self._parallel is not None:
+            steps.append(parallel() @ loop(self._parallel))
+        return seq(*steps)
+
+    def _tiled(self) -> Strategy:
+        """What no tile divides is a tile of its own."""
+        rest = self.shape.rows % self.rows
+        if rest == 0:
+            return self._tile_of(self.rows)
+        whole = self.shape.rows - rest
+        return seq(
+            peel_map(whole),
+            function(argument(self._tile_of(self.rows))),
+            argument(self._tile_of(rest)),
+        )
+
+    def _tile_of(self, rows: int) -> Strategy:
+        folds = [5 + level for level in range(len(self.shape.rounds))]
+        return seq(
+            tile(rows, self.vectors),
+            reorder(1, 2, *folds, 3, 4),
+            sequential() @ loop(1),
+            sequential() @ loop(2),
+        )
+
+    @property
+    def _parallel(self) -> int | None:
+        """The number of the map that goes on threads."""
+        if self.shape.products < PARALLEL_FROM:
+            return None
+        return next((at for at, length in enumerate(self.shape.outer, 1) if length > 1), None)
+
+
+def chosen_window_tiles(shape: WindowShape, machine: Machine) -> WindowTiles:
+    """The tile that takes the fewest cycles."""
+    lanes = machine.lanes(shape.bytes)
+    most = min(MOST_VECTORS, -(-shape.columns // lanes))
+    fitting = [
+        (rows, vectors)
+        for rows in range(1, min(MOST_ROWS, shape.rows) + 1)
+        for vectors in range(1, most + 1)
+        if rows * vectors + vectors + 2 <= machine.registers
+    ]
+    rows, vectors = min(fitting, key=lambda each: _cycles(*each, lanes, shape))
+    return WindowTiles(rows, vectors, lanes, shape)
+
+
+def _cycles(rows: int, vectors: int, lanes: int, shape: WindowShape) -> float:
+    """An estimate, for two products and two loads of vectors in a cycle."""
+    whole, rest = divmod(shape.rows, rows)
+    lines = whole * _round(rows, vectors) + (_round(rest, vectors) if rest else 0)
+    # Of two that take as long, the one with less code.
+    return lines * -(-shape.columns // (vectors * lanes)) * (1 + rows * vectors / 256)
+
+
+def _round(rows: int, vectors: int) -> float:
+    loads = rows + vectors
+    return max(rows * vectors / 2, loads / 2, 4) + loads / 6
+
+
+def window_shape(term: Term) -> WindowShape | None:
+    """The shape of `... |> map(window => kernels |> map(kernel => folds over both))`."""
+    lengths: list[int] = []
+    kernels: Term | None = None
+    window: Lambda | None = None
+    while (found := applied(term, "map")) is not None:
+        length, made = length_of(found[1].type), found[0]
+        if not length.is_constant or not isinstance(made, Lambda):
+            return None
+        lengths.append(length.constant)
+        kernels = found[1]
+        fold = applied(made.body, "reduce")
+        if fold is not None:
+            break
+        window, term = made, _computed(made.body)
+    else:
+        return None
+    if window is None or len(lengths) < 2 or mentions(kernels, 0):
+        return None
+    rounds = _rounds(fold)
+    type = fold[1].type
+    if rounds is None or len(rounds) < 2 or not isinstance(type, ScalarType):
+        return None
+    if applied(window.body, "map") is None or not _is_of_both(fold[2]):
+        return None
+    *outer, rows, columns = lengths
+    return WindowShape(tuple(outer), rows, columns, rounds, bytes_of(type))
+
+
+def _computed(term: Term) -> Term:
+    """What a term shows in another layout, behind what it names."""
+    while True:
+        shown, named = viewed(term), applied(term, "let")
+        if shown is not None:
+            term = shown
+        elif named is not None and isinstance(named[1], Lambda):
+            term = named[1].body
+        else:
+            return term
+
+
+def _is_of_both(pairs: Term) -> bool:
+    """Whether one of two arrays that are zipped is of the window alone, the other of the kernel."""
+    pair = applied(pairs, "zip")
+    if pair is None:
+        return False
+    of = [(mentions(part, 1), mentions(part, 0)) for part in pair]
+    return sorted(of) == [(False, True), (True, False)]
+
+
+def _rounds(fold: list[Term]) -> tuple[int, ...] | None:
+    """How many rounds folds have, each of which goes on with the sum of the one around it."""
+    rounds: list[int] = []
+    found: list[Term] | None = fold
+    while found is not None:
+        length, made = length_of(found[2].type), found[0]
+        if not length.is_constant or length.constant < 1:
+            return None
+        rounds.append(length.constant)
+        if not isinstance(made, Lambda) or not isinstance(made.body, Lambda):
+            return None
+        found = applied(made.body.body, "reduce")
+        if found is not None and found[1] != Bound(0, found[1].type):
+            return None
+    return tuple(rounds)
+
+
+@dataclass(frozen=True, repr=False)
+class _WindowSums(Strategy):
+    """Tiles for the shape that stands there, and for this machine."""
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        shape = window_shape(term)
+        if shape is None:
+            reason = "expected maps over windows and kernels, of folds in folds, of known sizes"
+            return Failure(self, reason, term, closeness=CONDITION)
+        return chosen_window_tiles(shape, this_machine()).strategy().run(term, setting)
+
+    def __str__(self) -> str:
+        return "window_sums()"
+
+
+@schedule
+def window_sums() -> Strategy:
+    """Sums over windows with many kernels, in tiles of accumulators that suit this machine."""
+    return _WindowSums()

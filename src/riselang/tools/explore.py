@@ -1,0 +1,68 @@
+"""`rise explore`: a page with every step and every stage of a program, written or served."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from riselang.errors import UserError
+from riselang.tools.explored_files import CLoops, subject_of
+from riselang.tools.progress import progress
+
+if TYPE_CHECKING:
+    from riselang.explorer.page import Page
+    from riselang.explorer.subject import Subject
+
+
+def explore_file(options: argparse.Namespace) -> None:
+    """The command."""
+    if options.serve:
+        from riselang.tools.serving import serve
+
+        serve(options, page_of)
+        return
+    output = _output(options)
+    page = page_of(options)
+    page.save(output)
+    steps = len(page.data["steps"])
+    print(f"{output}: {steps} steps, {len(page.data['stages'])} stages")
+
+
+def page_of(options: argparse.Namespace, live: str | None = None) -> Page:
+    """The page of a file; `live` is the version that a served page says it has."""
+    from riselang.explorer.explored import explored
+    from riselang.explorer.page import Page
+
+    subject = subject_of(options)
+    if isinstance(subject, CLoops):
+        return _page_of_loops(options, subject, live)
+    with progress(f"exploring {options.file}"):
+        data = explored(subject)
+    if options.bench:
+        data["speed"] = _speed(options, subject)
+    return Page({**data, "live": live})
+
+
+def _page_of_loops(options: argparse.Namespace, loops: CLoops, live: str | None) -> Page:
+    from riselang.explorer.c_loops import explored_loops
+    from riselang.explorer.page import Page
+
+    if options.bench:
+        raise UserError("--bench measures programs of patterns, and these loops are none")
+    with progress(f"exploring {options.file}"):
+        return Page({**explored_loops(loops.program, loops.source), "live": live})
+
+
+def _output(options: argparse.Namespace) -> str:
+    if options.output is not None:
+        return options.output
+    if options.file == "-":
+        raise UserError("a program on standard input has no name; give the page's with -o")
+    return str(Path(options.file).with_suffix(".html").name)
+
+
+def _speed(options: argparse.Namespace, subject: Subject) -> dict[str, Any]:
+    from riselang.tools.explored_speed import speed_of
+
+    return speed_of(options, subject)

@@ -1,0 +1,47 @@
+"""`rise explore --bench`: the versions of a program and the rivals that were named."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+from riselang.api.kernel import Kernel
+from riselang.api.traced import Traced
+from riselang.errors import UserError
+from riselang.explorer.speed import measured
+from riselang.explorer.subject import Subject
+from riselang.tools.progress import progress
+from riselang.tools.sources import KernelSource, read_source, run_python
+
+
+def speed_of(options: argparse.Namespace, subject: Subject) -> dict[str, Any]:
+    """What `explored` takes as speed."""
+    traced = Traced(subject.name, subject.term, subject.results, subject.options, subject.strategy)
+    rivals = {name: _rival(name) for name in options.against}
+    with progress(f"measuring {options.file}"):
+        return measured(traced, rivals, options.rounds)
+
+
+def _rival(text: str) -> Callable[..., Any]:
+    """A kernel of a file, or a function of a Python file."""
+    file, colon, function = text.rpartition(":")
+    if not colon or not function.isidentifier():
+        file, function = text, ""
+    if file.endswith(".py"):
+        return _python(file, function)
+    source = read_source(file, {})
+    if not isinstance(source, KernelSource):
+        raise UserError(f"--against {text}: expected a .rise or .py file")
+    return source.kernel(function or None)
+
+
+def _python(file: str, function: str) -> Callable[..., Any]:
+    values = run_python(file)
+    found = {name: each for name, each in values.items() if isinstance(each, Kernel)}
+    if not function and len(found) == 1:
+        return next(iter(found.values()))
+    if function in values and callable(values[function]):
+        return values[function]
+    known = ", ".join(found) or "no kernel"
+    raise UserError(f"--against {file}: name a function as {file}:name; it has {known}")

@@ -1,0 +1,159 @@
+"""`rise explore --serve`: the page at an address of this machine, made again when a file changes.
+
+The main thread looks at the files and makes the page; others answer. A mistake in the program is
+shown over the page that was there before, and goes when it is mended.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import linecache
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from riselang.errors import RiseError, UserError
+from riselang.tools.explored_files import strategy_of
+
+if TYPE_CHECKING:
+    from riselang.explorer.page import Page
+
+EVERY = 0.3
+"""Seconds between two looks at the files."""
+ADDRESS = "127.0.0.1"
+WAITING = (
+    '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="1">'
+    "<title>rise explore</title><pre>{}</pre>"
+)
+"""What is shown as long as there is no page."""
+Make = Callable[[argparse.Namespace, str], "Page"]
+
+
+@dataclass
+class Shown:
+    """What is at the address now."""
+
+    version: str = ""
+    page: bytes = b""
+    error: str | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def take(self, version: str, page: bytes) -> None:
+        with self.lock:
+            self.version, self.page, self.error = version, page, None
+
+    def refuse(self, error: str) -> None:
+        with self.lock:
+            self.error = error
+
+    def answer(self, path: str) -> tuple[HTTPStatus, str, bytes]:
+        with self.lock:
+            if path == "/version":
+                said = {"version": self.version, "error": self.error}
+                return HTTPStatus.OK, "application/json", json.dumps(said).encode()
+            if path != "/":
+                return HTTPStatus.NOT_FOUND, "text/plain", b"there is one page, at /\n"
+            return HTTPStatus.OK, "text/html; charset=utf-8", self.page or self._waiting()
+
+    def _waiting(self) -> bytes:
+        return WAITING.format(escape(self.error or "the page is being made ...")).encode()
+
+
+def serve(options: argparse.Namespace, make: Make) -> None:
+    """Serve until Ctrl-C."""
+    if options.file == "-":
+        raise UserError("--serve looks at a file; standard input is none")
+    shown = Shown()
+    server = _server(options.port, shown)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1})
+    thread.start()
+    try:
+        print(f"http://{ADDRESS}:{server.server_address[1]}/  (Ctrl-C ends it)", flush=True)
+        _watch(options, make, shown)
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def _server(port: int, shown: Shown) -> ThreadingHTTPServer:
+    try:
+        server = ThreadingHTTPServer((ADDRESS, port), _handler(shown))
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise UserError(
+            f"port {port} cannot be used: {reason}; --port 0 takes one that is free"
+        ) from None
+    server.daemon_threads = True
+    return server
+
+
+def _handler(shown: Shown) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            status, kind, content = shown.answer(self.path.partition("?")[0])
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(content)))
+            self.send_header("Cache-Control", "no-store")
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            return
+
+    return Handler
+
+
+def _watch(options: argparse.Namespace, make: Make, shown: Shown) -> None:
+    """Make the page, and again whenever a file is another one."""
+    seen: tuple[object, ...] | None = None
+    version = 0
+    while True:
+        now = _stamp(_files(options))
+        if now != seen:
+            seen, version = now, version + 1
+            _make(options, make, shown, str(version))
+        time.sleep(EVERY)
+
+
+def _make(options: argparse.Namespace, make: Make, shown: Shown, version: str) -> None:
+    linecache.checkcache()
+    began = time.perf_counter()
+    try:
+        page = make(options, version).html.encode()
+    except RiseError as error:
+        shown.refuse(str(error))
+        print(error, file=sys.stderr, flush=True)
+        return
+    shown.take(version, page)
+    print(f"made in {time.perf_counter() - began:.1f} s", flush=True)
+
+
+def _files(options: argparse.Namespace) -> list[Path]:
+    """The program, and the file of its strategy."""
+    strategy = strategy_of(options)
+    names = [options.file, *([strategy.partition(".py:")[0]] if strategy else [])]
+    names += [f"{strategy.partition('.py:')[0]}.py"] if strategy and ".py:" in strategy else []
+    return [Path(name) for name in names if len(name) < 4096 and "\n" not in name]
+
+
+def _stamp(paths: Sequence[Path]) -> tuple[object, ...]:
+    """Something that is another one when a file has changed, has come or is gone."""
+    return tuple(_of_file(path) for path in paths)
+
+
+def _of_file(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size

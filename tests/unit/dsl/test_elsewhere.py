@@ -1,0 +1,30 @@
+"""A name that riselang does not have is explained."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import pytest
+
+import riselang as rl
+from riselang.dsl.elsewhere import ELSEWHERE
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "hint"),
+    [
+        ("riselang", "select", "a choice is rl.where(condition, a, b)"),
+        ("riselang", "exp", "it is rl.math.exp"),
+        ("riselang", "transposed", "did you mean 'transpose'?"),
+        ("riselang.strategy", "tiles", "did you mean 'tile'?"),
+    ],
+)
+def test_what_is_meant_is_said(module: str, name: str, hint: str) -> None:
+    with pytest.raises(AttributeError) as caught:
+        getattr(import_module(module), name)
+    assert str(caught.value) == f"module '{module}' has no attribute '{name}'; {hint}"
+
+
+def test_no_hint_is_about_a_name_that_exists() -> None:
+    assert not [name for name in ELSEWHERE if name in rl.__all__]
+    assert not hasattr(rl, "zzzzzz")

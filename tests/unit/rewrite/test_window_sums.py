@@ -1,0 +1,128 @@
+"""Sums over windows with many kernels: the same bits as the source, whatever the tiles are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from riselang.api.kernel import TermKernel
+from riselang.machine import Machine
+from riselang.notation.program import parse_term
+from riselang.rewrite.core import Setting, Strategy
+from riselang.rewrite.default import DEFAULT
+from riselang.rewrite.normal_forms import data_flow_normal_form
+from riselang.rewrite.strategies.chosen import chosen_for
+from riselang.rewrite.strategies.schedules import fuse
+from riselang.rewrite.strategies.window_sums import (
+    WindowShape,
+    WindowTiles,
+    chosen_window_tiles,
+    window_shape,
+    window_sums,
+)
+from riselang.rewrite.traversals import top_down
+from riselang.term.contraction import contract
+from riselang.term.nodes import Term
+from support.rewriting import inner, refused, rewritten
+
+CONVOLUTION = """fun((
+    k : {rows}.{columns}.{features}.{kernels}.f32, x : {n}.{h}.{w}.{features}.f32),
+  x |> map(fun(image, image |> map(slide({columns}, 1)) |> slide({rows}, 1) |> map(transpose)
+    |> map(fun(line, line |> map(fun(window,
+      k |> map(map(transpose)) |> map(transpose) |> transpose |> map(fun(kernel,
+        zip(window, kernel) |> reduce(fun((a, total), zip(fst(a), snd(a)) |> reduce(
+          fun((b, sum), zip(fst(b), snd(b)) |> map(mult) |> reduce(add, sum)), total)), 0.0)
+  )))))))))"""
+MACHINES = {
+    "NEON": Machine(16, 32, multiplies_by_lanes=True),
+    "SSE": Machine(16, 16),
+    "AVX-512": Machine(64, 32),
+}
+
+
+Sizes = tuple[int, int, int, int, int, int, int]
+"""Images, their rows and columns; rows and columns of windows; features, kernels."""
+NAMES = ("n", "h", "w", "rows", "columns", "features", "kernels")
+CASES: dict[str, Sizes] = {
+    "tiles divide everything": (1, 4, 7, 2, 2, 3, 8),
+    "a tile of its own at the end of a line": (2, 3, 9, 2, 3, 2, 4),
+    "kernels are filled up": (1, 5, 6, 3, 3, 1, 6),
+    "one window in a line": (1, 3, 3, 3, 3, 2, 5),
+    "windows of one element": (2, 2, 5, 1, 1, 4, 16),
+}
+
+
+def convolution(sizes: Sizes) -> Term:
+    return parse_term(CONVOLUTION.format(**dict(zip(NAMES, sizes, strict=True))))
+
+
+def normal(term: Term) -> Term:
+    """The body of a program as the default strategy finds it."""
+    return rewritten(data_flow_normal_form, str(contract(term)))
+
+
+def check(sizes: Sizes, strategy: Strategy) -> None:
+    """Compares bits with the interpreter."""
+    term, random = convolution(sizes), np.random.default_rng(3)
+    n, h, w, rows, columns, features, kernels = sizes
+    arrays = [
+        random.standard_normal(shape).astype(np.float32)
+        for shape in ((rows, columns, features, kernels), (n, h, w, features))
+    ]
+    expected = TermKernel("f", term, "interpret")(*arrays)
+    result = TermKernel("f", term, strategy=strategy)(*arrays)
+    assert result.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_tiles_of_this_machine_give_the_bits_of_the_source(case: str) -> None:
+    check(CASES[case], fuse() >> top_down(window_sums()))
+
+
+@pytest.mark.parametrize("tiles", [(1, 1, 4), (2, 3, 2), (3, 1, 8)])
+def test_any_tiles(tiles: tuple[int, int, int]) -> None:
+    shape = WindowShape((2, 2), 7, 6, (2, 3, 2), 4)
+    check((2, 3, 9, 2, 3, 2, 6), fuse() >> top_down(WindowTiles(*tiles, shape).strategy()))
+
+
+def test_the_shape_is_found_behind_views_and_names() -> None:
+    found = window_shape(normal(convolution((2, 6, 9, 2, 3, 4, 5))))
+    assert found is not None
+    assert found == WindowShape((2, 5), 7, 5, (2, 3, 4), 4)
+    assert found.products == 2 * 5 * 7 * 5 * 24
+    assert "2 x 3 x 4 at 2 x 5 x 7 places with 5 kernels" in str(found)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "fun((x : 4.f32), x |> map(fun(a, a + 1.0)))",
+        # One fold: a matrix product.
+        """fun((a : 4.5.f32, b : 6.5.f32), a |> map(fun(r, b |> map(fun(c,
+          zip(r, c) |> reduce(fun((p, s), fma(fst(p), snd(p), s)), 0.0))))))""",
+        # The kernels are not the same for all windows.
+        """fun((a : 4.5.6.f32, b : 4.3.5.6.f32), zip(a, b) |> map(fun(p, snd(p) |> map(fun(c,
+          zip(fst(p), c) |> reduce(fun((q, s), zip(fst(q), snd(q)) |> reduce(
+            fun((r, t), fma(fst(r), snd(r), t)), s)), 0.0))))))""",
+    ],
+)
+def test_what_is_no_sum_over_windows_is_refused(program: str) -> None:
+    assert window_shape(inner(program)) is None
+    assert "expected maps over windows and kernels" in refused(window_sums(), program).reason
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_tiles_fit_the_registers(name: str) -> None:
+    machine = MACHINES[name]
+    for rows, columns in ((28, 6), (10, 16), (1, 1), (13, 64), (56, 3)):
+        tiles = chosen_window_tiles(WindowShape((4,), rows, columns, (3, 3, 8), 4), machine)
+        assert tiles.rows * tiles.vectors + tiles.vectors < machine.registers
+        assert tiles.rows <= rows
+        assert (tiles.vectors - 1) * tiles.lanes < columns
+
+
+def test_the_default_takes_it() -> None:
+    sizes = (1, 12, 12, 3, 3, 4, 8)
+    found = chosen_for(contract(convolution(sizes)), Setting("contract"))
+    assert [each.what.partition(" of ")[0] for each in found] == ["sums over windows"]
+    check(sizes, DEFAULT)

@@ -1,0 +1,42 @@
+"""The digit recogniser of the demo."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+DIGITS = Path(__file__).parents[2] / "examples/digits"
+MOST_BYTES = 1 << 20
+
+
+@pytest.fixture(scope="module")
+def recognise() -> ModuleType:
+    found = importlib.util.spec_from_file_location("recognise", DIGITS / "recognise.py")
+    assert found is not None
+    assert found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
+
+
+def test_the_weights_are_small_and_no_pickle() -> None:
+    assert (DIGITS / "weights.npz").stat().st_size <= MOST_BYTES
+    for name in ("weights.npz", "held_out.npz"):
+        with np.load(DIGITS / name, allow_pickle=False) as kept:
+            assert all(kept[each].size for each in kept)
+
+
+def test_the_demo_classifies_what_it_has_never_seen(
+    recognise: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert recognise.main() >= 0.95
+    shown = capsys.readouterr().out
+    assert "x |> map(fun(image" in shown
+    assert "reduce(add, total1)" in shown
+    assert "is seen as 4, and is 4" in shown
+    assert "classified 500 of 500 images" in shown
+    assert "us an image; the same network in numpy" in shown

@@ -1,0 +1,124 @@
+"""Ctrl-C at several moments: one line, exit code 130, and nothing that is broken or left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+READY = "ready"
+KERNEL = f"""
+import riselang as rl
+
+@rl.jit
+def kernel(x: rl.Array[64, rl.f32]):
+    for _ in range(1500):
+        x = x | rl.map(lambda a: a * 2.0 + 1.0) | rl.slide(3, 1) | rl.map(rl.reduce(rl.add, 0.0)) \\
+            | rl.pad(1, 1)
+    return x
+
+print("{READY}", flush=True)
+"""
+LONG = f"""
+import riselang as rl
+
+@rl.jit(strategy="none")
+def kernel(x: rl.Array[4, rl.f32]):
+    for _ in range(6000):
+        x = x | rl.reverse | rl.map(lambda a: a + 1.0)
+    return x
+
+print("{READY}", flush=True)
+"""
+SLOW = f"""
+import riselang as rl
+
+@rl.jit(strategy="none")
+def kernel(x: rl.Array[64, rl.f32]):
+    return x | rl.iterate_seq(2_000_000, lambda y: y | rl.map(lambda a: a * 0.5 + 0.25))
+
+print("{READY}", flush=True)
+"""
+DOT = "def dot = fun((x : 8.f32, y : 8.f32), zip(x, y) |> map(mult) |> reduce(add, 0.0))\n"
+MOMENTS = {
+    "compile": (["compile", "kernel.py", "-o", "kernel.o"], READY, 0.5),
+    "show": (["show", "kernel.py", "--as", "asm"], READY, 1.0),
+    "derive": (["derive", "long.py", "--strategy", "simplify()", "--save", "steps.json"],
+               READY, 0.3),
+    "bench": (["bench", "slow.py", "--json", "figures.json"], READY, 0.6),
+    "explore": (["explore", "long.py", "--strategy", "simplify()", "-o", "page.html"], READY, 0.3),
+    "serve": (["explore", "dot.rise", "--serve", "--port", "0"], "Ctrl-C ends it", 0.1),
+    "serving": (["explore", "dot.rise", "--serve", "--port", "0"], "made in", 0.1),
+}  # fmt: skip
+"""What runs, what it says before it is interrupted, and how many seconds later that is."""
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_nothing_is_left_of_what_is_interrupted(moment: str, tmp_path: Path) -> None:
+    arguments, sign, later = MOMENTS[moment]
+    folder, cache, temporary = (tmp_path / name for name in ("work", "cache", "tmp"))
+    for each in (folder, cache, temporary):
+        each.mkdir()
+    files = {"kernel.py": KERNEL, "long.py": LONG, "slow.py": SLOW, "dot.rise": DOT}
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "riselang.tools.rise", *arguments],
+        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "RISE_CACHE": "1", "RISE_CACHE_DIR": str(cache),
+             "TMPDIR": str(temporary), "RISE_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1",
+             "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+    try:
+        wait_for(process, sign)
+        time.sleep(later)
+        assert process.poll() is None, "it was over before it was interrupted"
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=120)
+    finally:
+        process.kill()
+    assert errors == "interrupted\n"
+    assert process.returncode == 130
+    assert sorted(each.name for each in folder.iterdir()) == sorted(files)
+    assert list(temporary.iterdir()) == []
+    assert [each.name for each in cache.rglob("*") if each.suffix == ".partial"] == []
+
+
+def wait_for(process: subprocess.Popen[str], sign: str) -> None:
+    assert process.stdout is not None
+    for line in process.stdout:
+        if sign in line:
+            return
+    assert process.stderr is not None
+    raise AssertionError(f"it never said {sign!r}: {process.stderr.read()}")
+
+
+@pytest.mark.parametrize("moment", ["write", "fsync", "replace"])
+def test_the_cache_has_whole_entries_or_none(
+    moment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from riselang.runtime.cache import KernelCache
+
+    cache = KernelCache(tmp_path, 1 << 20)
+    assert cache.write("known", b"before")
+    kept: Callable[..., object] = getattr(os, moment)
+
+    def interrupt(*arguments: object) -> object:
+        monkeypatch.setattr(os, moment, kept)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, moment, interrupt)
+    if moment == "write":
+        monkeypatch.undo()
+        monkeypatch.setattr("riselang.runtime.cache.os.fdopen", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        cache.write("known", b"after")
+    monkeypatch.undo()
+    assert cache.read("known") == b"before"
+    assert [each.name for each in tmp_path.iterdir()] == ["known.kernel"]
