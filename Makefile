@@ -55,7 +55,7 @@ conformance: $(CONFORMANCE)/ready
 	$(CONFORMANCE)/bin/python tests/conformance/live.py
 	$(CONFORMANCE)/bin/python tests/conformance/run.py --op "$(OP)"
 
-# Every benchmark, or those named: make bench BENCH="overhead threads". A table, charts and figures
+# Every benchmark, or those named: make bench BENCH="overhead threads". A page with charts and figures
 # for `rise benchcmp` are in build/bench afterwards.
 BENCH ?=
 bench: $(VENV)/bench

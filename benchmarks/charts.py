@@ -169,7 +169,7 @@ def growth(figures: Sequence[Figure]) -> Canvas | None:
             sizes, taken = zip(*sorted(points), strict=True)
             colour = SHADES[number % len(SHADES)]
             axes.loglog(sizes, taken, marker="o", markersize=4, label=step, color=colour)
-            linear = [taken[0] * size / sizes[0] for size in sizes]
+            linear = [taken[-1] * size / sizes[-1] for size in sizes]
             axes.loglog(sizes, linear, linestyle="--", linewidth=0.7, color=colour)
         every = sorted({size for points in steps.values() for size, _ in points})
         axes.set_xticks(every, [str(size) for size in every])
@@ -177,7 +177,7 @@ def growth(figures: Sequence[Figure]) -> Canvas | None:
         axes.set_title(program, loc="left")
         axes.set_xlabel("parts of the program")
         axes.set_ylabel("seconds")
-        axes.legend(fontsize=8)
+        axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.01, 1.0))
         _bare(axes)
     return canvas
 

@@ -2,7 +2,7 @@
 
     python benchmarks/run.py [--output FOLDER] [NAME ...]
 
-The folder gets `bench.json` (for `rise benchcmp`), `bench.md`, and a chart of each benchmark.
+The folder gets `bench.html`, `bench.md`, `bench.json` (for `rise benchcmp`), and charts.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
-from pages import page
+from pages import html_page, page
 from reporting import FILE_VARIABLE
 
 from riselang.tools.figures import Figure, Report, read_report, write_report
@@ -79,7 +79,10 @@ def write(report: Report, folder: Path) -> None:
     else:
         print("no charts: matplotlib is not installed; pip install 'riselang[bench]'")
     (folder / "bench.md").write_text(page(report, charts))
-    print(f"{len(report.figures)} figures are in {folder}: bench.json, bench.md, and charts")
+    (folder / "bench.html").write_text(html_page(report, charts))
+    print(
+        f"{len(report.figures)} figures are in {folder}: bench.html, bench.md, bench.json, charts"
+    )
 
 
 if __name__ == "__main__":

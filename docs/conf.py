@@ -20,6 +20,7 @@ myst_heading_anchors = 3
 myst_enable_extensions = ["attrs_inline", "colon_fence"]
 exclude_patterns = ["making"]
 default_role = "code"
+autodoc_class_signature = "separated"  # nobody makes these objects by hand
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
 html_theme = "furo"

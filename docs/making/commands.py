@@ -88,7 +88,7 @@ def _meaning(action: argparse.Action) -> str:
     if action.choices is not None:
         names = ", ".join(f"`{choice}`" for choice in action.choices)
         text = f"{text}; one of {names}" if text else f"one of {names}"
-    if action.option_strings and _is_shown(action.default):
+    if action.option_strings and "default" not in text and _is_shown(action.default):
         text += f" (default: `{action.default}`)"
     return text or "-"
 

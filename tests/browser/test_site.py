@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from support.browsers import browser
 from support.site import built_site
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 SIZES = [(390, 844), (1024, 768), (1920, 1080)]
 PAGES = ["index", "tutorial", "patterns", "rules", "gallery", "reference/commands", "how-to/rule"]
-
-pytest.importorskip("playwright", reason="playwright is not installed: pip install playwright")
-if CHROMIUM is None:
-    pytest.skip("there is no chromium: apt-get install chromium", allow_module_level=True)
 
 
 @pytest.fixture(scope="module")
@@ -26,19 +21,15 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+def chromium() -> Iterator[Any]:
+    with browser() as started:
         yield started
-        started.close()
 
 
 @pytest.fixture
-def page(browser: Any) -> Iterator[Any]:
+def page(chromium: Any) -> Iterator[Any]:
     """A page whose console says nothing, and which asks nobody outside."""
-    opened = browser.new_page()
+    opened = chromium.new_page()
     problems: list[str] = []
     opened.on("console", lambda said: problems.append(said.text) if said.type == "error" else None)
     opened.on("pageerror", lambda error: problems.append(str(error)))
@@ -86,8 +77,8 @@ def test_it_is_found_by_searching(page: Any, site: Path) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_is_light_and_dark(browser: Any, site: Path, scheme: str) -> None:
-    page = browser.new_page(color_scheme=scheme)
+def test_it_is_light_and_dark(chromium: Any, site: Path, scheme: str) -> None:
+    page = chromium.new_page(color_scheme=scheme)
     page.goto((site / "index.html").as_uri())
     colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
     page.close()

@@ -48,6 +48,7 @@ def test_the_benchmarks_run_and_report(tmp_path: Path) -> None:
             assert (tmp_path / f"made/bench/{chart}.png").read_bytes().startswith(b"\x89PNG")
             assert "<svg" in (tmp_path / f"made/bench/{chart}.svg").read_text()
             assert page.count(f"![{chart}]({chart}.png)") == 1
+            assert f'<img src="{chart}.svg"' in (tmp_path / "made/bench/bench.html").read_text()
     rise.main(["benchcmp", str(file), str(file), "--fail-above", "1.0"])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import textwrap
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +98,8 @@ def test_the_architecture_page_shows_real_stages() -> None:
     namespace: dict[str, Any] = {"__name__": "docs"}
     exec(python_blocks("docs/architecture.md")[0], namespace)
     program = namespace["program"]
-    shown = re.findall(r"<!-- stage: (\w+) -->\n(.*?)\n *<!-- end -->", text, re.DOTALL)
+    block = r"<!-- stage: (\w+) -->\n *```\w+\n(.*?)\n *```\n *<!-- end -->"
+    shown = re.findall(block, text, re.DOTALL)
     assert [stage for stage, _ in shown] == ["notation", "rise", "imperative", "affine"]
     for stage, body in shown:
         assert textwrap.dedent(body).strip() == program.as_text(stage).strip()
@@ -126,3 +128,11 @@ def test_the_commands_in_the_readme_run(
         tool, *arguments = shlex.split(command)
         (rise_opt.main if tool == "rise-opt" else rise.main)(arguments)
         assert "error" not in capsys.readouterr().err
+
+
+def test_the_page_on_installing_names_every_extra() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    page = (DOCS / "how-to" / "install.md").read_text()
+    rows = re.findall(r"^\| (`.*?) \|", page, re.MULTILINE)
+    named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    assert named == set(project["optional-dependencies"])
