@@ -110,3 +110,15 @@ def test_products_grouped_from_the_right_are_not_lifted() -> None:
     (found,) = recognised(scop)
     assert found.tactic == "gemm"
     assert "from the left" in described(scop, found)
+
+
+def test_a_sum_in_a_variable_is_told_and_stays_a_loop() -> None:
+    text = """double f(int n, double x[n]) {
+      double total = 0.0;
+      for (int i = 0; i < n; i++)
+        total += x[i] * x[i];
+      return total;
+    }"""
+    scop = model(text)
+    assert notations(scop) == {}
+    assert "total is no array" in described(scop, recognised(scop)[-1])

@@ -72,7 +72,9 @@ def _lengths(scop: Scop, statement: ModelStatement, update: Update) -> dict[str,
     """The length of each loop, which has to be that of the dimensions it runs along."""
     found: dict[str, str] = {}
     for factor in (update.target, *update.factors):
-        view = scop.views[factor.array]
+        view = scop.views.get(factor.array)
+        if view is None:
+            raise NotLifted(f"{_name(scop, factor)} is no array")
         for loop, extent in zip(factor.loops, view.extents, strict=True):
             length = _length(scop, extent)
             if length is not None and found.setdefault(loop, length) != length:
