@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import signal
 import sys
 from collections.abc import Callable
 
@@ -28,6 +30,7 @@ def run_tool(action: Callable[[], object]) -> None:
         raise SystemExit(OK) from None
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
+        atexit.register(_end_by_code)
         raise SystemExit(INTERRUPTED) from None
     except Exception as error:
         if DEBUG.value():
@@ -37,3 +40,12 @@ def run_tool(action: Callable[[], object]) -> None:
             InternalError(problem, None, f"set {DEBUG.variable}=1 for a traceback"), file=sys.stderr
         )
         raise SystemExit(INTERNAL) from None
+
+
+def _end_by_code() -> None:
+    """Python ends itself by the signal where that went through an `exec`, as in an import.
+
+    It cannot while the signal waits, and takes the exit code then.
+    """
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})

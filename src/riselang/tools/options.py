@@ -96,11 +96,11 @@ def explore_options(command: argparse.ArgumentParser) -> None:
         "--against", action="append", default=[], metavar="FILE[:FUNCTION]",
         help="with --bench: a rival, another program or a Python function of the same inputs",
     )  # fmt: skip
-    command.add_argument("--rounds", type=count, default=15, help="with --bench; default: 15")
+    command.add_argument("--rounds", type=count, default=15, help="with --bench: how often")
     command.add_argument(
         "--serve", action="store_true", help="show the page at an address, and rebuild on change"
     )
-    command.add_argument("--port", type=int, default=8017, help="with --serve; default: 8017")
+    command.add_argument("--port", type=int, default=8017, help="with --serve: 0 takes a free one")
 
 
 def name_argument(command: argparse.ArgumentParser) -> None:

@@ -72,28 +72,29 @@ def serve(options: argparse.Namespace, make: Make) -> None:
     if options.file == "-":
         raise UserError("--serve looks at a file; standard input is none")
     shown = Shown()
-    server = _server(options.port, shown)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1})
+    answering = server(options.port, shown)
+    thread = threading.Thread(target=answering.serve_forever, kwargs={"poll_interval": 0.1})
     thread.start()
     try:
-        print(f"http://{ADDRESS}:{server.server_address[1]}/  (Ctrl-C ends it)", flush=True)
+        print(f"http://{ADDRESS}:{answering.server_address[1]}/  (Ctrl-C ends it)", flush=True)
         _watch(options, make, shown)
     finally:
-        server.shutdown()
+        answering.shutdown()
         thread.join()
-        server.server_close()
+        answering.server_close()
 
 
-def _server(port: int, shown: Shown) -> ThreadingHTTPServer:
+def server(port: int, shown: Shown) -> ThreadingHTTPServer:
+    """What answers at a port with what is shown."""
     try:
-        server = ThreadingHTTPServer((ADDRESS, port), _handler(shown))
+        made = ThreadingHTTPServer((ADDRESS, port), _handler(shown))
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or error
         raise UserError(
             f"port {port} cannot be used: {reason}; --port 0 takes one that is free"
         ) from None
-    server.daemon_threads = True
-    return server
+    made.daemon_threads = True
+    return made
 
 
 def _handler(shown: Shown) -> type[BaseHTTPRequestHandler]:

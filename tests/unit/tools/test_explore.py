@@ -16,6 +16,7 @@ import pytest
 
 from riselang.errors import UserError
 from riselang.explorer.page import Page
+from riselang.files import write_file
 from riselang.tools import rise, serving
 from support.tool_runs import called
 
@@ -185,9 +186,9 @@ def test_a_served_page_follows_its_file(folder: Path) -> None:
             address = address.split()[0]
             assert until(lambda: version(address)["version"] == "1")
             assert b"def dot" in fetched(address)
-            Path("dot.rise").write_text("wrong")
+            write_file("dot.rise", "wrong")
             assert until(lambda: version(address)["error"] == "error: this is wrong")
-            Path("dot.rise").write_text("mended again")
+            write_file("dot.rise", "mended again")
             assert until(lambda: version(address) == {"version": "3", "error": None})
             assert b"mended aga" in fetched(address)
             with pytest.raises(urllib.error.HTTPError, match="404"):

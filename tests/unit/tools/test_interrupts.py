@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -10,7 +11,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+import riselang as rl
 
 READY = "ready"
 KERNEL = f"""
@@ -97,6 +101,38 @@ def wait_for(process: subprocess.Popen[str], sign: str) -> None:
             return
     assert process.stderr is not None
     raise AssertionError(f"it never said {sign!r}: {process.stderr.read()}")
+
+
+@pytest.mark.parametrize("delay", [0.002, 0.01, 0.03, 0.06, 0.1])
+def test_a_kernel_that_was_interrupted_works_at_the_next_call(delay: float) -> None:
+    """Wherever the compiler was, nothing that it keeps is half made."""
+
+    @rl.jit(strategy="tile(4, 4) @ outermost('map', nest=2)")
+    def product(a: rl.Array["N", "N", rl.f32], b: rl.Array["N", "N", rl.f32]):
+        return a | rl.map(
+            lambda row: (
+                b
+                | rl.transpose
+                | rl.map(
+                    lambda column: rl.zip(row, column) | rl.map(rl.mult) | rl.reduce(rl.add, 0.0)
+                )
+            )
+        )
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    a = np.arange(64, dtype=np.float32).reshape(8, 8)
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        # Where it is quicker than that, it is right at once.
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.setitimer(signal.ITIMER_REAL, delay)
+            product(a, a)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert np.array_equal(product(a, a), a @ a)
 
 
 @pytest.mark.parametrize("moment", ["write", "fsync", "replace"])

@@ -50,9 +50,13 @@ function between(before, after, start, oldEnd, newEnd) {
 const CONTEXT = 4;
 const CLASSES = { " ": "", "-": "minus", "+": "plus" };
 
+// Values are numbered anew in each stage, so their names do not count.
+const compared = (line) => line.text.replace(/%[\w.$#-]+/g, "%").trim();
+
 // Rows to show: what changed, with a few lines around it where the text is long.
 function diffRows(before, after, marks = {}, languages = []) {
-  const found = difference(before.map((l) => l.text), after.map((l) => l.text));
+  const said = languages[0] === "rise" ? (line) => line.text : compared;
+  const found = difference(before.map(said), after.map(said));
   const changed = found.flatMap(([sign], at) => (sign === " " ? [] : [at]));
   const near = new Set();
   for (const at of changed) for (let d = -CONTEXT; d <= CONTEXT; d++) near.add(at + d);
