@@ -41,6 +41,7 @@ from riselang.rewrite.strategies.schedules import (
     vectorize,
 )
 from riselang.rewrite.strategies.stencils import overlapped_tiles, overlapped_tiles_2d
+from riselang.rewrite.strategies.window_sums import window_sums
 from riselang.rewrite.text import parse_strategy
 from riselang.rewrite.traversals import (
     all_,
@@ -119,6 +120,7 @@ __all__ = [
     "try_",
     "unroll",
     "vectorize",
+    "window_sums",
 ]
 
 if not TYPE_CHECKING:  # to which every name would be one that exists

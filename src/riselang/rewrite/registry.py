@@ -34,7 +34,7 @@ RULE_FAMILIES = (
 """The modules of rules, in the order in which the documentation has them."""
 STRATEGY_MODULES = (
     "schedules", "contractions", "folds", "matmul", "convolution", "stencils", "images",
-    "threads", "copies",
+    "threads", "copies", "window_sums",
 )  # fmt: skip
 
 

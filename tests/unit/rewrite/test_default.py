@@ -132,6 +132,10 @@ def test_arrays_are_turned_round_in_registers(type: str, shape: tuple[int, int])
 ON_THREADS = {
     "elements": ("fun((x : 200000.f32), x |> map(fun(e, e * e + 1.0)))", 1),
     "rows": ("fun((x : 600.500.f32), x |> map(reduce(add, 0.0)))", 1),
+    "rows of one image": (
+        "fun((x : 1.600.500.f32), x |> map(fun(image, image |> map(reduce(add, 0.0)))))",
+        1,
+    ),
     "what is let": (
         """fun((x : 100000.f32), let y = x |> map(exp);
       let t = y |> reduce(add, 0.0); y |> map(fun(e, e / t)))""",
@@ -144,7 +148,9 @@ ON_THREADS = {
 def test_large_maps_are_on_threads(name: str) -> None:
     text, maps = ON_THREADS[name]
     kernel = loaded(text)
-    assert kernel.lower().as_text("notation").count("mapPar") == maps
+    arranged = kernel.lower().as_text("notation")
+    assert arranged.count("mapPar") == maps
+    assert "x |> mapPar(fun(image" not in arranged
     (shape,) = shapes_of(kernel)
     x = np.random.default_rng(0).random(shape, np.float32)
     assert kernel(x).tobytes() == loaded(text, strategy="none")(x).tobytes()

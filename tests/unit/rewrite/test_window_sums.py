@@ -16,6 +16,7 @@ from riselang.rewrite.strategies.schedules import fuse
 from riselang.rewrite.strategies.window_sums import (
     WindowShape,
     WindowTiles,
+    arranged_windows,
     chosen_window_tiles,
     window_shape,
     window_sums,
@@ -83,6 +84,29 @@ def test_the_tiles_of_this_machine_give_the_bits_of_the_source(case: str) -> Non
 def test_any_tiles(tiles: tuple[int, int, int]) -> None:
     shape = WindowShape((2, 2), 7, 6, (2, 3, 2), 4)
     check((2, 3, 9, 2, 3, 2, 6), fuse() >> top_down(WindowTiles(*tiles, shape).strategy()))
+
+
+FEATURES_FIRST = """fun((k : 6.2.3.2.f32, x : 2.2.5.9.f32), x |> map(fun(image,
+  k |> map(fun(kernel,
+    image |> map(fun(plane, plane |> map(slide(2, 1)) |> slide(3, 1) |> map(transpose)))
+      |> transpose |> map(transpose) |> map(fun(line, line |> map(fun(window,
+        zip(window, kernel) |> reduce(fun((a, total), zip(fst(a), snd(a)) |> reduce(
+          fun((b, sum), zip(fst(b), snd(b)) |> map(mult) |> reduce(add, sum)), total)), 0.0)
+  )))))))))"""
+
+
+def test_kernels_may_stand_around_the_windows() -> None:
+    """The layout of images that have their features first."""
+    term, random = parse_term(FEATURES_FIRST), np.random.default_rng(3)
+    found = arranged_windows(normal(term), Setting("contract"))
+    assert found is not None
+    assert found[0].shape == WindowShape((2, 3), 8, 6, (2, 3, 2), 4)
+    arrays = [
+        random.standard_normal(shape).astype(np.float32) for shape in ((6, 2, 3, 2), (2, 2, 5, 9))
+    ]
+    expected = TermKernel("f", term, "interpret")(*arrays)
+    strategy = fuse() >> top_down(window_sums())
+    assert TermKernel("f", term, strategy=strategy)(*arrays).tobytes() == expected.tobytes()
 
 
 def test_the_shape_is_found_behind_views_and_names() -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from riselang.frontends.c.emission.loops import PARALLEL
+from riselang.frontends.c.emission.nodes import PARALLEL
 from riselang.frontends.c.model import Scop
 from riselang.frontends.c.polyhedra import isl, within_limits
 

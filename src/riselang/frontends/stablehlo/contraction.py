@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from riselang.dialects.rise.types import ArrayType
-from riselang.frontends.building import Builder
+from riselang.frontends.building import Builder, length_of
 from riselang.frontends.stablehlo.arithmetic import converted
 from riselang.frontends.stablehlo.elements import ELEMENTS, Element
 from riselang.frontends.stablehlo.layout import permuted
@@ -120,9 +120,18 @@ def _dot_general_of(
         return builder.map(body, builder.zip(left, right))
 
     def kept(depth: int, left: Node, right: Node) -> Node:
+        # Rows are rows, of how many dimensions they may be.
+        for _ in range(depth - 1):
+            left = builder.join(left)
         if depth:
-            return builder.map(lambda row: kept(depth - 1, row, right), left, "row")
+            return builder.map(lambda row: columns(len(right_kept), row, right), left, "row")
         return columns(len(right_kept), left, right)
+
+    def apart(rows: Node) -> Node:
+        for k in reversed(left_kept[1:]):
+            length = left.shape[k]
+            rows = builder.split(length, length_of(rows) // length, rows)
+        return rows
 
     def columns(depth: int, row: Node, right: Node) -> Node:
         if depth:
@@ -132,4 +141,5 @@ def _dot_general_of(
     node = batched(len(left_batch), lefts, rights)
     if isinstance(node.type, ArrayType) and left_gone:
         node = builder.to_mem(node)
+    node = builder.map_at(len(left_batch), apart, node)
     return whole(op.result.element, op.result.shape, node)

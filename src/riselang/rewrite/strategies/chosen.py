@@ -27,7 +27,7 @@ from riselang.rewrite.strategies.contractions import (
 from riselang.rewrite.strategies.copies import result_of, turn_result, turned
 from riselang.rewrite.strategies.folds import blocks_of_sums, partial_sums
 from riselang.rewrite.strategies.threads import on_threads
-from riselang.rewrite.strategies.window_sums import chosen_window_tiles, window_shape
+from riselang.rewrite.strategies.window_sums import arranged_windows
 from riselang.rewrite.strategies.windows import windows_in
 from riselang.rewrite.terms import applied
 from riselang.rewrite.traversals import everywhere, normalize, run_at
@@ -69,11 +69,11 @@ def _contraction(term: Term, setting: Setting) -> tuple[str, str, Strategy] | No
 
 
 def _window_sums(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None:
-    shape = window_shape(term)
-    if shape is None or shape.products < SMALLEST_PRODUCT:
+    found = arranged_windows(term, setting)
+    if found is None or found[0].shape.products < SMALLEST_PRODUCT:
         return None
-    tiles = chosen_window_tiles(shape, this_machine())
-    return str(shape), str(tiles), tiles.strategy()
+    tiles, strategy = found
+    return str(tiles.shape), str(tiles), strategy
 
 
 def _fold(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None:

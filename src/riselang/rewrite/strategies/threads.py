@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from riselang.dialects.rise.types import FunType
+from riselang.dialects.rise.types import ArrayType, FunType
+from riselang.nat import Nat
 from riselang.rewrite.core import Failure, Path, Result, Setting, Step, Strategy, Success
 from riselang.rewrite.places import at_path
 from riselang.rewrite.registry import schedule
@@ -53,7 +54,9 @@ def _outermost(program: Term) -> Iterator[Path]:
         if isinstance(term, Lambda | DepLambda):
             stack.append(((*path, 0), term.children[0]))
         elif (mapped := applied(term, "map")) is not None and costs_something(mapped[0]):
-            if _is_large(term):
+            if _is_single(mapped[1]):
+                stack.append(((*path, 0, 1), mapped[0]))
+            elif _is_large(term):
                 yield path
         elif applied(term, *PARALLEL) is None:
             stack += _arguments(path, term)
@@ -66,6 +69,11 @@ def _arguments(path: Path, term: Term) -> Iterator[tuple[Path, Term]]:
         if is_let or not isinstance(term.argument.type, FunType):
             yield (*path, 1), term.argument
         path, term = (*path, 0), term.function
+
+
+def _is_single(xs: Term) -> bool:
+    """Whether an array has one element, as a batch of one image: its loop is none."""
+    return isinstance(xs.type, ArrayType) and xs.type.length == Nat.const(1)
 
 
 def _is_large(term: Term) -> bool:

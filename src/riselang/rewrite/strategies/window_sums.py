@@ -14,7 +14,7 @@ from riselang.dialects.rise.types import ScalarType
 from riselang.machine import Machine, this_machine
 from riselang.rewrite.addresses import loop
 from riselang.rewrite.combinators import seq
-from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
+from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy, Success
 from riselang.rewrite.registry import schedule
 from riselang.rewrite.rules.algorithmic import peel_map
 from riselang.rewrite.rules.lowering import store_on_heap
@@ -22,6 +22,7 @@ from riselang.rewrite.strategies.contractions import PARALLEL_FROM, bytes_of, le
 from riselang.rewrite.strategies.schedules import (
     fill,
     hoist,
+    interchange,
     parallel,
     reorder,
     sequential,
@@ -144,31 +145,72 @@ def _round(rows: int, vectors: int) -> float:
 
 def window_shape(term: Term) -> WindowShape | None:
     """The shape of `... |> map(window => kernels |> map(kernel => folds over both))`."""
+    nest = _nest(term)
+    if nest is None or not nest.has_kernels_inside:
+        return None
+    *outer, rows, columns = nest.lengths
+    return WindowShape(tuple(outer), rows, columns, nest.rounds, bytes_of(nest.type))
+
+
+def kernels_inside(term: Term) -> Strategy | None:
+    """What moves the map over kernels into those over windows, where it stands around them."""
+    nest = _nest(term)
+    if nest is None or nest.has_kernels_inside or nest.kernels is None:
+        return None
+    depth = len(nest.lengths)
+    return seq(*(interchange() @ loop(level) for level in range(nest.kernels, depth)))
+
+
+@dataclass(frozen=True)
+class _Nest:
+    """Maps inside each other, and folds inside these."""
+
+    lengths: tuple[int, ...]
+    rounds: tuple[int, ...]
+    type: ScalarType
+    kernels: int | None
+    """The number of the map over what the fold pairs with the elements of the innermost one."""
+    has_kernels_inside: bool
+    """Whether the innermost map is over the same kernels for all windows."""
+
+
+def _nest(term: Term) -> _Nest | None:
     lengths: list[int] = []
-    kernels: Term | None = None
-    window: Lambda | None = None
+    around: Lambda | None = None
     while (found := applied(term, "map")) is not None:
         length, made = length_of(found[1].type), found[0]
         if not length.is_constant or not isinstance(made, Lambda):
             return None
         lengths.append(length.constant)
-        kernels = found[1]
         fold = applied(made.body, "reduce")
         if fold is not None:
             break
-        window, term = made, _computed(made.body)
+        around, term = made, _computed(made.body)
     else:
         return None
-    if window is None or len(lengths) < 2 or mentions(kernels, 0):
+    rounds, type = _rounds(fold), fold[1].type
+    if rounds is None or len(rounds) < 2 or around is None or not isinstance(type, ScalarType):
         return None
-    rounds = _rounds(fold)
-    type = fold[1].type
-    if rounds is None or len(rounds) < 2 or not isinstance(type, ScalarType):
+    is_direct = applied(around.body, "map") is not None and not mentions(found[1], 0)
+    partner = _partner(fold[2], len(lengths))
+    return _Nest(
+        tuple(lengths), rounds, type,
+        None if partner is None else len(lengths) - partner,
+        is_direct and partner == 1,
+    )  # fmt: skip
+
+
+def _partner(pairs: Term, depth: int) -> int | None:
+    """How many maps further out that is which a fold pairs the elements of the innermost with."""
+    pair = applied(pairs, "zip")
+    others = [] if pair is None else [part for part in pair if not mentions(part, 0)]
+    if pair is None or len(others) != 1:
         return None
-    if applied(window.body, "map") is None or not _is_of_both(fold[2]):
+    inner = next(part for part in pair if part is not others[0])
+    used = [level for level in range(1, depth) if mentions(others[0], level)]
+    if len(used) != 1 or mentions(inner, used[0]):
         return None
-    *outer, rows, columns = lengths
-    return WindowShape(tuple(outer), rows, columns, rounds, bytes_of(type))
+    return used[0]
 
 
 def _computed(term: Term) -> Term:
@@ -181,15 +223,6 @@ def _computed(term: Term) -> Term:
             term = named[1].body
         else:
             return term
-
-
-def _is_of_both(pairs: Term) -> bool:
-    """Whether one of two arrays that are zipped is of the window alone, the other of the kernel."""
-    pair = applied(pairs, "zip")
-    if pair is None:
-        return False
-    of = [(mentions(part, 1), mentions(part, 0)) for part in pair]
-    return sorted(of) == [(False, True), (True, False)]
 
 
 def _rounds(fold: list[Term]) -> tuple[int, ...] | None:
@@ -209,16 +242,31 @@ def _rounds(fold: list[Term]) -> tuple[int, ...] | None:
     return tuple(rounds)
 
 
+def arranged_windows(term: Term, setting: Setting) -> tuple[WindowTiles, Strategy] | None:
+    """The tiles for what stands there, and how it comes to them."""
+    moved = kernels_inside(term)
+    if moved is not None:
+        result = moved.run(term, setting)
+        shape = window_shape(result.term) if isinstance(result, Success) else None
+    else:
+        shape = window_shape(term)
+    if shape is None:
+        return None
+    tiles = chosen_window_tiles(shape, this_machine())
+    strategy = tiles.strategy()
+    return tiles, strategy if moved is None else moved >> strategy
+
+
 @dataclass(frozen=True, repr=False)
 class _WindowSums(Strategy):
     """Tiles for the shape that stands there, and for this machine."""
 
     def run(self, term: Term, setting: Setting) -> Result:
-        shape = window_shape(term)
-        if shape is None:
+        found = arranged_windows(term, setting)
+        if found is None:
             reason = "expected maps over windows and kernels, of folds in folds, of known sizes"
             return Failure(self, reason, term, closeness=CONDITION)
-        return chosen_window_tiles(shape, this_machine()).strategy().run(term, setting)
+        return found[1].run(term, setting)
 
     def __str__(self) -> str:
         return "window_sums()"

@@ -38,8 +38,8 @@ _INTEGER_OPS = {
     "+": arith.AddiOp, "-": arith.SubiOp, "*": arith.MuliOp, "&": arith.AndIOp,
     "|": arith.OrIOp, "^": arith.XOrIOp,
 }  # fmt: skip
-VECTORS = 2
-"""Vectors of the machine that are computed side by side."""
+VECTORS = 8
+"""Vectors of the machine that are computed side by side: in one statement, or in several."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,8 @@ def lanes_of(instances: Sequence[Instance], loop: str) -> int | None:
         if any(step_of(instance, read, loop) not in (0, 1) for read in reads):
             return None
         widest = max(widest, body.target.type.bits)
-    return VECTORS * this_machine().lanes(widest // 8)
+    vectors = max(2, VECTORS // len(instances)) if len(instances) > 1 else VECTORS // 2
+    return vectors * this_machine().lanes(widest // 8)
 
 
 def is_vectorisable(statement: ModelStatement) -> bool:
