@@ -103,6 +103,9 @@ class LocatingParser(Parser):
         known = self.ctx.get_optional_op(name, dialect_stack=self._parser_state.dialect_stack)
         if known is None:
             start = self.lexer.input.content.find(name, self._operation_start)
+            if start < 0:
+                # The name of an op in quotes may be written with escapes.
+                start, name = self._operation_start, repr(name)
             self.raise_error(f"no operation is called {name}", start, start + len(name))
         return known
 

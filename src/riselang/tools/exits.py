@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import atexit
 import os
-import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 
 from riselang.config import DEBUG
 from riselang.errors import InternalError, LimitationError, RiseError
@@ -30,7 +30,7 @@ def run_tool(action: Callable[[], object]) -> None:
         raise SystemExit(OK) from None
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
-        atexit.register(_end_by_code)
+        _code.append(INTERRUPTED)
         raise SystemExit(INTERRUPTED) from None
     except Exception as error:
         if DEBUG.value():
@@ -42,10 +42,19 @@ def run_tool(action: Callable[[], object]) -> None:
         raise SystemExit(INTERNAL) from None
 
 
+_code: list[int] = []
+"""What an interrupted process ends with."""
+
+
+@atexit.register
 def _end_by_code() -> None:
     """Python ends itself by the signal where that went through an `exec`, as in an import.
 
-    It cannot while the signal waits, and takes the exit code then.
+    So the process is ended here, after all else that waits for its end: what is registered first
+    comes last.
     """
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    if _code:
+        with suppress(OSError, ValueError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(_code[0])

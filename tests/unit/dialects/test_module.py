@@ -189,3 +189,10 @@ def test_a_name_is_defined_once() -> None:
     assert str(raised.value).startswith(
         "f.mlir:4:1: error: 'func.func' op defines @f a second time"
     )
+
+
+def test_an_unknown_op_whose_name_has_quotes_is_shown_where_it_stands() -> None:
+    with pytest.raises(UserError, match="no operation is called") as caught:
+        parse_module('\n"no.such\\"op"() : () -> ()')
+    assert caught.value.location is not None
+    assert (caught.value.location.line, caught.value.location.column) == (2, 1)
