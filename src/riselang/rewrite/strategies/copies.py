@@ -22,7 +22,7 @@ from riselang.term.nodes import DepLambda, Lambda, Term
 
 LINE = 64
 """Bytes that a cache keeps together: a tile writes whole lines."""
-MOST_ROWS = 256
+MOST_ROWS = 128
 """Of the result, in a tile."""
 SMALLEST = 1 << 16
 """Elements from which on it is worth the time to compile."""
@@ -45,7 +45,6 @@ def _tiles(rows: int, columns: int, outer: Strategy, inner: Strategy) -> Strateg
 class Turned:
     """An array that is the transposed of another, in tiles."""
 
-    shape: tuple[int, int]
     rows: int
     columns: int
     lanes: int
@@ -72,10 +71,10 @@ def turned(term: Term, machine: Machine) -> Turned | None:
     lanes = machine.lanes(bytes)
     line = max(lanes, LINE // bytes)
     height = _divisor(rows, range(lanes, line + 1, lanes))
-    width = _divisor(columns, range(lanes, MOST_ROWS // 2 + 1, lanes))
+    width = _divisor(columns, range(lanes, MOST_ROWS + 1, lanes))
     if rows * columns < SMALLEST or lanes == 1 or not height or not width:
         return None
-    return Turned((rows, columns), height, width, lanes)
+    return Turned(height, width, lanes)
 
 
 def _divisor(size: int, candidates: range) -> int:
