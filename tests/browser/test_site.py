@@ -53,12 +53,18 @@ def test_a_page_fits_every_size(page: Any, site: Path, name: str) -> None:
         assert wide <= 0, f"{name} is {wide} pixels wider than {width}"
 
 
+def _follow(page: Any, link: str) -> None:
+    """Click, and wait for all of the page: its heading is there before the rest."""
+    with page.expect_navigation():
+        page.click(link)
+
+
 def test_links_lead_on(page: Any, site: Path) -> None:
     page.set_viewport_size({"width": 1400, "height": 900})
     page.goto((site / "index.html").as_uri())
-    page.click("article >> text=A kernel")
+    _follow(page, "article >> text=A kernel")
     assert page.locator("h1").inner_text().startswith("Write a kernel")
-    page.click(".sidebar-tree >> text=Patterns")
+    _follow(page, ".sidebar-tree >> text=Patterns")
     assert page.locator("h1").inner_text().startswith("Patterns")
     assert page.locator("pre .nb").count() > 100  # patterns have a colour
 
