@@ -42,6 +42,10 @@ from riselang.tools.sources import KernelSource, Source, read_bytes, read_source
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The command `rise`."""
+    run_tool(lambda: _act(_parsed(arguments)))
+
+
+def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = make_parser()
     options, rest = parser.parse_known_args(arguments)
     # argparse takes positionals only in one run, but inputs may stand behind options too.
@@ -49,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     if rest:
         options.inputs = [*options.inputs, *rest]
-    run_tool(lambda: _act(options))
+    return options
 
 
 def _act(options: argparse.Namespace) -> None:
