@@ -6,6 +6,7 @@ Exit codes: 0 ok, 1 the input is wrong, 2 the command line is wrong, 70 internal
 from __future__ import annotations
 
 import argparse
+import functools
 import sys
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -109,6 +110,7 @@ def _commands() -> tuple[_Command, ...]:
     )  # fmt: skip
 
 
+@functools.cache
 def make_parser() -> argparse.ArgumentParser:
     """The command line of `rise`; the reference of commands is made from it."""
     parser = argparse.ArgumentParser(prog="rise", description="The RISE compiler.")
