@@ -7,7 +7,7 @@ data decide is taken to happen.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from riselang.frontends.c.emission.nodes import PARALLEL
@@ -29,7 +29,7 @@ class Dependences:
     output: Any
     """The second overwrites what the first wrote."""
 
-    @property
+    @cached_property
     def all(self) -> Any:
         return self.flow.union(self.anti).union(self.output).coalesce()
 
