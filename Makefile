@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 # dependencies (an older llvmlite among them) stay out. Without it mapPar runs on one thread.
 ARM_OPENMP := pyomp==0.6.0
 export PATH := $(CURDIR)/$(BIN):$(PATH)
+# Tests start hundreds of processes, each of which would compile the package anew.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test fuzz faults conformance bench bench-c docs docs-tables lint types imports unit filecheck format clean
 

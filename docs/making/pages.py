@@ -19,6 +19,7 @@ import linecache
 import os
 import re
 import shlex
+import sys
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -90,7 +91,7 @@ class Session:
         commands = "".join(block.text for block in found if block.language == "console")
         results: list[Block] = []
         printed = ""
-        with contextlib.chdir(self.folder), default_settings(), own_rules():
+        with contextlib.chdir(self.folder), default_settings(), own_rules(), own_modules():
             for block, following in zip(found, [*found[1:], None], strict=False):
                 if block.language == "text" and printed:
                     block = replace(block, text=shown(printed, block.text))
@@ -118,6 +119,8 @@ class Session:
         # From a file, so that errors and traces find their source.
         file = block.file or "example.py"
         Path(file).write_text(block.text)
+        # A rule belongs to its module, which another file of the page may import.
+        self.names["__name__"] = Path(block.file).stem if block.file else "docs"
         linecache.clearcache()
         with captured() as output:
             try:
@@ -171,6 +174,17 @@ def own_rules() -> Generator[None]:
     load_all()
     with patch.dict(RULES):
         yield
+
+
+@contextlib.contextmanager
+def own_modules() -> Generator[None]:
+    """The files of a page can be imported by the others, and are forgotten afterwards."""
+    with patch.object(sys, "path", [os.getcwd(), *sys.path]):
+        before = set(sys.modules)
+        yield
+        for name in set(sys.modules) - before:
+            if str(getattr(sys.modules[name], "__file__", None)).startswith(os.getcwd()):
+                del sys.modules[name]
 
 
 @contextlib.contextmanager

@@ -39,7 +39,7 @@ def test_many_random_programs_are_for_all_sizes() -> None:
 
 
 @pytest.mark.parametrize("loops", ["affine", "scf"])
-@seeds(150, fuzzed=3_000, batch=30)
+@seeds(90, fuzzed=3_000, batch=30)
 def test_one_kernel_agrees_with_the_interpreter(seeds: range, loops: str, ran: Ran) -> None:
     def agree(batch: Sequence[Program]) -> None:
         pairs = open_ones(batch)

@@ -35,7 +35,7 @@ TAKES_ANY = ("circular_buffer", "circular_buffer_of_slide", "fill_map")
 
 
 @pytest.mark.parametrize("name", RULES)
-@seeds(25, fuzzed=1000, batch=250)
+@seeds(16, fuzzed=1000, batch=250)
 def test_programs_compute_the_same(name: str, seeds: range, ran: Ran) -> None:
     try:
         check_rule(RULES[name], seeds)

@@ -10,8 +10,9 @@ import pytest
 
 import riselang as rl
 from riselang.lowering import outlining
+from support.fuzzing import SHARE
 
-LENGTH = 5 * outlining.LOOPS + 3
+LENGTH = 3 * outlining.LOOPS + 3
 
 
 def chain(inside: str = "x") -> str:
@@ -72,7 +73,7 @@ def folds(seed: int) -> str:
     return f"fun((x : 3.i32), let a0 = x |> scan(add, 0); {steps} a40)"
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(4 if SHARE else 2))
 def test_memory_that_a_loop_gives_outlives_the_part_it_is_in(seed: int) -> None:
     program: Any = rl.loads(folds(seed), name="c.rise")
     expected: Any = rl.loads(folds(seed), name="c.rise", backend="interpret")
