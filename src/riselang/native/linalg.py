@@ -7,7 +7,7 @@ its imaginary parts, and an unsigned integer is a signed one of the same bits.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,8 @@ Place = tuple[int | None, int]
 UNIT = "unit"
 """The name of the function that a part becomes."""
 _FOREIGN = ("stablehlo.", "chlo.")
+_FATAL = ("stablehlo.bitcast_convert",)
+"""Ops of which the pass dies where they are of complex numbers."""
 _COMPLEX = re.compile(r"complex<(.*)>")
 _UNSIGNED = re.compile(r"ui(\d+)")
 
@@ -68,6 +70,7 @@ def linalg_texts(
 
 
 def _legalised(wheel: Any, module: Any, reader: Reader) -> str:
+    _refuse(wheel, module, reader, lambda op: op.name in _FATAL and _has_complex(op))
     try:
         for passes in STABLEHLO_TO_LINALG:
             run(wheel, module, passes)
@@ -76,17 +79,36 @@ def _legalised(wheel: Any, module: Any, reader: Reader) -> str:
             (line.strip() for line in str(error).splitlines() if "error:" in line), str(error)
         )
         raise LimitationError(f"stablehlo-legalize-to-linalg fails: {message}") from None
-    left: list[Any] = []
+    _refuse(
+        wheel,
+        module,
+        reader,
+        lambda op: op.name.startswith(_FOREIGN) and not op.name.endswith(".return"),
+    )
+    return str(module)
+
+
+def _refuse(wheel: Any, module: Any, reader: Reader, is_bad: Callable[[Any], bool]) -> None:
+    bad: list[Any] = []
 
     def visit(op: Any) -> Any:
-        if op.name.startswith(_FOREIGN) and not op.name.endswith(".return"):
-            left.append(op)
+        if is_bad(op):
+            bad.append(op)
         return wheel.ir.WalkResult.ADVANCE
 
     module.operation.walk(visit)
-    if left:
-        raise NotTaken(left[0].name, reader.location(left[0].location))
-    return str(module)
+    if bad:
+        raise NotTaken(_called(bad[0]), reader.location(bad[0].location))
+
+
+def _called(op: Any) -> str:
+    """The name of an op, and what it calls."""
+    target = "call_target_name"
+    return f"{op.name} @{op.attributes[target].value}" if target in op.attributes else op.name
+
+
+def _has_complex(op: Any) -> bool:
+    return any("complex<" in str(each.type) for each in (*op.operands, *op.results))
 
 
 class _Unit:

@@ -142,6 +142,30 @@ def test_what_nobody_takes_is_refused_by_name_and_place() -> None:
     assert "stablehlo-legalize-to-linalg does not take it" in str(caught.value)
 
 
+def test_an_op_that_the_pass_dies_of_is_refused() -> None:
+    text = """func.func @main(%z: tensor<2xcomplex<f32>>) -> tensor<2xcomplex<f32>> {
+  %0 = stablehlo.bitcast_convert %z : (tensor<2xcomplex<f32>>) -> tensor<2xcomplex<f32>>
+  return %0 : tensor<2xcomplex<f32>>
+}
+"""
+    with pytest.raises(rl.LimitationError, match="bitcast_convert is not supported"):
+        rl.from_stablehlo(text, fallback="linalg")
+
+
+def test_complex_scalars_and_arguments_that_are_results() -> None:
+    text = """func.func @main(%z: tensor<complex<f32>>) -> tensor<complex<f32>> {
+  return %z : tensor<complex<f32>>
+}
+"""
+    z = np.array(1 - 2j, np.complex64)
+    same = rl.from_stablehlo(text, fallback="linalg")(z)
+    assert same == z
+    twice = text.replace(
+        "  return %z", "  %0 = stablehlo.add %z, %z : tensor<complex<f32>>\n  return %0"
+    )
+    assert rl.from_stablehlo(twice, fallback="linalg")(z) == 2 * z
+
+
 def test_a_fallback_that_nobody_knows_is_refused() -> None:
     with pytest.raises(rl.UserError, match="fallback must be one of linalg"):
         rl.from_stablehlo(MIXED, fallback="tosa")

@@ -49,7 +49,8 @@ def body_with_fallback(
     foreign: dict[GraphOp, str] = {
         op: reason for op in graph.body.operations[:-1] if (reason := _obstacle(op)) is not None
     }
-    if all(op.name == CONSTANT for op in foreign):
+    taken = [each.type for each in graph.body.arguments]
+    if all(op.name == CONSTANT for op in foreign) and all(map(_is_plain, taken)):
         body = Body(origin, backend, options, strategy)
         try:
             return body.read(graph)
@@ -63,11 +64,16 @@ def _obstacle(op: GraphOp) -> str | None:
     known = {*WHOLE, *ELEMENTWISE, *STRUCTURAL, CONSTANT}
     for each in (op, *(inner for region in op.regions for inner in region.walk())):
         if op_name(each) not in known:
-            return f"{op_name(each)} is not supported"
+            return "it is no pattern" if each is op else f"{op_name(each)} in it is no pattern"
         for value in (*each.operands, *each.results):
-            if isinstance(value.type, TensorKind) and value.type.element not in ELEMENTS:
-                return f"elements {value.type.element} are not supported"
+            if not _is_plain(value.type):
+                return f"{value.type} is no array of a program"
     return None
+
+
+def _is_plain(type: TensorKind | str) -> bool:
+    """Whether a type is one of programs; what is no tensor is refused elsewhere."""
+    return not isinstance(type, TensorKind) or type.element in ELEMENTS
 
 
 class SplitBody(Body):
@@ -127,10 +133,11 @@ class SplitBody(Body):
         return dict(zip(parts, texts, strict=True))
 
     def _refuse(self, error: NotTaken) -> NoReturn:
-        reasons = {reason for op, reason in self._foreign.items() if op.location == error.location}
+        places = {op.location: reason for op, reason in self._foreign.items() if op.location}
+        reason = places.get(error.location, "it is no pattern")
         raise LimitationError(
-            f"{error.op} is not supported: {'; '.join(sorted(reasons)) or 'it is no pattern'}, and "
-            "stablehlo-legalize-to-linalg does not take it",
+            f"{error.op} is not supported: {reason}, and stablehlo-legalize-to-linalg does not "
+            "take it",
             error.location,
         ) from None
 

@@ -131,7 +131,7 @@ def _plain(type: TensorType) -> np.dtype[Any]:
 
 def _apart(array: Any, type: TensorType) -> Arrays:
     if type.element.is_complex:
-        return [np.ascontiguousarray(array.real), np.ascontiguousarray(array.imag)]
+        return [np.array(part, order="C") for part in (array.real, array.imag)]
     return [array]
 
 
