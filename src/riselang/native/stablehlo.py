@@ -333,19 +333,24 @@ def _resources(text: str) -> dict[str, bytes]:
     return found
 
 
+_DTYPES: Mapping[str, Any] = {
+    "f16": np.float16, "f32": np.float32, "f64": np.float64, "i1": np.bool_,
+    **{f"i{width}": f"int{width}" for width in (8, 16, 32, 64)},
+    **{f"ui{width}": f"uint{width}" for width in (8, 16, 32, 64)},
+    "complex<f32>": np.complex64, "complex<f64>": np.complex128,
+}  # fmt: skip
+
+
 def dtype_of(element: str) -> np.dtype[Any]:
     """The dtype that the elements of a constant have in memory."""
-    import ml_dtypes
+    if element == "bf16":
+        # Takes long to import, and is rarely needed.
+        import ml_dtypes
 
-    names: Mapping[str, Any] = {
-        "f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64,
-        "i1": np.bool_, **{f"i{width}": f"int{width}" for width in (8, 16, 32, 64)},
-        **{f"ui{width}": f"uint{width}" for width in (8, 16, 32, 64)},
-        "complex<f32>": np.complex64, "complex<f64>": np.complex128,
-    }  # fmt: skip
-    if element not in names:
+        return np.dtype(ml_dtypes.bfloat16)
+    if element not in _DTYPES:
         raise LimitationError(f"a constant of elements {element} is not supported")
-    return np.dtype(names[element])
+    return np.dtype(_DTYPES[element])
 
 
 def from_bytes(data: bytes, type: TensorKind) -> np.ndarray[Any, Any]:

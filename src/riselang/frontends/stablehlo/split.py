@@ -133,8 +133,8 @@ class SplitBody(Body):
         return dict(zip(parts, texts, strict=True))
 
     def _refuse(self, error: NotTaken) -> NoReturn:
-        places = {op.location: reason for op, reason in self._foreign.items() if op.location}
-        reason = places.get(error.location, "it is no pattern")
+        at = [why for op, why in self._foreign.items() if op.location == error.location]
+        reason = at[0] if at and error.location is not None else "it is no pattern"
         raise LimitationError(
             f"{error.op} is not supported: {reason}, and stablehlo-legalize-to-linalg does not "
             "take it",
