@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,10 +17,11 @@ from riselang.config import Options
 from riselang.dialects.module import module_text
 from riselang.errors import UserError
 from riselang.frontends.c.aliasing import doubtful_pairs, is_told_apart
-from riselang.frontends.c.calling import CFunction
+from riselang.frontends.c.calling import CFunction, CompiledCFunction
 from riselang.frontends.c.contraction import contracted
 from riselang.frontends.c.emission.functions import function_of, module_of
 from riselang.frontends.c.entries import INNER, OUTER, PLAIN, is_buffer, llvm_entry, wrapper
+from riselang.frontends.c.lifted.functions import lifted_function
 from riselang.frontends.c.model import Scop
 from riselang.frontends.c.prototypes import header
 from riselang.frontends.c.refusal import Refusal
@@ -197,9 +198,20 @@ class CProgram:
 
     def functions(self) -> dict[str, CFunction]:
         """The functions in this process, ready to call."""
-        job = self._job(is_checked=True)
-        code = llvm.load_objects([_compiled(job)])
-        return {scop.name: CFunction(scop, code) for scop in self.scops}
+        lifted = self._lifted() if self._is_arranged else {}
+        rest = [scop for scop in self.regions if scop.name not in lifted]
+        return {**lifted, **(self._loaded(rest) if rest else {})}
+
+    def _lifted(self) -> dict[str, CFunction]:
+        """Those with products of matrices that run as patterns."""
+        found = [lifted_function(scop, self.options, self._loaded) for scop in self.regions]
+        return {each.__name__: each for each in found if each is not None}
+
+    def _loaded(self, regions: Sequence[Scop]) -> dict[str, CFunction]:
+        """Regions as loops, compiled and loaded."""
+        program = replace(self, regions=tuple(regions))
+        code = llvm.load_objects([_compiled(program._job(is_checked=True))])
+        return {scop.name: CompiledCFunction(scop, code) for scop in program.scops}
 
 
 def _compiled(job: Job) -> bytes:
