@@ -106,7 +106,7 @@ def main(names: list[str]) -> None:
         path = KERNELS / f"{name}.c"
         calls: dict[str, Callable[..., object]] = {
             "ours": rl.from_c(path, float="relaxed"),
-            # "blas"
+            "blas": rl.from_c(path, library="blas"),
             "OpenBLAS": theirs[name],
         }
         taken = {key: min(times) for key, times in seconds(name, sizes, calls).items()}

@@ -11,6 +11,7 @@ from riselang.frontends.c.model import Scop
 from riselang.frontends.c.syntax import Access
 from riselang.frontends.c.tactics.matching import Update
 from riselang.frontends.c.tactics.products import Product
+from riselang.lowering.library_calls import LARGEST
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ def for_product(
         return Choice(LOOPS, "a number that it is multiplied with is computed in the region")
     if not is_permitted(product, options):
         return Choice(LOOPS, 'another order of its sum needs float="relaxed"')
+    if options.library == "blas" and (reason := _no_call(scop, product)):
+        return Choice(LOOPS, reason)
     factors = (product.target, product.left, product.right)
     known = {**_numbers(product.lengths), **(lengths or {})}
     work = work_of(product.loops, factors, known, product.target.array.type.bits // 8)
@@ -50,6 +53,18 @@ def for_update(update: Update) -> Choice:
     if best(work, (LOOPS, CALL)) is LOOPS:
         return Choice(LOOPS, "memory decides, each element is used once")
     return Choice(LOOPS)
+
+
+def _no_call(scop: Scop, product: Product) -> str:
+    """Why no routine computes a product; nothing where one does."""
+    if product.half and not product.is_both and product.left.array is not product.right.array:
+        return "no routine computes half of a product of two arrays"
+    largest = {each.name: each.largest for each in scop.parameters}
+    for length in product.lengths.values():
+        most = int(length) if length.isdecimal() else largest.get(length, LARGEST + 1)
+        if most > LARGEST:
+            return f"the length {length} may be more than a routine takes"
+    return ""
 
 
 def is_permitted(product: Product, options: Options) -> bool:

@@ -6,7 +6,7 @@ order that keeps every dependence.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from riselang.frontends.c.arrangement.order import edges, groups
@@ -35,9 +35,16 @@ def parts_of(scop: Scop) -> tuple[Part, ...]:
     if pairs is None or scop.result is not None or _changes_parameters(scop):
         return whole
     found = {each.statement.name: each for each in recognised(scop)}
-    circles = groups(list(found), edges(pairs.all))
-    parts = _together(_with_zeros(scop, found, [_part(scop, found, each) for each in circles]))
+    made = _with_zeros(scop, found, [_part(scop, found, each) for each in circles_of(scop)])
+    parts = together(made, lambda part: part.product is not None)
     return whole if not any(part.product for part in parts) or _shares(scop, parts) else parts
+
+
+def circles_of(scop: Scop) -> list[list[str]]:
+    """Statements that depend on each other in circles, in an order that keeps the rest."""
+    names = [each.name for each in scop.statements]
+    pairs = dependences(scop)
+    return [names] if pairs is None else groups(names, edges(pairs.all))
 
 
 def _part(scop: Scop, found: dict[str, Recognised], circle: Sequence[str]) -> Part:
@@ -80,15 +87,16 @@ def _sets_to_zero(scop: Scop, found: dict[str, Recognised], before: Part, part: 
     return True
 
 
-def _together(parts: Sequence[Part]) -> tuple[Part, ...]:
-    """Loops that follow each other are one part."""
-    made: list[Part] = []
+def together(parts: Sequence[Part], is_other: Callable[[Part], bool]) -> tuple[Part, ...]:
+    """Loops that follow each other are one part; those that are something else stay alone."""
+    made: list[tuple[Part, bool]] = []
     for part in parts:
-        if made and made[-1].product is None and part.product is None:
-            made[-1] = Part((*made[-1].names, *part.names))
+        is_alone = is_other(part)
+        if made and not is_alone and not made[-1][1]:
+            made[-1] = Part((*made[-1][0].names, *part.names)), False
         else:
-            made.append(part)
-    return tuple(made)
+            made.append((part, is_alone))
+    return tuple(part for part, _ in made)
 
 
 def _changes_parameters(scop: Scop) -> bool:
