@@ -47,7 +47,7 @@ import riselang as rl
 
 @rl.jit(strategy="none")
 def kernel(x: rl.Array[64, rl.f32]):
-    return x | rl.iterate_seq(2_000_000, lambda y: y | rl.map(lambda a: a * 0.5 + 0.25))
+    return x | rl.iterate_seq(40_000_000, lambda y: y | rl.map(lambda a: a * 0.5 + 0.25))
 
 print("{READY}", flush=True)
 """
