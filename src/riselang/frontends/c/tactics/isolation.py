@@ -24,25 +24,21 @@ def loops_around(scop: Scop, statement: ModelStatement) -> int:
 def _is_tied(scop: Scop, statement: ModelStatement, depth: int) -> bool:
     """Whether dependences lead from the statement to others and back, inside of `depth` loops."""
     edges = _edges(scop, statement, depth)
-    reached, stack = set[str](), [statement.name]
+    behind = _reached(statement.name, edges)
+    before = _reached(statement.name, {(target, source) for source, target in edges})
+    # What is reached from the statement and leads back to it ties it.
+    return bool((behind & before) - {statement.name})
+
+
+def _reached(start: str, edges: set[tuple[str, str]]) -> set[str]:
+    found, stack = set[str](), [start]
     while stack:
         name = stack.pop()
         for source, target in edges:
-            if source == name and target not in reached:
-                reached.add(target)
+            if source == name and target not in found:
+                found.add(target)
                 stack.append(target)
-    # What is reached from others and leads back ties the statement to them.
-    others = reached - {statement.name}
-    return any((other, statement.name) in _closure(edges) for other in others)
-
-
-def _closure(edges: set[tuple[str, str]]) -> set[tuple[str, str]]:
-    closed = set(edges)
-    while True:
-        more = {(a, d) for a, b in closed for c, d in closed if b == c} - closed
-        if not more:
-            return closed
-        closed |= more
+    return found
 
 
 def _edges(scop: Scop, statement: ModelStatement, depth: int) -> set[tuple[str, str]]:
