@@ -69,6 +69,32 @@ STRUCTURED = (
 )
 """Tensors become buffers on the stack, and structured ops become loops."""
 
+STABLEHLO_TO_LINALG = (
+    "func.func(stablehlo-complex-math-expander)",
+    "stablehlo-legalize-to-linalg",
+    "reconcile-unrealized-casts",
+    "canonicalize",
+    "cse",
+)
+"""For ops that do not become patterns, in functions between buffers."""
+
+LINALG = (
+    "one-shot-bufferize",
+    "func.func(promote-buffers-to-stack{max-alloc-size-in-bytes=65536})",
+    "ownership-based-buffer-deallocation",
+    "canonicalize",
+    "buffer-deallocation-simplification",
+    "bufferization-lower-deallocations",
+    "convert-linalg-to-loops",
+    "convert-complex-to-standard",
+    "math-extend-to-supported-types{target-type=f32 extra-types=f16}",
+    "convert-math-to-llvm",
+    "convert-math-to-libm",
+    "convert-complex-to-llvm",
+)
+"""Before those of `cpu`: tensors become buffers that are given back, structured ops become loops,
+and complex numbers pairs."""
+
 PLANNED = "rise.passes"
 """The attribute of a function with the passes that it alone gets."""
 

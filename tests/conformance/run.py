@@ -1,6 +1,7 @@
 """JAX's own export harness: how many of its cases pass, by op.
 
     python tests/conformance/run.py [--first N] [--last N] [--op NAME] [--dtypes A,B]
+                                     [--fallback linalg]
 
 Each case is exported by JAX, imported, compiled, run, and compared with what JAX computes. It
 passes, or is refused by name; a wrong result, a crash or a hang makes the exit code 1.
@@ -28,12 +29,12 @@ WANTED = 0.6
 
 
 def run_from(
-    first: int, last: int, op: str, dtypes: str
+    first: int, last: int, op: str, dtypes: str, fallback: str
 ) -> tuple[list[dict[str, Any]], int | None]:
     """What a process finds, and the number of the case that it went down with, if it did."""
     environment = {**os.environ, "JAX_PLATFORMS": "cpu", "RISE_CACHE": "0"}
     process = subprocess.Popen(
-        [sys.executable, str(WORKER), str(first), str(last), op, dtypes],
+        [sys.executable, str(WORKER), str(first), str(last), op, dtypes, fallback],
         stdout=subprocess.PIPE, env=environment,
     )  # fmt: skip
     assert process.stdout is not None
@@ -62,11 +63,11 @@ def run_from(
     return found, int(current["number"])
 
 
-def run_all(first: int, last: int, op: str, dtypes: str) -> list[dict[str, Any]]:
+def run_all(first: int, last: int, op: str, dtypes: str, fallback: str) -> list[dict[str, Any]]:
     facts: list[dict[str, Any]] = []
     start: int | None = first
     while start is not None and start < last:
-        found, down = run_from(start, last, op, dtypes)
+        found, down = run_from(start, last, op, dtypes, fallback)
         facts += found
         start = None if down is None else down + 1
     return facts
@@ -98,9 +99,10 @@ def main() -> int:
     parser.add_argument("--last", type=int, default=1 << 30)
     parser.add_argument("--op", default="", help="the cases of one op alone")
     parser.add_argument("--dtypes", default=DTYPES, help="those of the cases to take")
+    parser.add_argument("--fallback", default="", help="what takes ops that are no patterns")
     options = parser.parse_args()
     start = time.time()
-    facts = run_all(options.first, options.last, options.op, options.dtypes)
+    facts = run_all(options.first, options.last, options.op, options.dtypes, options.fallback)
     counts = Counter(fact["status"] for fact in facts)
     counted = sum(count for status, count in counts.items() if status != "skipped")
     print(report(facts))

@@ -27,7 +27,7 @@ def cases(op: str, dtypes: Sequence[str]) -> list[Any]:
     return [each for each in chosen if each.filter("cpu")]
 
 
-def outcome(case: Any) -> tuple[str, str]:
+def outcome(case: Any, fallback: str | None) -> tuple[str, str]:
     """`passed`, `refused`, `wrong` or `failed`, and why."""
     jax: Any = importlib.import_module("jax")
     export: Any = importlib.import_module("jax.export")
@@ -43,7 +43,7 @@ def outcome(case: Any) -> tuple[str, str]:
     leaves = [np.asarray(each) for each in jax.tree.leaves(arguments)]
     leaves = [leaves[k] for k in exported.module_kept_var_idx]
     try:
-        results = _run(text, leaves)
+        results = _run(text, leaves, fallback)
     except rl.LimitationError as error:
         return "refused", error.message
     except Exception as error:
@@ -61,8 +61,8 @@ def outcome(case: Any) -> tuple[str, str]:
     return "passed", ""
 
 
-def _run(text: str, arguments: Sequence[Any]) -> Sequence[Any]:
-    model = rl.from_stablehlo(text)
+def _run(text: str, arguments: Sequence[Any], fallback: str | None) -> Sequence[Any]:
+    model = rl.from_stablehlo(text, fallback=fallback)
     given = [
         np.asarray(each, order="C").astype(model.dtypes[name], copy=False)
         for name, each in zip(model.names, arguments, strict=True)
@@ -87,6 +87,8 @@ def difference(found: Any, wanted: Any) -> str:
     if wanted.dtype.kind in "biu":
         wrong = found != wanted
         return f"{int(wrong.sum())} of {wrong.size} differ" if wrong.any() else ""
+    if wanted.dtype.kind == "c":
+        return difference(*(np.stack([each.real, each.imag]) for each in (found, wanted)))
     left, right = found.astype(np.float64), wanted.astype(np.float64)
     finite = np.isfinite(right)
     same = np.where(np.isnan(right), np.isnan(left), left == right)
@@ -98,16 +100,18 @@ def difference(found: Any, wanted: Any) -> str:
     return f"off by {worst:.1e}, where the largest is {largest:.1e}" if is_off else ""
 
 
-def main(first: int, last: int, op: str, dtypes: Sequence[str]) -> None:
+def main(first: int, last: int, op: str, dtypes: Sequence[str], fallback: str | None) -> None:
     found = cases(op, dtypes)
     for number in range(first, min(last, len(found))):
         case = found[number]
         print(json.dumps({"number": number, "name": case.fullname}), flush=True)
-        status, reason = outcome(case)
+        status, reason = outcome(case, fallback)
         line = {"number": number, "op": case.group_name, "status": status, "reason": reason}
         print(json.dumps(line), flush=True)
     print(json.dumps({"end": True}), flush=True)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4].split(","))
+    main(
+        int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4].split(","), sys.argv[5] or None
+    )

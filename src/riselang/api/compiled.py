@@ -87,7 +87,12 @@ class Compiled:
 
     def prepared(self) -> Callable[[Sequence[Array]], Any]:
         """A function of inputs whose types and shapes are right, for sizes that are known."""
-        return self.run if self.function.can_fail else self._calling(self.function.call_quickly)
+        if self.function.can_fail:
+            return self.run
+        general = self._calling(self.function.call_quickly)
+        if self.groups != (1,):
+            return general
+        return self.function.with_new_result(general) or general
 
     def prepared_with(
         self, fixed: Sequence[Array | None]

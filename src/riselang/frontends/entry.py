@@ -21,17 +21,20 @@ def from_stablehlo(
     debug_info: bool | None = None,
     library: str | None = None,
     strategy: Strategy | str | None = None,
+    fallback: str | None = None,
 ) -> Any:
     """A StableHLO module, as text, as bytecode or in a file, as a model to call.
 
     `function` is the one to take, `main` by default. The other options are those of `rl.jit`;
     `float` is "relaxed" by default, since StableHLO leaves the order of reductions open. A module
     that leaves lengths open, such as that of a batch, is compiled for the shapes of each call.
+    With `fallback="linalg"`, ops that do not become patterns go through MLIR's own lowering to
+    loops, beside the others; `report()` of the model says which op went where.
     """
     from riselang.frontends.stablehlo.reading import read_model
 
     return read_model(
-        source, function=function, backend=backend, strategy=strategy,
+        source, function=function, backend=backend, strategy=strategy, fallback=fallback,
         float=float, loops=loops, debug_info=debug_info, library=library,
     )  # fmt: skip
 
@@ -64,6 +67,7 @@ def from_jax(
     debug_info: bool | None = None,
     library: str | None = None,
     strategy: Strategy | str | None = None,
+    fallback: str | None = None,
 ) -> Any:
     """A function of JAX as a model to call, for arguments like `specs`.
 
@@ -73,7 +77,7 @@ def from_jax(
     """
     from riselang.frontends.jax import read_jax
 
-    choices = _choices(backend, float, loops, debug_info, library, strategy)
+    choices = _choices(backend, float, loops, debug_info, library, strategy, fallback)
     return read_jax(function, specs, choices)
 
 
@@ -86,6 +90,7 @@ def from_tensorflow(
     debug_info: bool | None = None,
     library: str | None = None,
     strategy: Strategy | str | None = None,
+    fallback: str | None = None,
 ) -> Any:
     """A function of TensorFlow as a model to call, for arguments like `specs`.
 
@@ -94,7 +99,7 @@ def from_tensorflow(
     """
     from riselang.frontends.tensorflow import read_tensorflow
 
-    choices = _choices(backend, float, loops, debug_info, library, strategy)
+    choices = _choices(backend, float, loops, debug_info, library, strategy, fallback)
     return read_tensorflow(function, specs, choices)
 
 
@@ -107,6 +112,7 @@ def from_torch(
     debug_info: bool | None = None,
     library: str | None = None,
     strategy: Strategy | str | None = None,
+    fallback: str | None = None,
 ) -> Any:
     """A module of PyTorch as a model to call, for arguments like these.
 
@@ -115,7 +121,7 @@ def from_torch(
     """
     from riselang.frontends.torch import read_torch
 
-    choices = _choices(backend, float, loops, debug_info, library, strategy)
+    choices = _choices(backend, float, loops, debug_info, library, strategy, fallback)
     return read_torch(module, arguments, choices)
 
 
@@ -128,6 +134,7 @@ def from_onnx(
     debug_info: bool | None = None,
     library: str | None = None,
     strategy: Strategy | str | None = None,
+    fallback: str | None = None,
 ) -> Any:
     """An ONNX model, in a file, in bytes or as a `ModelProto`, as a model to call.
 
@@ -135,7 +142,7 @@ def from_onnx(
     """
     from riselang.frontends.onnx import read_onnx
 
-    choices = _choices(backend, float, loops, debug_info, library, strategy)
+    choices = _choices(backend, float, loops, debug_info, library, strategy, fallback)
     return read_onnx(source, choices)
 
 
@@ -148,6 +155,7 @@ def from_keras(
     debug_info: bool | None = None,
     library: str | None = None,
     strategy: Strategy | str | None = None,
+    fallback: str | None = None,
 ) -> Any:
     """A model of Keras as one to call, for inputs like `specs`, its weights bound.
 
@@ -156,7 +164,7 @@ def from_keras(
     """
     from riselang.frontends.keras import read_keras
 
-    choices = _choices(backend, float, loops, debug_info, library, strategy)
+    choices = _choices(backend, float, loops, debug_info, library, strategy, fallback)
     return read_keras(model, specs, choices)
 
 
@@ -191,8 +199,9 @@ def _choices(
     debug_info: bool | None,
     library: str | None,
     strategy: Strategy | str | None,
+    fallback: str | None,
 ) -> dict[str, Any]:
     return {
         "backend": backend, "float": float, "loops": loops, "debug_info": debug_info,
-        "library": library, "strategy": strategy,
+        "library": library, "strategy": strategy, "fallback": fallback,
     }  # fmt: skip

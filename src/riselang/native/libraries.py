@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import os
 import sys
 from collections.abc import Iterator
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 from riselang import config
@@ -24,7 +26,8 @@ def openmp() -> str | None:
 
     One that the process has loaded already is used again: two runtimes in a process fight.
     """
-    for path in (*_loaded(), *_installed()):
+    # One by one: to look further takes longer than all that is left to do.
+    for path in chain(_loaded(), _installed()):
         if _has_entry(path):
             return path
     return None
@@ -51,9 +54,7 @@ def _installed() -> Iterator[str]:
         yield from _existing(Path(sys.prefix, library), "libiomp5*")
     for folder in sys.path:
         yield from _existing(Path(folder, "numba/openmp/libs/openmp/lib"), "libomp.*")
-    for name in ("omp", "iomp5", "omp5"):
-        if (found := ctypes.util.find_library(name)) is not None:
-            yield found
+    yield from _of_system("omp", "iomp5", "omp5")
     yield from _existing(Path("/usr/lib"), "llvm-*/lib/libomp.so*")
 
 
@@ -101,8 +102,21 @@ def _mkl() -> Iterator[str]:
 
 def _of_system(*names: str) -> Iterator[str]:
     for name in names:
-        if (found := ctypes.util.find_library(name)) is not None:
+        if sys.platform == "linux":
+            yield from _of_linux(name)
+        elif (found := ctypes.util.find_library(name)) is not None:
             yield found
+
+
+def _of_linux(name: str) -> Iterator[str]:
+    """What the loader finds, then the folders that it looks into, for names with a version.
+
+    ctypes would start ldconfig, a compiler and a linker to find it.
+    """
+    yield f"lib{name}.so"
+    architecture = f"{os.uname().machine}-linux-gnu"
+    for folder in ("/usr/local/lib", f"/usr/lib/{architecture}", "/usr/lib64", "/usr/lib"):
+        yield from _existing(Path(folder), f"lib{name}.so.*")
 
 
 _BLAS = {"openblas": _openblas, "mkl": _mkl}

@@ -7,7 +7,8 @@ becomes ops of StableHLO, but for those that the math library computes at once.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,15 @@ def read_functions(
 
     `types` are those of the arguments of `main`, where the module leaves lengths open.
     """
+    with prepared_module(source, name, types) as (wheel, module, text):
+        return Reader(wheel, module, name, text).functions()
+
+
+@contextmanager
+def prepared_module(
+    source: str | bytes, name: str, types: Sequence[str] | None = None
+) -> Generator[tuple[Any, Any, str]]:
+    """The wheel and a module in it, calls inlined, in a context of its own; and its text."""
     if isinstance(source, bytes):
         try:
             source = as_text(source)
@@ -56,7 +66,7 @@ def read_functions(
         except ir.MLIRError as error:
             raise _refusal(error, name, source) from None
         try:
-            return _Reader(wheel, module, name, source).functions()
+            yield wheel, module, source
         except (RuntimeError, UnicodeDecodeError) as error:
             # Texts that are no Unicode.
             raise UserError(f"{name} cannot be read: {error}") from None
@@ -89,13 +99,13 @@ def _started() -> tuple[Any, Any]:
 
 def _parsed(wheel: Any, source: str) -> Any:
     # CHLO is registered by nobody, but a pass that needs it loads it.
-    _run(wheel, wheel.ir.Module.parse("module {}"), "stablehlo-compatibility-expander")
+    run(wheel, wheel.ir.Module.parse("module {}"), "stablehlo-compatibility-expander")
     return wheel.ir.Module.parse(source)
 
 
 def _prepare(wheel: Any, module: Any, types: Sequence[str] | None) -> None:
     """Inline calls and composites, close what is open, and leave no CHLO."""
-    _run(wheel, module, "func.func(stablehlo-legalize-composite-to-call),inline,symbol-dce")
+    run(wheel, module, "func.func(stablehlo-legalize-composite-to-call),inline,symbol-dce")
     if types is not None:
         passes = (
             f"stablehlo-refine-arguments{{types={','.join(types)}}}",
@@ -103,7 +113,7 @@ def _prepare(wheel: Any, module: Any, types: Sequence[str] | None) -> None:
             "func.func(stablehlo-canonicalize-dynamism)",
             "symbol-dce",
         )
-        _run(wheel, module, ",".join(passes))
+        run(wheel, module, ",".join(passes))
     names: set[str] = set()
 
     def visit(op: Any) -> Any:
@@ -113,10 +123,10 @@ def _prepare(wheel: Any, module: Any, types: Sequence[str] | None) -> None:
     module.operation.walk(visit)
     if any(each.startswith("chlo.") for each in names):
         _keep_library_chlo(wheel, module.operation)
-        _run(wheel, module, "func.func(chlo-legalize-to-stablehlo)")
+        run(wheel, module, "func.func(chlo-legalize-to-stablehlo)")
 
 
-def _run(wheel: Any, module: Any, passes: str) -> None:
+def run(wheel: Any, module: Any, passes: str) -> None:
     wheel.passmanager.PassManager.parse(f"builtin.module({passes})").run(module.operation)
 
 
@@ -127,7 +137,7 @@ def _keep_library_chlo(wheel: Any, operation: Any) -> None:
             for each in list(block.operations):
                 op = each.operation
                 _keep_library_chlo(wheel, op)
-                if op.name in LIBRARY_CHLO:
+                if op.name in LIBRARY_CHLO and "complex<" not in str(op.operands[0].type):
                     target = {"call_target_name": ir.StringAttr.get(op.name)}
                     with ir.InsertionPoint(op), op.location:
                         call = ir.Operation.create(
@@ -157,7 +167,7 @@ def _place(name: str, source: str, line: int, column: int) -> SourceLocation:
     return SourceLocation(name, line, column, text=text)
 
 
-class _Reader:
+class Reader:
     """The ops of one module as plain values."""
 
     def __init__(self, wheel: Any, module: Any, name: str, source: str):
@@ -185,7 +195,7 @@ class _Reader:
     def _function(self, op: Any) -> GraphFunction:
         name = op.attributes["sym_name"].value
         body = self._block(op.regions[0], op)
-        return GraphFunction(name, body, self._result_names(op), self._location(op.location))
+        return GraphFunction(name, body, self._result_names(op), self.location(op.location))
 
     def _result_names(self, op: Any) -> tuple[str, ...]:
         if "res_attrs" not in op.attributes:
@@ -200,7 +210,7 @@ class _Reader:
         if len(region.blocks) != 1:
             raise LimitationError(
                 f"{op.name} has {len(region.blocks)} blocks; expected one",
-                self._location(op.location),
+                self.location(op.location),
             )
         block = region.blocks[0]
         arguments = tuple(self._argument(each) for each in block.arguments)
@@ -234,7 +244,7 @@ class _Reader:
         for result in op.results:
             self._values[result] = found = GraphValue(self._type(result.type))
             results.append(found)
-        location = self._location(op.location) or self._only_place(op.name)
+        location = self.location(op.location) or self._only_place(op.name)
         label = self._name_of(op.location)
         return GraphOp(op.name, operands, tuple(results), attributes, regions, location, label)
 
@@ -255,7 +265,7 @@ class _Reader:
         )
         return TensorKind(shape, str(type.element_type))
 
-    def _location(self, location: Any) -> SourceLocation | None:
+    def location(self, location: Any) -> SourceLocation | None:
         """The first place in a file that a location has: that of the callee of a call."""
         found = _FILE.search(str(location))
         if found is None:
@@ -323,18 +333,24 @@ def _resources(text: str) -> dict[str, bytes]:
     return found
 
 
+_DTYPES: Mapping[str, Any] = {
+    "f16": np.float16, "f32": np.float32, "f64": np.float64, "i1": np.bool_,
+    **{f"i{width}": f"int{width}" for width in (8, 16, 32, 64)},
+    **{f"ui{width}": f"uint{width}" for width in (8, 16, 32, 64)},
+    "complex<f32>": np.complex64, "complex<f64>": np.complex128,
+}  # fmt: skip
+
+
 def dtype_of(element: str) -> np.dtype[Any]:
     """The dtype that the elements of a constant have in memory."""
-    import ml_dtypes
+    if element == "bf16":
+        # Takes long to import, and is rarely needed.
+        import ml_dtypes
 
-    names: Mapping[str, Any] = {
-        "f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64,
-        "i1": np.bool_, **{f"i{width}": f"int{width}" for width in (8, 16, 32, 64)},
-        **{f"ui{width}": f"uint{width}" for width in (8, 16, 32, 64)},
-    }  # fmt: skip
-    if element not in names:
+        return np.dtype(ml_dtypes.bfloat16)
+    if element not in _DTYPES:
         raise LimitationError(f"a constant of elements {element} is not supported")
-    return np.dtype(names[element])
+    return np.dtype(_DTYPES[element])
 
 
 def from_bytes(data: bytes, type: TensorKind) -> np.ndarray[Any, Any]:
@@ -349,6 +365,8 @@ def _dense(attribute: Any, ir: Any) -> Any:
     try:
         dtype = dtype_of(element)
     except LimitationError:
+        dtype = None
+    if dtype is None or dtype.kind == "c":
         return OpaqueAttribute(f"dense<...> : {type}")
     if attribute.is_splat:
         return np.broadcast_to(np.asarray(_number(attribute.get_splat_value()), dtype), shape)

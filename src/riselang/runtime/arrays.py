@@ -20,16 +20,17 @@ def _plain_address(array: Array) -> int:
     return array.__array_interface__["data"][0]
 
 
-_pointer_at = ctypes.c_void_p.from_address
-_DATA = object.__basicsize__
+pointer_at = ctypes.c_void_p.from_address
+DATA = object.__basicsize__
+"""Where an array has the pointer to its elements, if `is_quick` says so."""
 
 
 def _quick_address(array: Array) -> int:
-    """The pointer behind the head of the object, where numpy's C API has it (`PyArray_DATA`).
+    """The pointer behind the head of the object, where numpy's C API has it (`PyArrayDATA`).
 
     To ask numpy for it takes four times as long, and more than all the rest of a call.
     """
-    return _pointer_at(id(array) + _DATA).value or 0
+    return pointer_at(id(array) + DATA).value or 0
 
 
 def _is_quick() -> bool:
@@ -40,14 +41,15 @@ def _is_quick() -> bool:
     return all(_quick_address(probe) == _plain_address(probe) for probe in probes)
 
 
-address: Callable[[Array], int] = _quick_address if _is_quick() else _plain_address
+is_quick = _is_quick()
+address: Callable[[Array], int] = _quick_address if is_quick else _plain_address
 """Where the elements of an array begin."""
 
-if address is _quick_address:
+if is_quick:
 
     def addresses(arrays: Sequence[Array]) -> list[int | None]:
         """The same for several: a call for each of them would take as long as all the rest."""
-        return [_pointer_at(id(array) + _DATA).value for array in arrays]
+        return [pointer_at(id(array) + DATA).value for array in arrays]
 
 else:
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 from collections.abc import Iterator
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from riselang import config
@@ -33,6 +33,29 @@ def environment() -> str:
 
 
 def _version(name: str) -> str:
+    """The version of a package, by the folder that says so; importlib takes long to find out."""
+    start = f"{name.replace('-', '_')}-"
+    for folder in sys.path:
+        for entry in _entries(folder):
+            if entry.startswith(start) and entry.endswith(_INFO):
+                return entry[len(start) : -len(_INFO)]
+    return _version_by_metadata(name)
+
+
+_INFO = ".dist-info"
+
+
+@cache
+def _entries(folder: str) -> tuple[str, ...]:
+    try:
+        return tuple(each for each in os.listdir(folder or ".") if each.endswith(_INFO))
+    except OSError:
+        return ()
+
+
+def _version_by_metadata(name: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version(name)
     except PackageNotFoundError:
@@ -45,6 +68,6 @@ def _sources() -> Iterator[str]:
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(name for name in folders if name != "__pycache__")
         for name in sorted(files):
-            if name.endswith((".py", ".lark")):
+            if name.endswith((".py", ".lark", ".json")):
                 status = os.stat(os.path.join(folder, name))
                 yield f"{folder[len(str(root)) :]}/{name} {status.st_size} {status.st_mtime_ns}"

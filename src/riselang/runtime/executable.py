@@ -25,7 +25,9 @@ from riselang.runtime.arrays import (
     check_layout,
     check_shape,
     exact_scalar,
+    is_quick,
 )
+from riselang.runtime.quick_calls import Call, quick_call
 from riselang.runtime.shapes import OpenShapes
 
 
@@ -198,6 +200,15 @@ class Executable:
             if not array.flags.carray:
                 return self(*outputs, *inputs)
         return self._function(*addresses((*outputs, *inputs)))
+
+    def with_new_result(self, otherwise: Call) -> Call | None:
+        """`call_quickly` with a new array for the one result; None where a call needs more."""
+        if not self._is_plain or not is_quick:
+            return None
+        shape = self.parameters[0].shape
+        assert shape is not None
+        count = len(self.parameters) - 1
+        return quick_call(self._function, shape, self._dtypes[0], count, otherwise)
 
     def with_fixed(
         self, outputs: int, fixed: Sequence[Array | None]

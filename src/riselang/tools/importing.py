@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import TYPE_CHECKING
 
 from riselang.errors import UserError
+from riselang.files import write_file
 from riselang.tools.compiling import EMITTED, compile_file
 from riselang.tools.options import STAGES, chosen
 from riselang.tools.progress import progress
 from riselang.tools.sources import KernelSource, read_bytes
+
+if TYPE_CHECKING:
+    from riselang.frontends.stablehlo.model import Model
 
 
 def import_options(command: argparse.ArgumentParser) -> None:
@@ -21,6 +26,10 @@ def import_options(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--emit", choices=(*STAGES, *EMITTED), default="notation")
     command.add_argument("-o", "--output", help="the file to write; default: standard output")
+    command.add_argument(
+        "--fallback", choices=("linalg",),
+        help="linalg: MLIR makes loops of ops that do not become patterns; says which on stderr",
+    )  # fmt: skip
     command.add_argument("--function", help="the function to take; default: main, or the only one")
     command.set_defaults(size=[])
 
@@ -37,9 +46,28 @@ def import_file(options: argparse.Namespace) -> None:
     name = "<stdin>" if options.file == "-" else options.file
     with progress(f"reading {name}"):
         model = read_closed_model(
-            read_bytes(options.file), name=name, function=options.function, **chosen(options)
-        )
+            read_bytes(options.file), name=name, function=options.function,
+            fallback=options.fallback, **chosen(options),
+        )  # fmt: skip
+    if options.fallback is not None:
+        sys.stderr.write(model.report())
+    if model.body.is_split:
+        _show_units(model, options)
+        return
     kernel = model.body.kernel
     source = KernelSource(name, {kernel.__name__: kernel})
     # The one function that was asked for is all that is there.
     compile_file(argparse.Namespace(**{**vars(options), "function": None}), source)
+
+
+def _show_units(model: Model, options: argparse.Namespace) -> None:
+    """A model in several units: each at a stage, what MLIR makes loops of as it makes them."""
+    if options.emit in EMITTED:
+        raise UserError(
+            f"a model in several units cannot be emitted as {options.emit}; it runs in Python"
+        )
+    text = model.as_text(options.emit) + "\n"
+    if options.output is None:
+        sys.stdout.write(text)
+    else:
+        write_file(options.output, text.encode())

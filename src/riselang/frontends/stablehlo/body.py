@@ -18,7 +18,7 @@ from riselang.api.kernel import Kernel
 from riselang.config import Options
 from riselang.dialects.rise.types import RiseType
 from riselang.errors import UserError
-from riselang.frontends.stablehlo.elements import ELEMENTS, TensorType
+from riselang.frontends.stablehlo.elements import COMPLEX, ELEMENTS, TensorType
 from riselang.frontends.stablehlo.origin import Origin, Signature, program_of
 from riselang.nat import Nat
 from riselang.native.graphs import GraphFunction
@@ -54,6 +54,9 @@ class ProgramKernel(Kernel):
 
 class Body:
     """A program and its machine code."""
+
+    is_split = False
+    """Whether it is several units."""
 
     def __init__(
         self, origin: Origin, backend: str, options: Options, strategy: Strategy | None = None
@@ -95,6 +98,28 @@ class Body:
         if self.backend == "interpret":
             return self.kernel(*arrays)
         return self._prepared(arrays)
+
+    def run_into(self, arrays: Sequence[Any], out: Any) -> None:
+        """Leave the results in `out`."""
+        self.compiled.run_into(arrays, out)
+
+    def prepared_with(self, fixed: Sequence[Any]) -> Callable[[Sequence[Any]], Any] | None:
+        """What is left of a call where some arrays are given for good."""
+        return self.compiled.prepared_with(fixed)
+
+    def as_text(self, stage: str) -> str:
+        """The program at a stage; as it was read, where that is notation."""
+        if stage == "notation" and self.strategy is DEFAULT:
+            return repr(self.program.term)
+        return self.kernel.lower().as_text(stage)
+
+    def report(self) -> str:
+        """Where each op of the module went."""
+        from riselang.frontends.stablehlo.partition import PATTERNS, sections
+        from riselang.frontends.stablehlo.report import report
+
+        graph = self.origin.graph()
+        return report(graph, sections(graph, lambda _: PATTERNS))
 
     @cached_property
     def _prepared(self) -> Callable[[Sequence[Any]], Any]:
@@ -193,7 +218,7 @@ def _type_from_json(data: Any) -> TensorType:
 
 def dtype_name(array: np.ndarray[Any, Any]) -> str:
     """The name of an element type of StableHLO."""
-    return next(name for name in ELEMENTS if dtype_of(name) == array.dtype)
+    return next(name for name in (*ELEMENTS, *COMPLEX) if dtype_of(name) == array.dtype)
 
 
 def arrays_to_bytes(arrays: Sequence[np.ndarray[Any, Any]]) -> bytes:

@@ -47,6 +47,10 @@ class Element:
         return not self.is_float and not self.is_boolean
 
     @property
+    def is_complex(self) -> bool:
+        return self.name.startswith("complex<")
+
+    @property
     def is_half(self) -> bool:
         return self.scalar in (f16, bf16)
 
@@ -61,6 +65,11 @@ ELEMENTS: Mapping[str, Element] = {
     )
 }  # fmt: skip
 BOOLEAN = ELEMENTS["i1"]
+COMPLEX: Mapping[str, Element] = {
+    f"complex<{part.name}>": Element(f"complex<{part.name}>", part.scalar)
+    for part in (ELEMENTS["f32"], ELEMENTS["f64"])
+}
+"""No elements of programs, but of what MLIR makes loops of: pairs of a scalar."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +79,16 @@ class TensorType:
     shape: tuple[int, ...]
     element: Element
 
+    def __str__(self) -> str:
+        return ".".join([*map(str, self.shape), self.element.name])
 
-def tensor_type(value: GraphValue, what: str, location: SourceLocation | None) -> TensorType:
+
+def tensor_type(
+    value: GraphValue,
+    what: str,
+    location: SourceLocation | None,
+    elements: Mapping[str, Element] = ELEMENTS,
+) -> TensorType:
     """The type of a value; refuses what is no tensor of known shape and supported elements."""
     type = value.type
     if not isinstance(type, TensorKind):
@@ -83,10 +100,10 @@ def tensor_type(value: GraphValue, what: str, location: SourceLocation | None) -
             "the model for fixed ones",
             location,
         )
-    if type.element not in ELEMENTS:
+    if type.element not in elements:
         raise LimitationError(
             f"{what} has the type {type}; elements {type.element} are not supported, but "
-            f"{', '.join(ELEMENTS)} are",
+            f"{', '.join(elements)} are",
             location,
         )
-    return TensorType(shape, ELEMENTS[type.element])
+    return TensorType(shape, elements[type.element])

@@ -92,6 +92,20 @@ def check_supported(function: GraphFunction) -> None:
     )
 
 
+class RefusedOp(LimitationError):
+    """An op of the body that is not supported in the form that it has."""
+
+    def __init__(self, error: LimitationError, op: GraphOp):
+        super().__init__(error.message, error.location or op.location, *error.notes)
+        self.op = op
+
+
+def _culprit(error: LimitationError, op: GraphOp) -> GraphOp:
+    """An op, or the one in its map that is refused; what is in its regions is a part of it."""
+    is_map = op_name(op) in ELEMENTWISE
+    return error.op if is_map and isinstance(error, RefusedOp) else op
+
+
 def lower(function: GraphFunction, names: Sequence[str]) -> Program:
     """The term of a function; `names` are those of its parameters."""
     check_supported(function)
@@ -161,6 +175,8 @@ class Lowering:
         outer, self.builder.location = self.builder.location, op.location
         try:
             found = self._lowered(op)
+        except LimitationError as error:
+            raise RefusedOp(error, _culprit(error, op)) from None
         except RiseError as error:
             raise error.located(op.location) from None
         finally:
@@ -195,11 +211,17 @@ class Lowering:
             for op in members:
                 self.builder.location = op.location
                 operands = [known[each] for each in op.operands]
-                named = _typed(op)
-                known[op.results[0]] = ELEMENTWISE[named.name](self.builder, named, operands)
+                known[op.results[0]] = self._scalar(op, operands)
             return known[root.results[0]]
 
         return combined(self.builder, tensors, read.result.shape, read.result.element, scalar)
+
+    def _scalar(self, op: GraphOp, operands: Sequence[Node]) -> Node:
+        try:
+            named = _typed(op)
+            return ELEMENTWISE[named.name](self.builder, named, operands)
+        except LimitationError as error:
+            raise RefusedOp(error, op) from None
 
     def _members(self, root: GraphOp) -> list[GraphOp]:
         """An op and those that wait to become part of its map, each behind what it needs."""

@@ -22,7 +22,6 @@ from riselang.frontends.stablehlo.names import leaves
 from riselang.frontends.stablehlo.tensors import array_type
 from riselang.markup import code, details
 from riselang.native.stablehlo import dtype_of
-from riselang.rewrite.default import DEFAULT
 from riselang.runtime.arrays import Array, as_array, check_layout, exact_scalar
 from riselang.runtime.kinds import as_kind, kind_of
 
@@ -123,7 +122,7 @@ class Model:
         bound = [self.bound.get(name) for name in signature.argument_names]
         fixed = [*bound, *map(_as_signed, signature.constants)]
         expected = tuple((each.shape, self.dtypes[name]) for name, each in self.inputs.items())
-        return expected, self.body.compiled.prepared_with(fixed)
+        return expected, self.body.prepared_with(fixed)
 
     def _any_call(self, arguments: Sequence[Any], out: Any, named: Mapping[str, Any]) -> Any:
         given = self._by_name(arguments, named)
@@ -134,7 +133,7 @@ class Model:
         if out is not None:
             if self.body.backend != "compile":
                 raise UserError("out= is for compiled models; the interpreter makes new arrays")
-            self.body.compiled.run_into(arrays, _as_signed(out))
+            self.body.run_into(arrays, _as_signed(out))
             return out
         result = self._typed(self.body.run(arrays))
         convert = kind_of(list(given.values()))
@@ -190,9 +189,11 @@ class Model:
 
         In notation it is as it was read, unless a strategy of its own rewrites it.
         """
-        if stage == "notation" and self.body.strategy is DEFAULT:
-            return repr(self.body.program.term)
-        return self.lower().as_text(stage)
+        return self.body.as_text(stage)
+
+    def report(self) -> str:
+        """Where each op of the module went: to patterns, or with `fallback="linalg"` to MLIR."""
+        return self.body.report()
 
     def compile(self) -> Compiled:
         """Machine code of the program, which takes constants behind its arguments."""
@@ -205,10 +206,7 @@ class Model:
         save_model(self, path)
 
     def __repr__(self) -> str:
-        shown = ", ".join(
-            f"{name} : {show(array_type(type.element, type.shape))}"
-            for name, type in self.inputs.items()
-        )
+        shown = ", ".join(f"{name} : {_shown(type)}" for name, type in self.inputs.items())
         return f"<model {self.__name__}({shown})>"
 
     def _repr_html_(self) -> str:
@@ -222,6 +220,11 @@ def _as_signed(array: Any) -> Any:
     if getattr(array, "dtype", None) is not None and array.dtype.kind == "u":
         return array.view(array.dtype.name.removeprefix("u"))
     return array
+
+
+def _shown(type: TensorType) -> str:
+    # Complex numbers are no elements of programs.
+    return str(type) if type.element.is_complex else show(array_type(type.element, type.shape))
 
 
 def _viewed(array: Any, type: TensorType) -> Any:

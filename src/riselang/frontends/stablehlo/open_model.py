@@ -86,8 +86,13 @@ class OpenModel:
 
     def _at(self, shapes: Sequence[Sequence[int]]) -> Model:
         types = mlir_types([kind.element for kind in self.kinds.values()], shapes)
-        body = Body(replace(self.origin, types=types), self.backend, self.options, self.strategy)
-        return Model(body)
+        origin = replace(self.origin, types=types)
+        if origin.fallback is None:
+            return Model(Body(origin, self.backend, self.options, self.strategy))
+        from riselang.frontends.stablehlo.split import body_with_fallback
+
+        graph = origin.graph()
+        return Model(body_with_fallback(origin, graph, self.backend, self.options, self.strategy))
 
     def __call__(self, *arguments: Any, out: Any = None, **named: Any) -> Any:
         """The results for these arrays, new or in `out`."""

@@ -24,6 +24,7 @@ from riselang.timing import timed
 if TYPE_CHECKING:
     from riselang.frontends.stablehlo.lowering import Program
 
+FALLBACKS = ("linalg",)
 PERMISSION = "relaxed"
 """StableHLO leaves the order of reductions open."""
 
@@ -40,6 +41,8 @@ class Origin:
     """The function to take; None is `main`, or the only one."""
     types: tuple[str, ...] | None = None
     """The types of its arguments, where the module leaves lengths open."""
+    fallback: str | None = None
+    """What takes the ops that do not become patterns: "linalg", or nobody."""
 
     def graph(self) -> GraphFunction:
         with timed("read"):

@@ -11,7 +11,7 @@ from riselang.errors import UserError
 from riselang.frontends.stablehlo.body import Body
 from riselang.frontends.stablehlo.model import Model
 from riselang.frontends.stablehlo.open_model import OpenModel, open_kinds
-from riselang.frontends.stablehlo.origin import Origin, contents, model_options
+from riselang.frontends.stablehlo.origin import FALLBACKS, Origin, contents, model_options
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.default import DEFAULT
 
@@ -23,10 +23,15 @@ def read_model(
     name: str | None = None,
     backend: str = "compile",
     strategy: Strategy | str | None = None,
+    fallback: str | None = None,
     **choices: Any,
 ) -> Model | OpenModel:
+    if fallback is not None and fallback not in FALLBACKS:
+        raise UserError(
+            f"fallback must be one of {', '.join(FALLBACKS)}, or None, but is {fallback!r}"
+        )
     content, file = contents(source)
-    origin = Origin(content, name or file, function)
+    origin = Origin(content, name or file, function, fallback=fallback)
     return model_of(origin, backend, model_options(**choices), as_strategy(strategy, DEFAULT))
 
 
@@ -41,7 +46,12 @@ def model_of(
     kinds = open_kinds(graph)
     if kinds is not None:
         return OpenModel(origin, kinds, backend, options, strategy)
-    return Model(body.read(graph))
+    if origin.fallback is None:
+        return Model(body.read(graph))
+    # The machinery is not needed for what becomes patterns.
+    from riselang.frontends.stablehlo.split import body_with_fallback
+
+    return Model(body_with_fallback(origin, graph, backend, options, strategy))
 
 
 def read_closed_model(source: str | bytes | Path, **choices: Any) -> Model:

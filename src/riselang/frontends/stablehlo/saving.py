@@ -34,6 +34,7 @@ def save_model(model: Model | OpenModel, path: str | Path) -> None:
         "types": origin.types,
         "options": asdict(model.options),
         "file": Path(origin.file).name,
+        "fallback": origin.fallback,
         "bound": {name: dtype_name(array) for name, array in zip(names, arrays, strict=True)},
     }
     is_text = isinstance(origin.content, str)
@@ -66,6 +67,6 @@ def load_model_file(
         raise UserError(f"{path} is no model that was saved: {error}") from None
     content = decode(data, str(path)) if is_text else data
     types = None if facts["types"] is None else tuple(facts["types"])
-    origin = Origin(content, facts["file"], facts["function"], types)
+    origin = Origin(content, facts["file"], facts["function"], types, facts.get("fallback"))
     model = model_of(origin, backend, options.changed(**choices), strategy)
     return model.bind(**dict(zip(facts["bound"], bound, strict=True)))

@@ -1,0 +1,62 @@
+"""Calls that are written out for their number of arguments do what any call does."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import riselang as rl
+from riselang.runtime.quick_calls import quick_call
+
+
+def added(count: int) -> Any:
+    """A function of addresses that stores the sum of its inputs, of three numbers each."""
+    row = ctypes.POINTER(ctypes.c_float * 3)
+
+    def function(*addresses: int) -> None:
+        output, *inputs = [ctypes.cast(each, row).contents for each in addresses]
+        for position in range(3):
+            output[position] = sum(each[position] for each in inputs)
+
+    return function
+
+
+def refused(arrays: Sequence[Any]) -> Any:
+    raise AssertionError("all of them lie row by row")
+
+
+@pytest.mark.parametrize("count", range(6))
+def test_every_argument_comes_to_its_place(count: int) -> None:
+    inputs = [np.arange(3, dtype=np.float32) * 10**position for position in range(count)]
+    call = quick_call(added(count), (3,), np.dtype(np.float32), count, refused)
+    result = call(inputs)
+    assert np.array_equal(result, sum(inputs, np.zeros(3, np.float32)))
+    assert call(inputs) is not result
+
+
+def test_arrays_that_lie_otherwise_go_elsewhere() -> None:
+    call = quick_call(added(2), (3,), np.dtype(np.float32), 2, lambda arrays: "elsewhere")
+    straight, backwards = np.ones(3, np.float32), np.ones(3, np.float32)[::-1]
+    assert call([straight, backwards]) == "elsewhere"
+    assert call([backwards, straight]) == "elsewhere"
+    assert call([straight, straight]) is not None
+
+
+def test_a_kernel_takes_other_layouts_after_a_quick_call() -> None:
+    @rl.jit
+    def doubled(x: rl.Array["N", "M", rl.f32]):
+        return x | rl.map(rl.map(lambda a: a * 2.0))
+
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)
+    for _ in range(3):
+        assert np.array_equal(doubled(x), 2 * x)
+    across = np.asfortranarray(x)
+    frozen = x.copy()
+    frozen.flags.writeable = False
+    with pytest.raises(rl.RiseError, match="x"):
+        doubled(across)
+    assert np.array_equal(doubled(frozen), 2 * x)
