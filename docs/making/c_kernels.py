@@ -70,6 +70,6 @@ def _is_lifted(scop: Scop, found: Recognised) -> bool:
     return found.tactic is not None
 
 
-def _counted(found: list[Recognised]) -> str:
+def _counted(found: Sequence[Recognised]) -> str:
     names = Counter(each.tactic for each in found if each.tactic is not None)
     return ", ".join(f"{count} {name}" for name, count in names.items()) or "-"
