@@ -3,25 +3,63 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
+from riselang.config import Options
 from riselang.frontends.c.file import CFile
+from riselang.frontends.c.lifted.choices import Choice, for_product
+from riselang.frontends.c.lifted.costs import CALL, PATTERNS
 from riselang.frontends.c.model import Scop
 from riselang.frontends.c.tactics.notation import NotLifted, notation
+from riselang.frontends.c.tactics.parts import Part, parts_of
+from riselang.frontends.c.tactics.products import Product
 from riselang.frontends.c.tactics.recognition import Recognised, recognised
+from riselang.frontends.c.tactics.row_products import RowProduct
 
 KERNELS = Path(__file__).parents[2] / "examples" / "c" / "kernels"
 
 
 def table() -> str:
     """A row for each kernel, made by running it through the front end."""
-    rows = ["| kernel | statements | recognised | lifted to RISE |", "|---|---|---|---|"]
+    rows = [
+        "| kernel | statements | recognised | lifted to RISE | runs as patterns | calls of BLAS |",
+        "|---|---|---|---|---|---|",
+    ]
     for path in sorted(KERNELS.glob("*.c")):
         scop = CFile.of(path.read_text(), path.name).whole()
         found = recognised(scop)
         lifted = [each for each in found if _is_lifted(scop, each)]
-        rows.append(f"| {path.stem} | {len(found)} | {_counted(found)} | {_counted(lifted)} |")
+        cells = [_counted(found), _counted(lifted), _patterns(scop), _calls(scop)]
+        rows.append(f"| {path.stem} | {len(found)} | {' | '.join(cells)} |")
     return "\n".join(rows)
+
+
+def _patterns(scop: Scop) -> str:
+    """How many products run as patterns by default, and how many with permission."""
+    always, relaxed = (
+        sum(each.way is PATTERNS for each in _choices(scop, Options("affine", float)))
+        for float in ("contract", "relaxed")
+    )
+    texts = [f"{always}"] if always else []
+    texts += [f"{relaxed - always} relaxed"] if relaxed > always else []
+    return ", ".join(texts) or "-"
+
+
+def _calls(scop: Scop) -> str:
+    options = Options("affine", "relaxed", library="blas")
+    whole = [part for part in parts_of(scop) if isinstance(part.product, Product)]
+    chosen = _choices(scop, options, whole)
+    return str(sum(each.way is CALL for each in chosen) or "-")
+
+
+def _choices(scop: Scop, options: Options, parts: Sequence[Part] | None = None) -> list[Choice]:
+    products = [part.product for part in (parts_of(scop) if parts is None else parts)]
+    return [
+        for_product(scop, each.product if isinstance(each, RowProduct) else each, options)
+        for each in products
+        if each is not None
+    ]
 
 
 def _is_lifted(scop: Scop, found: Recognised) -> bool:
@@ -32,6 +70,6 @@ def _is_lifted(scop: Scop, found: Recognised) -> bool:
     return found.tactic is not None
 
 
-def _counted(found: list[Recognised]) -> str:
+def _counted(found: Sequence[Recognised]) -> str:
     names = Counter(each.tactic for each in found if each.tactic is not None)
     return ", ".join(f"{count} {name}" for name, count in names.items()) or "-"

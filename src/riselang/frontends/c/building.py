@@ -211,6 +211,23 @@ class CProgram:
     def header(self, name: str) -> str:
         return header(self.scops, name)
 
+    def _machine_code(self) -> bytes:
+        """From the cache, or compiled and left there.
+
+        What was found by a search has the loops of the text as its key, with which it agrees bit by
+        bit, so that nothing is searched for again.
+        """
+        plain = replace(self, schedule="source")
+        key = fingerprint("c", self.schedule, self.options, plain._job(is_checked=True).to_json())
+        cache = default_cache()
+        found = cache.read(key) if cache is not None else None
+        if found is not None:
+            return found
+        code = self._job(is_checked=True).object_code()
+        if cache is not None:
+            cache.write(key, code)
+        return code
+
     def functions(self) -> dict[str, CFunction]:
         """The functions in this process, ready to call."""
         lifted = self._lifted() if self._is_arranged else {}
@@ -225,24 +242,10 @@ class CProgram:
     def _loaded(self, regions: Sequence[Scop]) -> dict[str, CFunction]:
         """Regions as loops, compiled and loaded."""
         program = replace(self, regions=tuple(regions))
-        job = program._job(is_checked=True)
-        if "@cblas_" in job.text:
+        if self.options.library == "blas":
             libraries.prepare(libraries.BLAS)
-        code = llvm.load_objects([_compiled(job)])
+        code = llvm.load_objects([program._machine_code()])
         return {scop.name: CompiledCFunction(scop, code) for scop in program.scops}
-
-
-def _compiled(job: Job) -> bytes:
-    """Machine code from the cache, or compiled and left there."""
-    key = fingerprint("c", job.to_json())
-    cache = default_cache()
-    found = cache.read(key) if cache is not None else None
-    if found is not None:
-        return found
-    code = job.object_code()
-    if cache is not None:
-        cache.write(key, code)
-    return code
 
 
 def program_of(scops: Sequence[Scop], options: Options, schedule: str = "source") -> CProgram:

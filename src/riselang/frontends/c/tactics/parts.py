@@ -8,15 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from riselang.frontends.c.arrangement.order import edges, groups
 from riselang.frontends.c.dependences import dependences
 from riselang.frontends.c.model import Scop
 from riselang.frontends.c.polyhedra import isl
 from riselang.frontends.c.syntax import Access, Assign, Variable, inside
-from riselang.frontends.c.tactics.matching import NoMatch, factor_of
-from riselang.frontends.c.tactics.products import NoProduct, Product, is_zero, lengths_of
-from riselang.frontends.c.tactics.recognition import Recognised, recognised
+from riselang.frontends.c.tactics.matching import NoMatch, factor_of, updates_of
+from riselang.frontends.c.tactics.products import (
+    NoProduct,
+    Product,
+    is_zero,
+    lengths_of,
+    product_of,
+)
 from riselang.frontends.c.tactics.row_products import RowProduct, row_product
 
 
@@ -28,14 +34,14 @@ class Part:
     product: Product | RowProduct | None = None
 
 
+@lru_cache(maxsize=64)
 def parts_of(scop: Scop) -> tuple[Part, ...]:
     """The parts of a region; one where nothing is a product, or it cannot be taken apart."""
     whole = (Part(tuple(each.name for each in scop.statements)),)
     pairs = dependences(scop)
     if pairs is None or scop.result is not None or _changes_parameters(scop):
         return whole
-    found = {each.statement.name: each for each in recognised(scop)}
-    made = _with_zeros(scop, found, [_part(scop, found, each) for each in circles_of(scop)])
+    made = _with_zeros(scop, [_part(scop, each) for each in circles_of(scop)])
     parts = together(made, lambda part: part.product is not None)
     return whole if not any(part.product for part in parts) or _shares(scop, parts) else parts
 
@@ -47,31 +53,35 @@ def circles_of(scop: Scop) -> list[list[str]]:
     return [names] if pairs is None else groups(names, edges(pairs.all))
 
 
-def _part(scop: Scop, found: dict[str, Recognised], circle: Sequence[str]) -> Part:
-    if len(circle) == 1:
-        return Part(tuple(circle), found[circle[0]].product)
-    return Part(tuple(circle), row_product(scop, [scop.statement(name) for name in circle]))
+def _part(scop: Scop, circle: Sequence[str]) -> Part:
+    statements = [scop.statement(name) for name in circle]
+    if len(statements) > 1:
+        return Part(tuple(circle), row_product(scop, statements))
+    try:
+        return Part(tuple(circle), product_of(scop, statements[0], updates_of(statements[0])))
+    except (NoMatch, NoProduct):
+        return Part(tuple(circle))
 
 
-def _with_zeros(scop: Scop, found: dict[str, Recognised], parts: Sequence[Part]) -> list[Part]:
+def _with_zeros(scop: Scop, parts: Sequence[Part]) -> list[Part]:
     """A product whose target was set to zero just before begins with zero."""
     made: list[Part] = []
     for part in parts:
         before = made[-1] if made else None
-        if before is not None and isinstance(part.product, Product) and _sets_to_zero(
-            scop, found, before, part
-        ):  # fmt: skip
+        is_product = before is not None and isinstance(part.product, Product)
+        if before is not None and is_product and _sets_to_zero(scop, before, part):
+            assert isinstance(part.product, Product)
             made[-1] = Part((*before.names, *part.names), part.product.zeroed())
         else:
             made.append(part)
     return made
 
 
-def _sets_to_zero(scop: Scop, found: dict[str, Recognised], before: Part, part: Part) -> bool:
+def _sets_to_zero(scop: Scop, before: Part, part: Part) -> bool:
     """Whether a part sets all that the next one adds to, and nothing else, to zero."""
     if len(before.names) != 1 or before.product is not None:
         return False
-    fill = found[before.names[0]].statement
+    fill = scop.statement(before.names[0])
     assert isinstance(part.product, Product)
     body = fill.body
     if not isinstance(body, Assign) or not is_zero(body.value) or not fill.is_certain:

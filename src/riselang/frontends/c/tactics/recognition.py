@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from riselang.frontends.c.dependences import dependences
@@ -38,12 +39,13 @@ class Recognised:
     """Where it is a product of matrices: which."""
 
 
-def recognised(scop: Scop) -> list[Recognised]:
+@lru_cache(maxsize=64)
+def recognised(scop: Scop) -> tuple[Recognised, ...]:
     """What each statement of a region is."""
     if dependences(scop) is None:
         reason = "the dependences of the region take too long to find"
-        return [Recognised(each, None, (), None, reason) for each in scop.statements]
-    return [_with_product(scop, _recognised(scop, each)) for each in scop.statements]
+        return tuple(Recognised(each, None, (), None, reason) for each in scop.statements)
+    return tuple(_with_product(scop, _recognised(scop, each)) for each in scop.statements)
 
 
 def _with_product(scop: Scop, found: Recognised) -> Recognised:
