@@ -6,6 +6,7 @@ Nothing here calls a library but the rivals: programs are patterns, and become l
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -89,8 +90,10 @@ def copying(length: int) -> Any:
     return lambda: np.copyto(target, source)
 
 
-def main(cubes: tuple[int, ...], shapes: Any, size: int, rounds: int) -> None:
-    for threads in THREADS:
+def main(
+    cubes: tuple[int, ...], shapes: Any, size: int, rounds: int, counts: Sequence[int] = THREADS
+) -> None:
+    for threads in counts:
         on = f"{threads} thread" + "s" * (threads > 1)
         with on_threads(threads):
             for each in cubes:
@@ -102,6 +105,6 @@ def main(cubes: tuple[int, ...], shapes: Any, size: int, rounds: int) -> None:
 
 if __name__ == "__main__":
     if os.environ.get("RISE_SCALING_SHARE"):
-        main((32,), ((7, 12, 9),), 32, 3)
+        main((32,), ((7, 12, 9),), 32, 3, THREADS[-1:])
     else:
         main(CUBES, SHAPES, 4096, 15)

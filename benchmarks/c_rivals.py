@@ -17,6 +17,7 @@ import riselang as rl
 from riselang.frontends.c.entries import is_buffer
 from riselang.frontends.c.file import CFile
 from riselang.frontends.c.footprints import evaluated
+from riselang.frontends.c.model import Scop
 from riselang.frontends.c.syntax import Variable
 
 KERNELS = Path(__file__).parents[1] / "examples/c/kernels"
@@ -54,7 +55,7 @@ class Contest:
     def __init__(self, name: str, sizes: Mapping[str, int]):
         path = KERNELS / f"{name}.c"
         self._scop = CFile.of(path.read_text(), path.name).whole()
-        self._arguments = self._made(sizes)
+        self._arguments = _made(self._scop, sizes)
         self._calls: dict[str, Callable[..., object]] = {
             "ours": rl.from_c(path, function=self._scop.name)
         }
@@ -88,20 +89,26 @@ class Contest:
 
         return call
 
-    def _made(self, sizes: Mapping[str, int]) -> list[Any]:
-        random = np.random.default_rng(0)
-        known: dict[Variable, int] = {
-            v: sizes[v.name] for v in self._scop.inputs
-            if not is_buffer(self._scop, v) and v.type.is_integer
-        }  # fmt: skip
-        made: list[Any] = []
-        for variable in self._scop.inputs:
-            if is_buffer(self._scop, variable):
-                shape = [evaluated(e, known) for e in variable.extents if e is not None]
-                made.append(_array(random, shape, variable))
-            else:
-                made.append(known.get(variable, 0.75))
-        return made
+    @staticmethod
+    def arguments(name: str, sizes: Mapping[str, int]) -> list[Any]:
+        """Those of a kernel, made up."""
+        return _made(CFile.of((KERNELS / f"{name}.c").read_text(), name).whole(), sizes)
+
+
+def _made(scop: Scop, sizes: Mapping[str, int]) -> list[Any]:
+    random = np.random.default_rng(0)
+    known: dict[Variable, int] = {
+        v: sizes[v.name] for v in scop.inputs
+        if not is_buffer(scop, v) and v.type.is_integer
+    }  # fmt: skip
+    made: list[Any] = []
+    for variable in scop.inputs:
+        if is_buffer(scop, variable):
+            shape = [evaluated(e, known) for e in variable.extents if e is not None]
+            made.append(_array(random, shape, variable))
+        else:
+            made.append(known.get(variable, 0.75))
+    return made
 
 
 def _passed(variable: Variable, argument: Any) -> Any:

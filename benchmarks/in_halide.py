@@ -1,6 +1,6 @@
 """The rivals in Halide: schedules by hand, and those that its autoschedulers find.
 
-Halide has wheels for some machines only; where there is none, nothing of this is measured. `x` runs
+Halide has wheels for some machines only; Debian has an older one for all of its machines. `x` runs
 along rows. How many threads there are is said by HL_NUM_THREADS, once for a process. The schedule
 of Harris is the one that Halide's own example has.
 """
@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rivals import Version
+from rivals import Version, loaded
 
-hl: Any = import_module("halide")
+hl: Any = loaded("halide")
 
 AUTOSCHEDULERS = {
     "Mullapudi2016": "autoschedule_mullapudi2016",
@@ -32,20 +32,47 @@ def lanes() -> int:
 
 def versions(build: Build, inputs: Sequence[Any], shape: tuple[int, ...]) -> Iterator[Version]:
     """One by hand, and one for each autoscheduler that can be loaded."""
-    buffers = [hl.Buffer(each) for each in inputs]
+    buffers = [_buffer(each) for each in inputs]
     yield _version("Halide, by hand", build(buffers, True), shape)
     for name, plugin in AUTOSCHEDULERS.items():
         try:
-            hl.load_plugin(plugin)
+            hl.load_plugin(_found(plugin))
             func = build(buffers, False)
             _estimate(func, shape)
-            threads = os.environ.get("HL_NUM_THREADS", "1")
-            parameters = hl.AutoschedulerParams(name, {"parallelism": threads})
-            hl.Pipeline(func).apply_autoscheduler(hl.get_host_target(), parameters)
-        except (RuntimeError, hl.HalideError) as error:
+            _schedule(hl.Pipeline(func), name)
+            version = _version(f"Halide, {name}", func, shape)
+            version.call()  # some schedules read before the start of their input
+        except (RuntimeError, *_ERRORS) as error:
             print(f"Halide's {name} is not measured: {str(error).splitlines()[0]}")
             continue
-        yield _version(f"Halide, {name}", func, shape)
+        yield version
+
+
+def _buffer(array: Any) -> Any:
+    """Version 14 has the first axis of numpy first, those after it the last one."""
+    is_first_first = hl.Buffer(np.empty((1, 2), np.float32)).dim(0).extent() == 1
+    return hl.Buffer(array.T if is_first_first else array)
+
+
+def _found(plugin: str) -> str:
+    """A plugin by name, or where Debian has it."""
+    paths = sorted(Path("/usr/lib").glob(f"*/halide*/lib{plugin}.so"))
+    return str(paths[-1]) if paths and not hasattr(hl, "AutoschedulerParams") else plugin
+
+
+def _schedule(pipeline: Any, name: str) -> None:
+    """Let an autoscheduler do its work on our threads; version 14 asks for it in its own way."""
+    threads = os.environ.get("HL_NUM_THREADS", "1")
+    if hasattr(hl, "AutoschedulerParams"):
+        parameters = hl.AutoschedulerParams(name, {"parallelism": threads})
+        pipeline.apply_autoscheduler(hl.get_host_target(), parameters)
+        return
+    cache, balance = 16 << 20, 40  # what it takes for a machine of which nothing is known
+    parameters = hl.MachineParams(int(threads), cache, balance)
+    pipeline.auto_schedule(name, hl.get_host_target(), parameters)
+
+
+_ERRORS = (hl.HalideError,) if hasattr(hl, "HalideError") else ()
 
 
 def _estimate(func: Any, shape: tuple[int, ...]) -> None:
@@ -54,7 +81,7 @@ def _estimate(func: Any, shape: tuple[int, ...]) -> None:
 
 def _version(name: str, func: Any, shape: tuple[int, ...]) -> Version:
     out = np.empty(shape, np.float32)
-    result = hl.Buffer(out)
+    result = _buffer(out)
     func.compile_jit(hl.get_host_target())
     return Version(name, lambda: func.realize(result), out)
 
@@ -174,7 +201,9 @@ def _harris(inputs: Sequence[Any], by_hand: bool) -> Any:
         out.vectorize(x, lanes(), hl.TailStrategy.GuardWithIf)
         gray.store_at(out, y).compute_at(out, yi).vectorize(x, lanes())
         across.store_at(out, y).compute_at(out, yi).vectorize(x, lanes())
-        down.store_at(out, y).compute_at(out, yi).vectorize(x, lanes()).compute_with(across, x)
+        down.store_at(out, y).compute_at(out, yi).vectorize(x, lanes()).compute_with(
+            hl.LoopLevel(across, x, 0)
+        )
     return out
 
 

@@ -1,7 +1,7 @@
 """What programs with windows are measured against, and how: one thread and two, same inputs.
 
-Rivals are those that are installed: numba, and Halide where there is a wheel for the machine. All
-of them write into memory that is there already.
+Rivals are those that are installed: numba, and Halide as a wheel or as Debian's package. All of
+them write into memory that is there already.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.util import find_spec
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import find_spec, module_from_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,8 @@ from riselang.tools.figures import Rival, read_report
 PROGRAMS = Path(__file__).parent.parent / "examples/programs"
 THREADS_VARIABLE = "RISE_BENCH_THREADS"
 """How many threads the process of a benchmark measures with."""
+DEBIAN = "/usr/lib/python3/dist-packages"
+"""Where Debian has its packages for Python."""
 Arrays = Sequence[Any]
 Call = Callable[[], object]
 
@@ -97,16 +101,33 @@ def in_numba(function: Callable[..., object], threads: int) -> Callable[..., obj
 
 def has(package: str) -> bool:
     """Whether a rival is there; small runs are without, since rivals take long to compile."""
-    return not is_small() and find_spec(package) is not None
+    return not is_small() and _spec(package) is not None
+
+
+def loaded(package: str) -> ModuleType:
+    """A rival, from a wheel or from a package of Debian, whose others stay out of the way."""
+    spec = _spec(package)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{package} is not installed")
+    if package not in sys.modules:
+        sys.modules[package] = module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[package])
+    return sys.modules[package]
+
+
+def _spec(package: str) -> ModuleSpec | None:
+    if package in sys.modules:
+        return sys.modules[package].__spec__
+    return find_spec(package) or PathFinder.find_spec(package, [DEBIAN])
 
 
 def say_what_is_missing() -> None:
     reasons: Mapping[str, str] = {
-        "halide": "there is no wheel for this machine, or the extra [bench] is not installed",
+        "halide": "install the extra [bench] or, where there is no wheel, Debian's python3-halide",
         "numba": "pip install 'riselang[bench]'",
     }
     for package, reason in reasons.items():
-        if find_spec(package) is None:
+        if _spec(package) is None:
             print(f"{package} is not measured: {reason}")
 
 

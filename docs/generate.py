@@ -39,6 +39,7 @@ SYNTAXES = ROOT / "editors" / "vscode" / "syntaxes"
 FILES = {
     SYNTAXES / "rise.tmLanguage.json": grammars.notation,
     SYNTAXES / "mlir.tmLanguage.json": grammars.mlir,
+    ROOT / "src" / "riselang" / "rewrite" / "prepared.json": rules.prepared_laws,
 }
 """Files beside the documentation that are made from the same registries."""
 

@@ -8,10 +8,13 @@ from collections.abc import Callable
 
 import pytest
 
-from support.fuzzing import Ran
+from support.fuzzing import SHARE, Ran
 
 # What is tested is the compiler; the tests of the cache ask for one of their own.
 os.environ["RISE_CACHE"] = "0"
+# The tests have all cores themselves. A fuzz compiles its modules in parts, as is usual.
+if not SHARE:
+    os.environ.setdefault("RISE_JOBS", "1")
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from riselang.rewrite.glossary import (
     whole_strategies,
     words_of,
 )
+from riselang.rewrite.prepared import written
 from riselang.rewrite.registry import RULE_FAMILIES, load_all
 from riselang.rewrite.rule import RULES, Permission, Rule
 
@@ -118,3 +119,10 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|")
+
+
+def prepared_laws() -> str:
+    """Every law of ours as terms, for the file that is read in the place of the texts."""
+    load_all()
+    ours = [rule.law for rule in RULES.values() if rule.family in RULE_FAMILIES]
+    return written((law.text, law.read()) for law in ours)

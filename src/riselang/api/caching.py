@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 
 from riselang import config
+from riselang.collecting import fewer_collections
 from riselang.config import Options
 from riselang.machine import this_machine
 from riselang.native import libraries
@@ -60,7 +61,8 @@ def compiled(key: str, name: str, make: Callable[[], Artefact]) -> Artefact:
     if found is not None:
         return found
     start = time.perf_counter()
-    artefact = make()
+    with fewer_collections():
+        artefact = make()
     _log("compiled %s in %.0f ms", name, 1e3 * (time.perf_counter() - start))
     cache = default_cache()
     if cache is not None and not cache.write(key, artefact.to_bytes()):

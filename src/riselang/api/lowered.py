@@ -8,6 +8,7 @@ from functools import cached_property
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
+from riselang.collecting import fewer_collections
 from riselang.config import Options
 from riselang.dialects.rise.types import RiseType, leaves, result_types, uncurry
 from riselang.errors import UserError
@@ -166,7 +167,7 @@ class Lowered:
 
     def compile(self) -> Compiled:
         """The program as machine code, from the cache or compiled now."""
-        with self._lock:
+        with self._lock, fewer_collections():
             return self._compiled
 
     @cached_property

@@ -10,7 +10,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from io import StringIO
 from typing import Any
 
@@ -57,8 +57,21 @@ def make_context() -> Context:
     return context
 
 
-Extents = dict[Operation, tuple[int, int]]
-"""Where each op starts in the text, and where what follows it does."""
+Extent = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where in a text things stand."""
+
+    ops: dict[Operation, Extent] = field(default_factory=dict[Operation, Extent])
+    """From where each op starts to where what follows it does."""
+    values: dict[SSAValue, tuple[str, Extent]] = field(
+        default_factory=dict[SSAValue, tuple[str, Extent]]
+    )
+    """The name of each value, without its sign, and where that is introduced."""
+
+
 _LINE_END = re.compile("\n")
 _OPERATION_NAME = re.compile(r'(?:%[^=]*=\s*)?"?([\w.]+)')
 
@@ -71,7 +84,7 @@ class LocatingParser(Parser):
         self._file = StringAttr(name)
         self._nesting = 0
         self._operation_start = 0
-        self.extents: Extents = {}
+        self.places = Places()
         self.first_uses: dict[str, Span[str]] = {}
         """Where each value was first used that is not defined before."""
         self.types_read: dict[tuple[str, str], Attribute] = {}
@@ -99,6 +112,13 @@ class LocatingParser(Parser):
             self.first_uses[name] = operand.span
         return super().resolve_operand(operand, type)
 
+    def _register_ssa_definition(
+        self, name: str, values: Sequence[SSAValue], span: Span[str]
+    ) -> None:
+        super()._register_ssa_definition(name, values, span)
+        for value in values:
+            self.places.values[value] = (name, (span.start, span.end))
+
     def _get_op_by_name(self, name: str) -> type[Operation]:
         known = self.ctx.get_optional_op(name, dialect_stack=self._parser_state.dialect_stack)
         if known is None:
@@ -116,7 +136,7 @@ class LocatingParser(Parser):
         except VerifyException as error:
             name = _OPERATION_NAME.match(self.lexer.input.content, start)
             self.raise_error(f"'{name[1] if name else '?'}' op {_last_line(str(error))}", start)
-        self.extents[op] = (start, self.pos)
+        self.places.ops[op] = (start, self.pos)
         if isinstance(op.location, UnknownLoc):
             line = bisect_right(self._line_starts, start)
             column = start - self._line_starts[line - 1] + 1
@@ -143,17 +163,17 @@ class LocatingParser(Parser):
 
 def parse_module(text: str, name: str = "<text>", context: Context | None = None) -> ModuleOp:
     """The module that `text` says, not yet verified."""
-    return parse_with_extents(text, name, context)[0]
+    return parse_with_places(text, name, context)[0]
 
 
-def parse_with_extents(
+def parse_with_places(
     text: str, name: str = "<text>", context: Context | None = None
-) -> tuple[ModuleOp, Extents]:
-    """The module that `text` says, not yet verified, and where in it each op stands."""
+) -> tuple[ModuleOp, Places]:
+    """The module that `text` says, not yet verified, and where in it everything stands."""
     _refuse_open_strings(text, name)
     with timed("read"), _foreign_failures(name), deep_stack():
         parser = LocatingParser(context or make_context(), text, name)
-        return parser.parse_module(), parser.extents
+        return parser.parse_module(), parser.places
 
 
 _STRING_OR_COMMENT = re.compile(r'//[^\n]*|"(?:[^"\\\n]|\\[^\n])*+"?')

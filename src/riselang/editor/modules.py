@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
-from riselang.dialects.module import Extents, deep_stack, module_problems, parse_with_extents
+from riselang.dialects.module import Places, deep_stack, module_problems, parse_with_places
 from riselang.dialects.rise.dialect import Rise
 from riselang.dialects.rise.schemes import PATTERNS
 from riselang.dialects.rise.types import RiseType, show
@@ -20,7 +20,6 @@ from riselang.editor.words import pattern_text, word_at
 from riselang.errors import RiseError
 
 _TOKEN = re.compile(r"%[\w$.-]+|@[\w$.-]+|[!#]?[a-zA-Z_][\w$]*(?:\.[\w$]+)*")
-_RESULTS = re.compile(r"\s*(%[\w$.-]+(?::\d+)?(?:\s*,\s*%[\w$.-]+(?::\d+)?)*)\s*=")
 _SYMBOL = "sym_name"
 
 
@@ -30,17 +29,17 @@ class ModuleDocument:
 
     text: str
     problems: Sequence[RiseError]
-    extents: Extents
-    """Where ops stand; empty where the text cannot be read."""
+    places: Places
+    """Where ops and names stand; empty where the text cannot be read."""
 
     @staticmethod
     def of(text: str, name: str) -> ModuleDocument:
         try:
-            module, extents = parse_with_extents(text, name)
+            module, places = parse_with_places(text, name)
             with deep_stack():
-                return ModuleDocument(text, list(module_problems(module)), extents)
+                return ModuleDocument(text, list(module_problems(module)), places)
         except RiseError as error:
-            return ModuleDocument(text, [error], {})
+            return ModuleDocument(text, [error], Places())
 
     def hover(self, offset: int) -> Hover | None:
         found = word_at(self.text, offset, _TOKEN)
@@ -61,16 +60,10 @@ class ModuleDocument:
         if word.startswith("@"):
             return self._symbol(word)
         value = self._values(offset).get(word[1:]) if word.startswith("%") else None
-        owner = None if value is None else value.owner
-        while owner is not None and not isinstance(owner, Operation):
-            owner = owner.parent_op()
-        if owner is None or owner not in self.extents:
-            return None
-        named = re.compile(rf"{re.escape(word)}(?![\w$.-])").search(self.text, *self.extents[owner])
-        return None if named is None else named.span()
+        return None if value is None else self.places.values[value][1]
 
     def _symbol(self, word: str) -> Extent | None:
-        for op, extent in self.extents.items():
+        for op, extent in self.places.ops.items():
             name = op.properties.get(_SYMBOL) or op.attributes.get(_SYMBOL)
             if isinstance(name, StringAttr) and name.data == word[1:]:
                 start = self.text.find(word, *extent)
@@ -80,27 +73,27 @@ class ModuleDocument:
     def _values(self, offset: int) -> Mapping[str, SSAValue]:
         """The values that may be named at a place; those of inner regions hide outer ones."""
         found: dict[str, SSAValue] = {}
-        around = [op for op, (start, end) in self.extents.items() if start <= offset < end]
-        for op in sorted(around, key=lambda op: self.extents[op][0]):
-            found |= self._named(op)
+        ops = self.places.ops
+        around = [op for op, (start, end) in ops.items() if start <= offset < end]
+        for op in sorted(around, key=lambda op: ops[op][0]):
+            found |= self._named(op.results)
             blocks = [block for region in op.regions for block in region.blocks]
-            introduced = {arg.name_hint: arg for block in blocks for arg in block.args
-                          if arg.name_hint is not None}  # fmt: skip
+            introduced = self._named(argument for block in blocks for argument in block.args)
             # Before its braces an op names what is outside, and what it introduces.
-            is_inside = 0 <= self.text.find("{", self.extents[op][0]) < offset
+            is_inside = 0 <= self.text.find("{", ops[op][0]) < offset
             found = found | introduced if is_inside else introduced | found
             for each in (inner for block in blocks for inner in block.ops):
-                if each in self.extents and self.extents[each][0] <= offset:
-                    found |= self._named(each)
+                if each in ops and ops[each][0] <= offset:
+                    found |= self._named(each.results)
         return found
 
-    def _named(self, op: Operation) -> dict[str, SSAValue]:
-        """The results of an op by the names they have in the text."""
-        found = _RESULTS.match(self.text, self.extents[op][0])
-        if found is None:
-            return {}
-        names = [each.strip().partition(":")[0][1:] for each in found[1].split(",")]
-        return dict(zip(names, op.results, strict=False))
+    def _named(self, values: Iterable[SSAValue]) -> dict[str, SSAValue]:
+        """Values by the names they have in the text; of several with one name, the first."""
+        found: dict[str, SSAValue] = {}
+        for value in values:
+            if value in self.places.values:
+                found.setdefault(self.places.values[value][0], value)
+        return found
 
     def suggestions(self, offset: int) -> Sequence[Suggestion]:
         found = word_at(self.text, offset, re.compile(r"%[\w$.-]*"))

@@ -13,7 +13,6 @@ from riselang.explorer.places import Places
 from riselang.explorer.stages import Stage, code_stages, module_lines
 from riselang.explorer.subject import SourceText
 from riselang.frontends.c.building import CProgram
-from riselang.frontends.c.report import report
 
 
 def explored_loops(program: CProgram, source: SourceText) -> Document:
@@ -26,7 +25,7 @@ def explored_loops(program: CProgram, source: SourceText) -> Document:
         Stage("affine", "Affine", "mlir", "loops with loads and stores", module_lines(shown)),
         *code_stages(lambda: program.located_ir(linked)),
     ]
-    reasons = "".join(report(scop) for scop in program.regions).rstrip("\n").split("\n")
+    reasons = program.text("report").rstrip("\n").split("\n")
     said = ["// No statement is lifted to patterns, so there is nothing to rewrite:", "//"]
     lines = [(text, ()) for text in (*said, *(f"// {reason}" for reason in reasons))]
     return document(

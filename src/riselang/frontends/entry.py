@@ -176,6 +176,7 @@ def from_c(
     include: Sequence[str | Path] = (),
     float: str | None = None,
     schedule: str = "isl",
+    library: str | None = None,
 ) -> CFunction:
     """A function of a C file, or of C text, as a Python function with the same parameters.
 
@@ -183,10 +184,12 @@ def from_c(
     may be left out where the file has one function, or one with `#pragma scop`. `defines` are
     macros (`-D`), `include` folders with headers (`-I`). The loops are in an order that suits the
     machine, with the same result, bit by bit; `schedule="source"` keeps that of the text.
+    Large products of matrices run as patterns, where `float` permits the order of their sums; with
+    `library="blas"`, which permits any, they are calls of BLAS routines.
     """
     from riselang.frontends.c.loading import load_function
 
-    return load_function(source, function, defines, include, float, schedule)
+    return load_function(source, function, defines, include, float, schedule, library)
 
 
 def _choices(

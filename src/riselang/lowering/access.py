@@ -91,7 +91,7 @@ def _erase_rise_ops(function: Operation) -> None:
             if any(True for _ in result.uses):
                 raise InternalError(f"{op.name} is still used after access resolution")
         op.detach()
-        op.erase()
+        op.drop_all_references()
 
 
 class _Resolver(Stores):
@@ -101,6 +101,8 @@ class _Resolver(Stores):
         self.natives: dict[tuple[SSAValue, Path], SSAValue] = {}
         self.copies: dict[tuple[Anchor, SSAValue, Nat], SSAValue] = {}
         self.places: dict[Operation, Builder] = {}
+        self.bodies: dict[Operation, Block] = {}
+        """What embeds compute that were copied; they are isolated, so one region does for all."""
 
     # Where values are needed
 
@@ -161,10 +163,11 @@ class _Resolver(Stores):
     def inline(self, op: EmbedOp) -> SSAValue:
         """The ops of an embed, in its place, on plain scalars."""
         mapping: dict[SSAValue, SSAValue] = {}
-        for argument, operand in zip(op.body.block.args, op.arguments, strict=True):
+        body = self.body_of(op)
+        for argument, operand in zip(body.args, op.arguments, strict=True):
             mapping[argument] = self.native(operand, ())
         builder = builder_at(InsertPoint.before(op), op.location)
-        for inner in op.body.block.ops:
+        for inner in body.ops:
             if isinstance(inner, ReturnOp):
                 return mapping[inner.values[0]]
             if total.is_partial(inner):
@@ -381,8 +384,20 @@ class _Resolver(Stores):
             if isinstance(inner, ReturnOp):
                 self.process(copies)
                 return mapping.get(inner.values[0], inner.values[0])
-            copies.append(builder.insert(_copy(inner, mapping)))
+            copies.append(builder.insert(self.copy(inner, mapping)))
         raise InternalError("a region without return passed the verifier")
+
+    def copy(self, op: Operation, mapping: dict[SSAValue, SSAValue]) -> Operation:
+        """A copy of an op of a region that is copied; an embed is, when it is inlined."""
+        if not isinstance(op, EmbedOp):
+            return _copy(op, mapping)
+        made = op.clone_without_regions(mapping)
+        self.bodies[made] = self.body_of(op)
+        return made
+
+    def body_of(self, op: EmbedOp) -> Block:
+        kept = self.bodies.get(op)
+        return op.body.block if kept is None else kept
 
 
 def _copy(op: Operation, mapping: dict[SSAValue, SSAValue]) -> Operation:

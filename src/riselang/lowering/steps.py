@@ -35,6 +35,12 @@ SHOWN = (
 """Ops that show a part of a value, or all of it in another layout, whatever the index is."""
 
 
+LED_ELSEWHERE = (
+    codegen.GatherOp, codegen.ConcatOp, codegen.PadConstOp, codegen.ElementsOp, codegen.GenerateOp,
+)  # fmt: skip
+"""Ops where what a path leads to depends on its index, or is computed from it."""
+
+
 class PathSteps(LaneAccess):
     """What each op does to a path that goes through it, to read or to write."""
 
@@ -184,8 +190,7 @@ def _padded_index(op: ShiftedPadOp, index: Nat, length: Nat) -> Nat:
 
 def is_plain_step(op: Operation) -> bool:
     """Whether following an op only changes the path."""
-    others = codegen.GatherOp | codegen.ConcatOp | codegen.PadConstOp | codegen.ElementsOp
-    return not isinstance(op, others | codegen.GenerateOp)
+    return not isinstance(op, LED_ELSEWHERE)
 
 
 def _lanes_of(array: SSAValue) -> Nat:

@@ -6,7 +6,7 @@ import importlib
 import os
 import re
 import sys
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from itertools import groupby
@@ -46,18 +46,15 @@ def _own_symbols() -> Generator[None]:
 @cache
 def _wheel() -> Any:
     """The modules of the wheel, which has no types, imported when first needed."""
+    # Not `torch_mlir.dialects`: that defines a Python class for each op, which nothing here uses.
+    libraries = "torch_mlir._mlir_libs"
     with _own_symbols():
-        import torch_mlir.dialects.irdl
-        import torch_mlir.dialects.llvm
-        import torch_mlir.ir
-        import torch_mlir.passmanager
-
-    return SimpleNamespace(
-        ir=torch_mlir.ir,
-        passmanager=torch_mlir.passmanager,
-        llvm=torch_mlir.dialects.llvm,
-        irdl=torch_mlir.dialects.irdl,
-    )
+        return SimpleNamespace(
+            ir=importlib.import_module("torch_mlir.ir"),
+            passmanager=importlib.import_module("torch_mlir.passmanager"),
+            llvm=importlib.import_module(f"{libraries}._mlirDialectsLLVM"),
+            irdl=importlib.import_module(f"{libraries}._mlirDialectsIRDL"),
+        )
 
 
 @cache
@@ -157,15 +154,11 @@ def _parsed(text: str) -> Any:
         raise _user_error(error) from None
 
 
-def _check_translatable(operation: Any) -> None:
+def _check_translatable(module: Any) -> None:
     """Translation of anything but the LLVM dialect takes the process down."""
-    for region in operation.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                name = inner.operation.name
-                if not name.startswith(("llvm.", "omp.")):
-                    raise LimitationError(f"{name} cannot be compiled")
-                _check_translatable(inner.operation)
+    for inner in _found(module, lambda name: not name.startswith(("llvm.", "omp."))):
+        if inner.name != "builtin.module":
+            raise LimitationError(f"{inner.name} cannot be compiled")
 
 
 def _keep_for_threads(operation: Any) -> None:
@@ -177,54 +170,50 @@ def _keep_for_threads(operation: Any) -> None:
 
 def _keep_for_function(module: Any) -> None:
     """Stack memory that an iteration asks for is asked for once in all."""
-    for function in module.regions[0].blocks[0].operations:
-        for loop in _named("scf.parallel", function.operation):
-            first = function.operation.regions[0].blocks[0].operations[0]
+    for function in _functions(module):
+        for loop in _named("scf.parallel", function):
+            first = function.regions[0].blocks[0].operations[0]
             for alloca in _allocas(loop):
                 alloca.move_before(first)
 
 
+def _functions(module: Any) -> list[Any]:
+    return _found(module, lambda name: name in ("func.func", "llvm.func"))
+
+
 def _named(name: str, operation: Any) -> list[Any]:
+    return _found(operation, lambda each: each == name)
+
+
+def _found(operation: Any, wanted: Callable[[str], bool], closed: str = "") -> list[Any]:
+    """The ops with a wanted name in an op, and the op, from the outside in; none inside `closed`.
+
+    To walk makes no Python class of an op's own, as to go through the ops of a block does.
+    """
     found: list[Any] = []
+    result = _wheel().ir.WalkResult
 
     def visit(inner: Any) -> Any:
-        if inner.name == name:
+        if wanted(inner.name):
             found.append(inner)
-        return _wheel().ir.WalkResult.ADVANCE
+        return result.SKIP if inner.name == closed else result.ADVANCE
 
-    operation.walk(visit)
+    operation.walk(visit, _wheel().ir.WalkOrder.PRE_ORDER)
     return found
 
 
 def _allocas(operation: Any) -> Iterator[Any]:
     """Those of known size in an op, without those of parallel loops inside of it."""
-    for region in operation.regions:
-        for block in region.blocks:
-            for inner in list(block.operations):
-                each = inner.operation
-                if each.name == "memref.alloca" and not len(each.operands):
-                    yield each
-                elif each.name != "omp.parallel":
-                    yield from _allocas(each)
+    for alloca in _found(operation, lambda name: name == "memref.alloca", "omp.parallel"):
+        if not len(alloca.operands):
+            yield alloca
 
 
 def _inline_alloca_scopes(operation: Any) -> None:
     """Take the contents out of scopes for stack memory in which none is asked for."""
-    for region in operation.regions:
-        for block in region.blocks:
-            for inner in list(block.operations):
-                _inline_alloca_scopes(inner.operation)
-                if inner.operation.name == "memref.alloca_scope" and not _has_alloca(inner):
-                    _inline(inner.operation)
-
-
-def _has_alloca(operation: Any) -> bool:
-    return any(
-        inner.operation.name == "memref.alloca" or _has_alloca(inner)
-        for region in operation.regions
-        for block in region.blocks
-        for inner in block.operations
-    )
+    for scope in reversed(_named("memref.alloca_scope", operation)):
+        if not _named("memref.alloca", scope):
+            _inline(scope)
 
 
 def _inline(scope: Any) -> None:
@@ -238,43 +227,31 @@ def _inline(scope: Any) -> None:
 
 def _run_planned(module: Any) -> None:
     """Run the passes that functions have been given, on these functions alone."""
-    for region in module.regions:
-        for block in region.blocks:
-            for function in block.operations:
-                if PLANNED in function.operation.attributes:
-                    passes = function.operation.attributes[PLANNED].value
-                    manager = _wheel().passmanager.PassManager.parse(f"func.func({passes})")
-                    manager.run(function.operation)
+    for function in _functions(module):
+        if PLANNED in function.attributes:
+            passes = function.attributes[PLANNED].value
+            manager = _wheel().passmanager.PassManager.parse(f"func.func({passes})")
+            manager.run(function)
 
 
 def _round_each(operation: Any) -> None:
     """Conversions between floats do what they say, whatever comes before or after."""
     exact = _wheel().ir.Attribute.parse("#arith.fastmath<none>")
-
-    def visit(inner: Any) -> Any:
-        if inner.name in ("arith.extf", "arith.truncf"):
-            inner.attributes["fastmath"] = exact
-        return _wheel().ir.WalkResult.ADVANCE
-
-    operation.walk(visit)
+    for conversion in _found(operation, lambda name: name in ("arith.extf", "arith.truncf")):
+        conversion.attributes["fastmath"] = exact
 
 
 def _share_out(operation: Any) -> None:
     """Iterations of parallel loops are taken in portions, not dealt out beforehand."""
     guided = _wheel().ir.Attribute.parse("#omp<schedulekind guided>")
-
-    def visit(inner: Any) -> Any:
-        if inner.name == "omp.wsloop":
-            inner.attributes["schedule_kind"] = guided
-        return _wheel().ir.WalkResult.ADVANCE
-
-    operation.walk(visit)
+    for loop in _named("omp.wsloop", operation):
+        loop.attributes["schedule_kind"] = guided
 
 
 def _locate_rest(module: Any) -> None:
     """What a pass has made for nothing in particular is at line 0 of its function's file."""
     ir = _wheel().ir
-    for function in module.regions[0].blocks[0].operations:
+    for function in _functions(module):
         place = function.location
         if not isinstance(place, ir.FileLineColLoc):
             continue
@@ -285,7 +262,7 @@ def _locate_rest(module: Any) -> None:
                 inner.location = nowhere
             return ir.WalkResult.ADVANCE
 
-        function.operation.walk(visit)
+        function.walk(visit)
 
 
 _OWN_STEPS = {

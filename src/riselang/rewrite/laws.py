@@ -17,6 +17,7 @@ from riselang.errors import SourceLocation, UserError
 from riselang.nat import Nat
 from riselang.notation.program import parse_term
 from riselang.rewrite.eta import expanded
+from riselang.rewrite.prepared import prepared
 from riselang.term.nodes import DepLambda, Free, Lambda, Term, spine
 from riselang.term.sizes import at, names_in
 from riselang.term.substitution import instantiate
@@ -77,9 +78,18 @@ class Law:
         names, sides = self._opened("")
         return _under(names, sides[0]), _under(names, sides[1])
 
+    @property
+    def text(self) -> str:
+        """All that there is to know of the law: nothing else changes what its sides are."""
+        return f"{self.parameters} | {self} | {self.form.name}"
+
     @cached_property
     def sides(self) -> tuple[Term, Term]:
         """Both sides, with unknowns in the place of the parameters."""
+        return prepared(self.text) or self.read()
+
+    def read(self) -> tuple[Term, Term]:
+        """The sides as the text says them."""
         names, sides = self._opened(UNKNOWN)
         left, right = (_with_unknowns(names, side) for side in sides)
         if left.type != right.type:

@@ -68,6 +68,6 @@ def _sources() -> Iterator[str]:
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(name for name in folders if name != "__pycache__")
         for name in sorted(files):
-            if name.endswith((".py", ".lark")):
+            if name.endswith((".py", ".lark", ".json")):
                 status = os.stat(os.path.join(folder, name))
                 yield f"{folder[len(str(root)) :]}/{name} {status.st_size} {status.st_mtime_ns}"

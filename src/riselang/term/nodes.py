@@ -43,7 +43,7 @@ class Key:
 _KEYS: weakref.WeakValueDictionary[tuple[Hashable, ...], Key] = weakref.WeakValueDictionary()
 
 
-def _intern(*parts: Hashable) -> Key:
+def _intern(parts: tuple[Hashable, ...]) -> Key:
     key = _KEYS.get(parts)
     if key is None:
         key = Key(parts)
@@ -74,11 +74,21 @@ class Term:
         location: SourceLocation | None,
         *key: Hashable,
     ) -> None:
+        # One plain loop: more terms are made than anything else, and built-ins cost three times it.
+        parts, depth, open, binders = [self.__class__.__name__, *key], 0, 0, 0
+        for child in children:
+            parts.append(child.key)
+            if child.depth > depth:
+                depth = child.depth
+            if child.open > open:
+                open = child.open
+            if child.binders > binders:
+                binders = child.binders
         self.type = type
-        self.key = _intern(self.__class__.__name__, *key, *[child.key for child in children])
-        self.depth = 1 + max((child.depth for child in children), default=0)
-        self.open = max((child.open for child in children), default=0)
-        self.binders = max((child.binders for child in children), default=0)
+        self.key = _intern(tuple(parts))
+        self.depth = depth + 1
+        self.open = open
+        self.binders = binders
         self.location = location
 
     @property

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from riselang.frontends.c.model import Scop
     from riselang.frontends.c.refusal import Refusal
 
-EMITTED = ("affine", "rise", "notation", "llvm", "asm", "obj", "header", "report")
+EMITTED = ("affine", "linalg", "rise", "notation", "llvm", "asm", "obj", "header", "report")
 
 
 def c_options(command: argparse.ArgumentParser) -> None:

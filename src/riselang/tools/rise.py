@@ -6,6 +6,7 @@ Exit codes: 0 ok, 1 the input is wrong, 2 the command line is wrong, 70 internal
 from __future__ import annotations
 
 import argparse
+import functools
 import sys
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -42,6 +43,10 @@ from riselang.tools.sources import KernelSource, Source, read_bytes, read_source
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The command `rise`."""
+    run_tool(lambda: _act(_parsed(arguments)))
+
+
+def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = make_parser()
     options, rest = parser.parse_known_args(arguments)
     # argparse takes positionals only in one run, but inputs may stand behind options too.
@@ -49,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     if rest:
         options.inputs = [*options.inputs, *rest]
-    run_tool(lambda: _act(options))
+    return options
 
 
 def _act(options: argparse.Namespace) -> None:
@@ -105,6 +110,7 @@ def _commands() -> tuple[_Command, ...]:
     )  # fmt: skip
 
 
+@functools.cache
 def make_parser() -> argparse.ArgumentParser:
     """The command line of `rise`; the reference of commands is made from it."""
     parser = argparse.ArgumentParser(prog="rise", description="The RISE compiler.")

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import IO
 
@@ -37,6 +38,12 @@ from riselang.tools.exits import USAGE, run_tool
 SEPARATOR = "// -----"
 
 
+@cache
+def _multiverse() -> Universe:
+    """What the packages of this environment bring; to find that, all of them are looked at."""
+    return Universe.get_multiverse()
+
+
 class RiseOptMain(xDSLOptMain):
     """xDSL's driver with located errors, and with MLIR's spelling of pipelines and diagnostics."""
 
@@ -56,8 +63,15 @@ class RiseOptMain(xDSLOptMain):
             arg_parser.add_argument(flag, action="store_true", help=summary)
 
     def register_all_dialects(self) -> None:
-        for name, factory in {**Universe.get_multiverse().all_dialects, **OUR_DIALECTS}.items():
+        for name, factory in {**_multiverse().all_dialects, **OUR_DIALECTS}.items():
             self.ctx.register_dialect(name, factory)
+
+    def register_all_passes(self) -> None:
+        self.available_passes |= _multiverse().all_passes
+
+    def register_all_targets(self) -> None:
+        # Those that are there already are the driver's own.
+        self.available_targets = {**_multiverse().all_targets, **self.available_targets}
 
     def register_all_frontends(self) -> None:
         def parse_mlir(stream: IO[bytes]) -> ModuleOp:

@@ -22,6 +22,7 @@ CASES = {
     "for (int i = 0; i < n; i++) { if (i > 3) continue; a[i] = 1; }": "continue is no static",
     "for (int i = 1; i < n; i *= 2) a[i] = 1;": "the step of this loop",
     "for (int i = 0; ; i++) a[i] = 1;": "a part of the head of this loop is missing",
+    "int j = 0; for (j = j; j < n; j++) a[j] = 1;": "j begins with its own value",
     "for (int i = 0; i >= 0; i++) a[i] = 1;": "this loop has no end",
     "for (int i = 0; i < n; i++) { a[i] = 1; i = 3; }": "i is changed in the body of its loop",
     "for (int i = 0; i < n; i++) a[i] = g(i);": "g is not defined in this file",

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -151,17 +150,15 @@ def mapped(
     return Lambda("xs", array(length, element), apply_all(pattern, [function, source]))
 
 
-@cache
-def compiled() -> tuple[dict[Case, str], Compilation]:
-    """All cases in one module, since starting the compiler costs more than a function."""
-    terms = {case: program(case, len(operands(case[1])[0])) for case in cases()}
+def compiled(op: str) -> tuple[dict[Case, str], Compilation]:
+    """All cases of an op in one module, since starting the compiler costs more than a function."""
+    terms = {case: program(case, len(operands(case[1])[0])) for case in cases() if case[0] == op}
     return compilation(terms)
 
 
-@cache
-def compiled_on_vectors() -> tuple[dict[Case, str], Compilation]:
-    """One case of each op and predicate, since all types work alike."""
-    chosen = {(case[0], case[3]): case for case in cases()}
+def compiled_on_vectors(op: str) -> tuple[dict[Case, str], Compilation]:
+    """One case of an op and each predicate, since all types work alike."""
+    chosen = {case[3]: case for case in cases() if case[0] == op}
     terms = {case: program_on_vectors(case, len(vectors(case)[0])) for case in chosen.values()}
     return compilation(terms)
 
@@ -209,8 +206,9 @@ def assert_same(
 
 @pytest.mark.parametrize("op", SCALAR_OPS)
 def test_compiled_and_interpreted_agree(op: str) -> None:
-    names, compilation = compiled()
-    for case in [case for case in names if case[0] == op]:
+    names, compilation = compiled(op)
+    assert names
+    for case in names:
         inputs = operands(case[1])
         expected = interpreted(program(case, len(inputs[0])), inputs)
         found = np.empty_like(expected)
@@ -220,8 +218,9 @@ def test_compiled_and_interpreted_agree(op: str) -> None:
 
 @pytest.mark.parametrize("op", SCALAR_OPS)
 def test_vectors_are_computed_lane_by_lane(op: str) -> None:
-    names, compilation = compiled_on_vectors()
-    for case in [case for case in names if case[0] == op]:
+    names, compilation = compiled_on_vectors(op)
+    assert names
+    for case in names:
         inputs = vectors(case)
         expected = interpreted(program(case, len(inputs[0])), inputs)
         cut = [array.reshape(-1, LANES) for array in inputs]

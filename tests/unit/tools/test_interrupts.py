@@ -8,12 +8,14 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import rise_commands
 import riselang as rl
 
 READY = "ready"
@@ -45,7 +47,7 @@ import riselang as rl
 
 @rl.jit(strategy="none")
 def kernel(x: rl.Array[64, rl.f32]):
-    return x | rl.iterate_seq(2_000_000, lambda y: y | rl.map(lambda a: a * 0.5 + 0.25))
+    return x | rl.iterate_seq(40_000_000, lambda y: y | rl.map(lambda a: a * 0.5 + 0.25))
 
 print("{READY}", flush=True)
 """
@@ -78,6 +80,7 @@ def test_nothing_is_left_of_what_is_interrupted(moment: str, tmp_path: Path) -> 
         env={**os.environ, "RISE_CACHE": "1", "RISE_CACHE_DIR": str(cache),
              "TMPDIR": str(temporary), "RISE_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1",
              "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": os.pathsep.join(sys.path)},
+        preexec_fn=mind_interrupts,
     )  # fmt: skip
     try:
         wait_for(process, sign)
@@ -94,6 +97,11 @@ def test_nothing_is_left_of_what_is_interrupted(moment: str, tmp_path: Path) -> 
     assert [each.name for each in cache.rglob("*") if each.suffix == ".partial"] == []
 
 
+def mind_interrupts() -> None:
+    """Whoever runs the tests in the background ignores Ctrl-C, which is inherited."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def wait_for(process: subprocess.Popen[str], sign: str) -> None:
     assert process.stdout is not None
     for line in process.stdout:
@@ -101,6 +109,41 @@ def wait_for(process: subprocess.Popen[str], sign: str) -> None:
             return
     assert process.stderr is not None
     raise AssertionError(f"it never said {sign!r}: {process.stderr.read()}")
+
+
+LOADING = """
+import builtins, os, signal, sys
+import rise_commands
+
+found = builtins.__import__
+
+def interrupted(name, *others):
+    if name == "numpy":
+        os.kill(os.getpid(), signal.SIGINT)
+    return found(name, *others)
+
+builtins.__import__ = interrupted
+sys.argv = ["rise", "--version"]
+getattr(rise_commands, COMMAND)()
+"""
+
+
+@pytest.mark.parametrize("command", ["rise", "rise_opt"])
+def test_nothing_is_said_of_what_is_being_loaded(command: str) -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", LOADING.replace("COMMAND", repr(command))],
+        capture_output=True, text=True, check=False, preexec_fn=mind_interrupts,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+    assert (run.returncode, run.stdout, run.stderr) == (130, "", "interrupted\n")
+
+
+def test_the_commands_are_started_that_way() -> None:
+    project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())
+    scripts = project["project"]["scripts"]
+    assert scripts == {"rise": "rise_commands:rise", "rise-opt": "rise_commands:rise_opt"}
+    assert callable(rise_commands.rise)
+    assert callable(rise_commands.rise_opt)
 
 
 @pytest.mark.parametrize("delay", [0.002, 0.01, 0.03, 0.06, 0.1])

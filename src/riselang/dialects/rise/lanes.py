@@ -5,6 +5,8 @@ Inside `rise.embed` a scalar is unwrapped to `f32`, and a vector to the builtin 
 
 from __future__ import annotations
 
+from functools import cache
+
 from xdsl.dialects.builtin import VectorType as BuiltinVectorType
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
@@ -30,6 +32,7 @@ def unwrapped(type: Lanes) -> Attribute:
     return type.element if isinstance(type, ScalarType) else builtin_vector(type)
 
 
+@cache
 def builtin_vector(type: VectorType) -> BuiltinVectorType[Attribute]:
     """The vector of other dialects."""
     lane, length = type.element, type.length

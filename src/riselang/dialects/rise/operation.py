@@ -8,10 +8,12 @@ from typing import TypeVar, cast
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation
 
+from riselang.dialects.classes import PlainClass
+
 T = TypeVar("T")
 
 
-class RiseOperation(IRDLOperation):
+class RiseOperation(IRDLOperation, metaclass=PlainClass):
     """Made without xDSL's look at the form of each argument, which takes most of the time.
 
     None of our ops has several operands or results of varying number, so the lists say it all; the

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
 
 from xdsl.dialects.builtin import (
     BFloat16Type,
@@ -24,6 +25,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from riselang.dialects.classes import PlainClass
 from riselang.dialects.rise.syntax import parse_nat_text, parse_type_body, print_type_body
 from riselang.nat import Nat, as_nat
 
@@ -46,7 +48,32 @@ class NatAttr(Data[Nat]):
         printer.print_string(f"<{self.data}>")
 
 
-class RiseType(ParametrizedAttribute, TypeAttribute):
+T = TypeVar("T", bound="RiseType")
+
+
+def _hashed_once(defined: type[T]) -> type[T]:
+    """A type whose hash is computed once: types are looked up and compared all the time."""
+    plain_hash, plain_equal = defined.__hash__, defined.__eq__
+
+    def kept_hash(self: T) -> int:
+        kept = vars(self)
+        if "_hash" not in kept:
+            kept["_hash"] = plain_hash(self)
+        return kept["_hash"]
+
+    def equal(self: T, other: object) -> bool:
+        if self is other:
+            return True
+        if self.__class__ is not other.__class__ or hash(self) != hash(other):
+            return False
+        return plain_equal(self, other)
+
+    defined.__hash__ = kept_hash
+    defined.__eq__ = equal
+    return defined
+
+
+class RiseType(ParametrizedAttribute, TypeAttribute, metaclass=PlainClass):
     """Base of every RISE type; text form shared through `syntax`."""
 
     @classmethod
@@ -83,6 +110,7 @@ class DataType(RiseType):
     """A type whose values can be stored."""
 
 
+@_hashed_once
 @irdl_attr_definition
 class ScalarType(DataType):
     """One number: `scalar<f32>`."""
@@ -101,6 +129,7 @@ class ScalarType(DataType):
         )
 
 
+@_hashed_once
 @irdl_attr_definition
 class ArrayType(DataType):
     """`length` elements of one type: `array<4, scalar<f32>>`."""
@@ -119,6 +148,7 @@ class ArrayType(DataType):
             raise VerifyException(f"an array cannot have the negative length {self.length}")
 
 
+@_hashed_once
 @irdl_attr_definition
 class TupleType(DataType):
     """A pair; longer tuples nest to the right: `tuple<scalar<f32>, scalar<i32>>`."""
@@ -132,6 +162,7 @@ class TupleType(DataType):
         require_data(self.second, "a tuple component")
 
 
+@_hashed_once
 @irdl_attr_definition
 class IdxType(DataType):
     """An index known to be in [0, bound): `idx<n>`."""
@@ -148,6 +179,7 @@ class IdxType(DataType):
             raise VerifyException(f"no index is below the negative number {self.bound}")
 
 
+@_hashed_once
 @irdl_attr_definition
 class VectorType(DataType):
     """`length` scalars in one register: `vector<4, scalar<f32>>`."""
@@ -165,6 +197,7 @@ class VectorType(DataType):
             raise VerifyException(f"a vector is made of scalars, but {self.element} is none")
 
 
+@_hashed_once
 @irdl_attr_definition
 class FunType(RiseType):
     """A function, curried: `fun<scalar<f32> -> fun<scalar<f32> -> scalar<f32>>>`."""
@@ -174,6 +207,7 @@ class FunType(RiseType):
     output: RiseType
 
 
+@_hashed_once
 @irdl_attr_definition
 class DepFunType(RiseType):
     """A function of a size or a data type: `depfun<n : nat, fun<array<n, ...> -> ...>>`.
@@ -192,6 +226,7 @@ class DepFunType(RiseType):
         return self.label.data
 
 
+@_hashed_once
 @irdl_attr_definition
 class TypeVariable(DataType):
     """A data type that a scheme leaves open, or that inference has yet to find (`?1`)."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute
 
 from riselang import pipelines
 from riselang.api.entry import loads
@@ -17,10 +16,13 @@ from riselang.config import Options
 from riselang.dialects.module import module_text
 from riselang.errors import UserError
 from riselang.frontends.c.aliasing import doubtful_pairs, is_told_apart
-from riselang.frontends.c.calling import CFunction
+from riselang.frontends.c.calling import CFunction, CompiledCFunction
 from riselang.frontends.c.contraction import contracted
-from riselang.frontends.c.emission.functions import function_of, module_of
+from riselang.frontends.c.emission.functions import declarations, function_of, module_of
+from riselang.frontends.c.emission.values import Called
 from riselang.frontends.c.entries import INNER, OUTER, PLAIN, is_buffer, llvm_entry, wrapper
+from riselang.frontends.c.lifted.functions import lifted_function
+from riselang.frontends.c.lifted.steps import with_calls, with_structures
 from riselang.frontends.c.model import Scop
 from riselang.frontends.c.prototypes import header
 from riselang.frontends.c.refusal import Refusal
@@ -28,7 +30,7 @@ from riselang.frontends.c.report import notations, report
 from riselang.frontends.c.scheduling import loops
 from riselang.lowering.debug_locations import complete_locations
 from riselang.lowering.distinct import distinct_pointers, mark_distinct
-from riselang.native import llvm
+from riselang.native import libraries, llvm
 from riselang.native.build import Job
 from riselang.native.llvm_text import with_hidden
 from riselang.native.text import native_text
@@ -57,11 +59,19 @@ class CProgram:
 
     @cached_property
     def _trees(self) -> list[Any]:
-        return [loops(scop, self.schedule) for scop in self.scops]
+        if self.options.library == "none":
+            return [loops(scop, self.schedule) for scop in self.scops]
+        pairs = zip(self.regions, self.scops, strict=True)
+        return [with_calls(region, scop, self.options, self.schedule) for region, scop in pairs]
 
     @property
     def _is_arranged(self) -> bool:
         return self.schedule == "isl"
+
+    @property
+    def _is_changed(self) -> bool:
+        """Whether something runs in another order than that of the text."""
+        return self._is_arranged or self.options.library != "none"
 
     @cached_property
     def module(self) -> ModuleOp:
@@ -71,6 +81,12 @@ class CProgram:
 
     def affine(self) -> str:
         return module_text(self.module)
+
+    def linalg(self) -> str:
+        """Statements over whole arrays as structured ops, and loops with the rest."""
+        with more_stack(FRAMES):
+            steps = [with_structures(scop, self.schedule) for scop in self.scops]
+            return module_text(module_of(self.scops, steps, is_arranged=self._is_arranged))
 
     def notation(self) -> str:
         """What was recognised and lifted, as programs in RISE's notation."""
@@ -92,9 +108,10 @@ class CProgram:
         """The regions at a stage."""
         texts = {
             "affine": self.affine,
+            "linalg": self.linalg,
             "notation": self.notation,
             "rise": self.rise,
-            "report": lambda: "".join(report(scop) for scop in self.regions),
+            "report": lambda: "".join(report(scop, self.options) for scop in self.regions),
             "llvm": lambda: self.llvm_ir,
             "asm": self.assembly,
         }
@@ -110,29 +127,28 @@ class CProgram:
         text come with those of the text beside them, or not at all where nothing can be checked.
         """
         functions: list[func.FuncOp] = []
-        called: dict[str, tuple[list[Attribute], Attribute]] = {}
+        called: Called = {}
         for position, scop in enumerate(self.scops):
             self._refuse_globals(scop)
-            has_plain = self._is_arranged and not is_checked and any(doubtful_pairs(scop))
-            is_arranged = self._is_arranged and (not has_plain or is_told_apart(scop))
-            has_plain = has_plain and is_arranged
-            tree = self._trees[position] if is_arranged else self._plain_tree(scop)
-            is_apart = is_checked or is_arranged
+            has_plain = self._is_changed and not is_checked and any(doubtful_pairs(scop))
+            is_changed = self._is_changed and (not has_plain or is_told_apart(scop))
+            has_plain = has_plain and is_changed
+            tree = self._trees[position] if is_changed else self._plain_tree(scop)
+            is_apart = is_checked or is_changed
+            is_arranged = is_changed and self._is_arranged
             functions.append(self._function(scop, tree, INNER, called, is_arranged, is_apart))
             if has_plain:
                 plain = self._plain_tree(scop)
                 functions.append(self._function(scop, plain, PLAIN, called, False, False))
             functions.append(wrapper(scop, has_plain=has_plain))
-        declared = [func.FuncOp.external(name, inputs, [output])
-                    for name, (inputs, output) in called.items()]  # fmt: skip
-        return ModuleOp([*functions, *declared])
+        return ModuleOp([*functions, *declarations(called)])
 
     def _function(
         self,
         scop: Scop,
         tree: Any,
         prefix: str,
-        called: dict[str, tuple[list[Attribute], Attribute]],
+        called: Called,
         is_arranged: bool,
         is_apart: bool,
     ) -> func.FuncOp:
@@ -197,9 +213,23 @@ class CProgram:
 
     def functions(self) -> dict[str, CFunction]:
         """The functions in this process, ready to call."""
-        job = self._job(is_checked=True)
+        lifted = self._lifted() if self._is_arranged else {}
+        rest = [scop for scop in self.regions if scop.name not in lifted]
+        return {**lifted, **(self._loaded(rest) if rest else {})}
+
+    def _lifted(self) -> dict[str, CFunction]:
+        """Those with products of matrices that run as patterns."""
+        found = [lifted_function(scop, self.options, self._loaded) for scop in self.regions]
+        return {each.__name__: each for each in found if each is not None}
+
+    def _loaded(self, regions: Sequence[Scop]) -> dict[str, CFunction]:
+        """Regions as loops, compiled and loaded."""
+        program = replace(self, regions=tuple(regions))
+        job = program._job(is_checked=True)
+        if "@cblas_" in job.text:
+            libraries.prepare(libraries.BLAS)
         code = llvm.load_objects([_compiled(job)])
-        return {scop.name: CFunction(scop, code) for scop in self.scops}
+        return {scop.name: CompiledCFunction(scop, code) for scop in program.scops}
 
 
 def _compiled(job: Job) -> bytes:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,20 +26,18 @@ _CTYPES = {
 }  # fmt: skip
 
 
-class CFunction:
-    """A compiled function with the parameters that it has in C."""
+Arrays = Mapping[Variable, Array]
+Values = Mapping[Variable, Any]
+"""Of scalars."""
 
-    def __init__(self, scop: Scop, code: Code):
+
+class CFunction(ABC):
+    """A function with the parameters that it has in C."""
+
+    def __init__(self, scop: Scop):
         self._scop = scop
-        self._code = code  # keeps the machine code alive
         self.__name__ = scop.name
         self._footprints = Footprints(scop)
-        kinds = [
-            ctypes.c_void_p if is_buffer(scop, variable) else _CTYPES[variable.type.dtype.name]
-            for variable in scop.inputs
-        ]
-        result = None if scop.result is None else _CTYPES[scop.result.type.dtype.name]
-        self._function = ctypes.CFUNCTYPE(result, *kinds)(code.address(scop.name))
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -47,14 +47,13 @@ class CFunction:
         given = self._ordered(arguments, named)
         passed: list[Any] = []
         spans: list[tuple[int, int, Variable]] = []
-        scalars: dict[Variable, int] = {}
+        values: dict[Variable, Any] = {}
         arrays: dict[Variable, Array] = {}
         for variable, argument in zip(self._scop.inputs, given, strict=True):
             if not is_buffer(self._scop, variable):
                 value = _scalar(argument, variable)
                 passed.append(value)
-                if variable.type.is_integer:
-                    scalars[variable] = int(value)
+                values[variable] = value
                 continue
             array = _checked(argument, variable, written=variable in self._scop.written)
             arrays[variable] = array
@@ -62,9 +61,14 @@ class CFunction:
             passed.append(start)
             if array.nbytes:
                 spans.append((start, start + array.nbytes, variable))
+        scalars = {each: int(value) for each, value in values.items() if each.type.is_integer}
         self._footprints.check(scalars, arrays)
         self._check_overlap(spans)
-        return self._function(*passed)
+        return self.run(passed, arrays, values)
+
+    @abstractmethod
+    def run(self, passed: Sequence[Any], arrays: Arrays, values: Values) -> Any:
+        """What the function does, with arguments that are right: as C takes them, and by name."""
 
     def _ordered(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
         names = self.parameters
@@ -92,6 +96,23 @@ class CFunction:
 
     def __repr__(self) -> str:
         return f"<C function {self.__name__}({', '.join(self.parameters)})>"
+
+
+class CompiledCFunction(CFunction):
+    """A function whose loops are machine code."""
+
+    def __init__(self, scop: Scop, code: Code):
+        super().__init__(scop)
+        self._code = code  # keeps the machine code alive
+        kinds = [
+            ctypes.c_void_p if is_buffer(scop, variable) else _CTYPES[variable.type.dtype.name]
+            for variable in scop.inputs
+        ]
+        result = None if scop.result is None else _CTYPES[scop.result.type.dtype.name]
+        self._function = ctypes.CFUNCTYPE(result, *kinds)(code.address(scop.name))
+
+    def run(self, passed: Sequence[Any], arrays: Arrays, values: Values) -> Any:
+        return self._function(*passed)
 
 
 def _scalar(argument: Any, variable: Variable) -> Any:

@@ -34,10 +34,11 @@ def load_function(
     include: Sequence[str | Path],
     float: str | None,
     schedule: str,
+    library: str | None = None,
 ) -> CFunction:
     if schedule not in SCHEDULES:
         raise UserError(f"schedule must be one of {', '.join(SCHEDULES)}, but is {schedule!r}")
-    options = default_options("affine").changed(float=float)
+    options = default_options("affine").changed(float=float, library=library)
     text, name = read_text(source)
     file = CFile.of(text, name, [str(folder) for folder in include], defines)
     scop = file.whole(function)

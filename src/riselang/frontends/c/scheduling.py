@@ -35,7 +35,7 @@ def loops(scop: Scop, schedule: str) -> Any:
     """
     if scop.schedule is None:
         return None
-    source = _generated(scop, scop.schedule)
+    source = _of_text(scop)
     if dependences(scop) is None:
         return source
     # A proof may take too long, but is never wrong.
@@ -53,17 +53,29 @@ def loops(scop: Scop, schedule: str) -> Any:
     )
 
 
+def _of_text(scop: Scop) -> Any:
+    """Loops in the order of the text, with parallel ones marked if isl gets to that."""
+    for is_marked in (True, False):
+        try:
+            return _generated(scop, scop.schedule, is_marked=is_marked)
+        except isl().Error:
+            continue
+    raise Refusal(
+        scop.place, "isl makes no loops of this region", "write its bounds and conditions simpler"
+    )
+
+
 def _other(scop: Scop) -> Any:
     found = found_schedule(scop)
     return None if found is None else _generated(scop, found)
 
 
-def _generated(scop: Scop, schedule: Any) -> Any:
+def _generated(scop: Scop, schedule: Any, *, is_marked: bool = True) -> Any:
     names = isl().IdList.alloc(isl().DEFAULT_CONTEXT, 0)
     for name in LOOP_NAMES:
         names = names.add(isl().Id(name))
     build = isl().AstBuild.from_context(isl().Set(f"{scop.prefix}{{ : }}")).set_iterators(names)
-    pairs = dependences(scop)
+    pairs = dependences(scop) if is_marked else None
     if pairs is not None:
         build, _ = build.set_before_each_for(ParallelLoops(pairs).mark)
     return build.node_from_schedule(schedule)

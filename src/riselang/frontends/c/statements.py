@@ -38,6 +38,7 @@ from riselang.frontends.c.syntax import (
     Statement,
     Unary,
     Variable,
+    inside,
 )
 from riselang.frontends.c.types import INT, CType, common, promoted
 
@@ -245,6 +246,11 @@ class StatementReader:
             )  # fmt: skip
         start, condition, increment, body = found
         variable, is_own, first = self._start(start)
+        if any(isinstance(e, Access) and e.variable is variable for e in inside(first)):
+            raise Refusal(
+                place, f"{variable.name} begins with its own value in this loop",
+                "begin with another variable",
+            )  # fmt: skip
         step = self._increment(increment, variable)
         return For(
             place, variable, is_own, first,

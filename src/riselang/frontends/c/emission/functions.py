@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from riselang.dialects.locations import file_location
 from riselang.frontends.c.emission.loops import LoopEmitter
-from riselang.frontends.c.emission.values import Emitter
+from riselang.frontends.c.emission.values import Called, Emitter
 from riselang.frontends.c.linear import Linear
 from riselang.frontends.c.model import Scop, View
 from riselang.frontends.c.parameters import Parameter
@@ -28,26 +28,38 @@ def module_of(scops: Sequence[Scop], trees: Sequence[Any], *, is_arranged: bool)
     registers; arrays must not share memory then.
     """
     functions: list[func.FuncOp] = []
-    called: dict[str, tuple[list[Attribute], Attribute]] = {}
+    called: Called = {}
     for scop, tree in zip(scops, trees, strict=True):
         function, used = function_of(scop, tree, scop.name, is_arranged=is_arranged)
         functions.append(function)
         called.update(used)
-    declared = [func.FuncOp.external(name, inputs, [output])
-                for name, (inputs, output) in called.items()]  # fmt: skip
-    return ModuleOp([*functions, *declared])
+    return ModuleOp([*functions, *declarations(called)])
+
+
+def declarations(called: Called) -> list[func.FuncOp]:
+    """What is called, declared."""
+    return [
+        func.FuncOp.external(name, inputs, [] if output is None else [output])
+        for name, (inputs, output) in called.items()
+    ]
 
 
 def function_of(
     scop: Scop, tree: Any, name: str, *, is_arranged: bool
-) -> tuple[func.FuncOp, dict[str, tuple[list[Attribute], Attribute]]]:
-    """The function of a region whose loops isl has made, and the functions it calls."""
+) -> tuple[func.FuncOp, Called]:
+    """The function of a region whose loops isl has made, and the functions it calls.
+
+    A tuple is several trees, or what else adds ops, one after the other.
+    """
     types = [input_type(scop, variable) for variable in scop.inputs]
     block = Block(arg_types=types)
     emitter = Emitter(scop, block)
     buffers = _Prologue(emitter).run(block.args)
-    if tree is not None:
-        LoopEmitter(emitter, is_arranged=is_arranged).node(tree)
+    for step in tree if isinstance(tree, tuple) else (tree,):
+        if callable(step):
+            step(emitter)
+        elif step is not None:
+            LoopEmitter(emitter, is_arranged=is_arranged).node(step)
     results = [emitter.value(scop.result)] if scop.result is not None else []
     for buffer in buffers:
         emitter.insert(memref.DeallocOp.get(buffer))

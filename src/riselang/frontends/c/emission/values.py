@@ -54,6 +54,10 @@ MATH_OPS: Mapping[str, Callable[..., Operation]] = {
 }  # fmt: skip
 
 
+Called = dict[str, tuple[list[Attribute], Attribute | None]]
+"""Functions by name, with the types of what they take and give; None gives nothing."""
+
+
 class Emitter:
     """A place in a function where ops are added, all located in the C file."""
 
@@ -68,7 +72,7 @@ class Emitter:
         """Buffers of arrays, and of scalars that are written."""
         self.counters: dict[Variable, Linear] = {}
         """The variables of loops, in terms of the loops that are written."""
-        self.called: dict[str, tuple[list[Attribute], Attribute]] = {}
+        self.called: Called = {}
         """Functions of the library, with the types of arguments and results."""
         self.registers: dict[tuple[Variable, tuple[Linear, ...]], SSAValue] = {}
         """Elements that are values for the time of a loop, by their indices."""

@@ -129,11 +129,27 @@ def _bind(element: Element, factor: Factor, bound: dict[str, object]) -> bool:
 
 def update_of(statement: ModelStatement) -> Update:
     """A statement as an update; raises NoMatch with the reason."""
+    target, added = _target_and_added(statement)
+    return _update(statement, target, added)
+
+
+def updates_of(statement: ModelStatement) -> tuple[Update, ...]:
+    """A statement that adds one product or two to its target; raises NoMatch with the reason."""
+    target, added = _target_and_added(statement)
+    if isinstance(added, Binary) and added.operator == "+":
+        return tuple(_update(statement, target, each) for each in (added.left, added.right))
+    return (_update(statement, target, added),)
+
+
+def _target_and_added(statement: ModelStatement) -> tuple[Factor, Expression]:
     body = statement.body
     if not isinstance(body, Assign):
         raise NoMatch("data decide what it does")
-    target = factor_of(body.target, statement)
-    added = _added(body.value, body.target)
+    return factor_of(body.target, statement), _added(body.value, body.target)
+
+
+def _update(statement: ModelStatement, target: Factor, added: Expression) -> Update:
+    """One product that is added to a target."""
     factors: list[Factor] = []
     for part in _product(added):
         match part:

@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from riselang.frontends.c.model import ModelStatement, Scop
-from riselang.frontends.c.polyhedra import isl
 from riselang.frontends.c.syntax import Access, Expression, Literal, Variable
 from riselang.frontends.c.tactics.matching import Factor, Update
+from riselang.frontends.c.tactics.products import NoProduct, is_upward, lengths_of
 from riselang.frontends.c.tactics.recognition import Recognised
 
 LIFTED = frozenset(("gemm", "batched gemm", "gemv", "ger", "contraction", "reduction"))
@@ -38,6 +38,8 @@ def notation(scop: Scop, found: Recognised) -> str:
         raise NotLifted(f"{found.tactic} stays loops")
     if found.around:
         raise NotLifted("loops around it stay")
+    if not is_upward(scop, found.statement):
+        raise NotLifted("its sum runs downwards")
     if not update.is_from_left:
         raise NotLifted("its product is not computed from the left")
     lengths = _lengths(scop, found.statement, update)
@@ -70,34 +72,10 @@ def _type(variable: Variable) -> str:
 
 def _lengths(scop: Scop, statement: ModelStatement, update: Update) -> dict[str, str]:
     """The length of each loop, which has to be that of the dimensions it runs along."""
-    found: dict[str, str] = {}
-    for factor in (update.target, *update.factors):
-        view = scop.views.get(factor.array)
-        if view is None:
-            raise NotLifted(f"{_name(scop, factor)} is no array")
-        for loop, extent in zip(factor.loops, view.extents, strict=True):
-            length = _length(scop, extent)
-            if length is not None and found.setdefault(loop, length) != length:
-                raise NotLifted(f"dimensions of different lengths run along {loop}")
-    names = [name for _, name in statement.iterators]
-    if set(names) != set(found):
-        raise NotLifted("a length is not declared")
-    box = " and ".join(f"0 <= {name} < {found[name]}" for name in names)
-    whole = isl().Set(f"{scop.prefix}{{ {statement.name}[{', '.join(names)}] : {box} }}")
-    if not whole.is_equal(statement.domain):
-        raise NotLifted("the loops do not run over whole arrays")
-    return found
-
-
-def _length(scop: Scop, extent: object) -> str | None:
-    if isinstance(extent, Literal):
-        return str(extent.value)
-    if isinstance(extent, tuple) and len(extent) == 1:
-        return str(extent[0])
-    if isinstance(extent, Access):
-        names = {p.source: p.name for p in scop.parameters if isinstance(p.source, Variable)}
-        return names.get(extent.variable)
-    return None
+    try:
+        return lengths_of(scop, statement, (update.target, *update.factors))
+    except NoProduct as reason:
+        raise NotLifted(str(reason)) from None
 
 
 class _Builder:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from riselang.frontends.c.dependences import dependences
@@ -18,8 +18,9 @@ from riselang.frontends.c.tactics.matching import (
     factor_of,
     is_convolution,
     offsets,
-    update_of,
+    updates_of,
 )
+from riselang.frontends.c.tactics.products import NoProduct, Product, product_of
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,8 @@ class Recognised:
     update: Update | None = None
     reason: str = ""
     """Where it is nothing: the nearest tactic and the condition that fails."""
+    product: Product | None = None
+    """Where it is a product of matrices: which."""
 
 
 def recognised(scop: Scop) -> list[Recognised]:
@@ -40,14 +43,27 @@ def recognised(scop: Scop) -> list[Recognised]:
     if dependences(scop) is None:
         reason = "the dependences of the region take too long to find"
         return [Recognised(each, None, (), None, reason) for each in scop.statements]
-    return [_recognised(scop, statement) for statement in scop.statements]
+    return [_with_product(scop, _recognised(scop, each)) for each in scop.statements]
+
+
+def _with_product(scop: Scop, found: Recognised) -> Recognised:
+    """What was recognised, with the product of matrices that it is."""
+    if found.update is None or found.around:
+        return found
+    try:
+        updates = updates_of(found.statement)
+        return replace(found, product=product_of(scop, found.statement, updates))
+    except NoProduct:
+        return found
 
 
 def _recognised(scop: Scop, statement: ModelStatement) -> Recognised:
     depth = loops_around(scop, statement)
     around = tuple(name for _, name in statement.iterators[:depth])
     try:
-        update = update_of(statement)
+        update, *others = updates_of(statement)
+        if others:
+            return _both(scop, statement, around, (update, *others))
     except NoMatch as reason:
         if is_convolution(statement, around) and _is_box(statement, around):
             return Recognised(statement, "convolution", around)
@@ -71,6 +87,19 @@ def _recognised(scop: Scop, statement: ModelStatement) -> Recognised:
         None,
         f"{name}, but its domain is not a box: bounds depend on loops",
     )
+
+
+def _both(
+    scop: Scop, statement: ModelStatement, around: tuple[str, ...], updates: tuple[Update, ...]
+) -> Recognised:
+    """Two products that are added: one and the same with its factors in each other's place."""
+    try:
+        if not around and product_of(scop, statement, updates).is_both:
+            return Recognised(statement, "syr2k", around, updates[0])
+        reason = "loops around it stay"
+    except NoProduct as found:
+        reason = str(found)
+    return Recognised(statement, None, around, None, f"nearest is syr2k, but {reason}")
 
 
 def _name(update: Update, around: tuple[str, ...]) -> str:

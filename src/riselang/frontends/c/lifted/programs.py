@@ -1,0 +1,118 @@
+"""Products of matrices in RISE's notation, in the shape that the default strategy knows.
+
+A sum that begins with zero is made in the order of the C loops, with numbers multiplied as there,
+so the result is the same bit by bit. Where the permission is to add in another order, a product is
+computed on its own, and then scaled and added to what is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from riselang.frontends.c.syntax import Access, Expression, Literal
+from riselang.frontends.c.tactics.products import Product, grouped
+
+NAME = "product"
+LEFT, RIGHT, TARGET = "left", "right", "target"
+
+
+def scalars(product: Product) -> list[Access]:
+    """The variables that a product is multiplied with, each once."""
+    return list(dict.fromkeys(part for part in product.scale if isinstance(part, Access)))
+
+
+def program(product: Product) -> str:
+    """The program of a whole product; it takes the target, if that is added to, then both factors
+    as they lie in memory, then `scalars`."""
+    element = element_type(product)
+    is_before = product.begins_with_zero and product.scaled is not None
+    left, right = (_factor(product, side, is_before) for side in (LEFT, RIGHT))
+    body = _sums(left, right, element)
+    scale = _scale(product, element)
+    if not product.begins_with_zero:
+        body = _each(
+            f"zip({TARGET}, {body} |> toMem(heap))",
+            lambda pair: _each(
+                f"zip(fst({pair}), snd({pair}))", lambda e: f"fst({e}) + {scale(f'snd({e})')}", "e"
+            ),
+            "pair",
+        )
+    elif not is_before:
+        body = _each(
+            f"{body} |> toMem(heap)", lambda line: _each(line, lambda e: scale(e), "e"), "line"
+        )
+    return f"def {NAME} =\nfun(({', '.join(_parameters(product, element))}),\n  {body})\n"
+
+
+def plain_program(product: Product) -> str:
+    """The product of two matrices whose rows are both summed over, and nothing else."""
+    element = element_type(product)
+    parameters = f"{LEFT} : n.l.{element}, {RIGHT} : m.l.{element}"
+    return f"def {NAME} =\nfun(({parameters}),\n  {_sums(LEFT, RIGHT, element)})\n"
+
+
+def element_type(product: Product) -> str:
+    return f"f{product.target.array.type.bits}"
+
+
+def _sums(left: str, right: str, element: str) -> str:
+    """The sums of products of each row with each other."""
+    fold = f"reduce(fun((p, acc), fst(p) * snd(p) + acc), 0.0_{element})"
+    return f"{left} |> map(fun(row, {right} |> map(fun(column, zip(row, column) |> {fold}))))"
+
+
+def _each(array: str, body: Callable[[str], str], name: str) -> str:
+    return f"{array} |> map(fun({name}, {body(name)}))"
+
+
+def _parameters(product: Product, element: str) -> list[str]:
+    sizes = {product.rows: "n", product.columns: "m", product.depth: "l"}
+    groups = list(sizes)
+    named = [(LEFT, product.left), (RIGHT, product.right)]
+    if not product.begins_with_zero:
+        named.insert(0, (TARGET, product.target))
+    found: list[str] = []
+    for name, factor in named:
+        shape = grouped(factor, (product.batch, *groups)) or ()
+        lengths = [sizes[group] for group in shape if group != product.batch]
+        found.append(f"{name} : {'.'.join(lengths)}.{element}")
+    return [*found, *(f"s{at} : {element}" for at, _ in enumerate(scalars(product)))]
+
+
+def _factor(product: Product, side: str, is_scaled: bool) -> str:
+    """A factor with the loop that is summed over as the inner one, scaled if it is the one."""
+    factor = product.left if side == LEFT else product.right
+    text = side
+    if is_scaled and product.scale and factor is product.scaled:
+        other = product.right if side == LEFT else product.left
+        chain = [part for part in product.parts if part != other.access]
+        element = element_type(product)
+        text = _each(
+            text,
+            lambda line: _each(
+                line, lambda e: _chain(product, chain, factor.access, e, element), "e"
+            ),
+            "line",
+        )
+        text = f"{text} |> toMem(heap)"
+    is_turned = factor.loops[-1] not in product.depth
+    return f"{text} |> transpose" if is_turned else text
+
+
+def _chain(
+    product: Product, parts: Sequence[Expression], access: Access, name: str, element: str
+) -> str:
+    """A product from the left, with a name in the place of an element."""
+    return " * ".join(name if part == access else _number(product, part, element) for part in parts)
+
+
+def _number(product: Product, part: Expression, element: str) -> str:
+    if isinstance(part, Access):
+        return f"s{scalars(product).index(part)}"
+    assert isinstance(part, Literal)
+    return f"{float(part.value)!r}_{element}"
+
+
+def _scale(product: Product, element: str) -> Callable[[str], str]:
+    numbers = [_number(product, part, element) for part in product.scale]
+    return lambda text: " * ".join([*numbers, text])

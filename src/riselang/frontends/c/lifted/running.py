@@ -1,0 +1,157 @@
+"""Products of matrices that run as RISE programs, compiled for the sizes of a call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from riselang.api.entry import loads
+from riselang.config import Options
+from riselang.frontends.c.calling import Arrays, Values
+from riselang.frontends.c.lifted.choices import for_product
+from riselang.frontends.c.lifted.costs import LOOPS
+from riselang.frontends.c.lifted.programs import NAME, plain_program, program, scalars
+from riselang.frontends.c.model import Scop
+from riselang.frontends.c.syntax import Literal
+from riselang.frontends.c.tactics.matching import Factor
+from riselang.frontends.c.tactics.products import Product, grouped
+from riselang.frontends.c.tactics.row_products import RowProduct
+from riselang.runtime.arrays import Array
+
+SMALL, LARGE = 48, 240
+"""Sides of the squares that half of a matrix is computed in: small ones along the diagonal."""
+
+
+@dataclass(frozen=True)
+class PatternStep:
+    """A product of a region, and the program that computes it."""
+
+    scop: Scop
+    found: Product | RowProduct
+    options: Options
+
+    @property
+    def product(self) -> Product:
+        return self.found.product if isinstance(self.found, RowProduct) else self.found
+
+    @cached_property
+    def _kernel(self) -> Any:
+        text = plain_program(self.product) if self.product.half else program(self.product)
+        options = self.options
+        return getattr(loads(text, name="lifted.rise", float=options.float), NAME)
+
+    def is_worth_it(self, arrays: Arrays) -> bool:
+        """Whether its sizes are such that patterns are faster than loops."""
+        choice = for_product(self.scop, self.product, self.options, self._lengths(arrays))
+        return choice.way is not LOOPS
+
+    def _lengths(self, arrays: Arrays) -> dict[str, int]:
+        product = self.product
+        return {
+            loop: length
+            for factor in (product.target, product.left, product.right)
+            for loop, length in zip(factor.loops, arrays[factor.array].shape, strict=True)
+        }
+
+    def run(self, arrays: Arrays, values: Values) -> None:
+        product = self.product
+        if 0 in self._lengths(arrays).values():
+            self._run_nothing(arrays)
+            return
+        if product.half:
+            self._run_half(arrays, values)
+            return
+        numbers = [values[part.variable] for part in scalars(product)]
+        for target, left, right in self._matrices(arrays):
+            if not product.begins_with_zero:
+                target[...] = self._kernel(target, left, right, *numbers)
+            elif np.shares_memory(target, left) or np.shares_memory(target, right):
+                target[...] = self._kernel(left, right, *numbers)
+            else:
+                self._kernel(left, right, *numbers, out=target)
+        if isinstance(self.found, RowProduct):
+            (target, _, _), *_ = self._matrices(arrays)
+            row = arrays[self.found.row.array]
+            row[...] = target[-1].reshape(row.shape)
+
+    def _run_nothing(self, arrays: Arrays) -> None:
+        """Sums of no products, or none at all."""
+        target = arrays[self.product.target.array]
+        if self.product.begins_with_zero:
+            target[...] = 0
+        if isinstance(self.found, RowProduct) and target.size:
+            arrays[self.found.row.array][...] = 0
+
+    def _matrices(self, arrays: Arrays) -> Iterator[tuple[Array, Array, Array]]:
+        """Target, left and right, each with two dimensions, for each of the batch."""
+        product = self.product
+        factors = (product.target, product.left, product.right)
+        found = [self._matrix(factor, arrays) for factor in factors]
+        if not product.batch:
+            yield found[0], found[1], found[2]
+            return
+        yield from zip(found[0], found[1], found[2], strict=True)
+
+    def _matrix(self, factor: Factor, arrays: Arrays) -> Array:
+        """An array with its groups of loops as dimensions."""
+        product, array = self.product, arrays[factor.array]
+        groups = grouped(factor, (product.batch, product.rows, product.columns, product.depth))
+        assert groups is not None
+        lengths = dict(zip(factor.loops, array.shape, strict=True))
+        return array.reshape([prod(lengths[loop] for loop in group) for group in groups])
+
+    def _run_half(self, arrays: Arrays, values: Values) -> None:
+        """The elements on one side of the diagonal, in squares; those on the diagonal are cut."""
+        product = self.product
+        target = arrays[product.target.array]
+        size = len(target)
+        left, right = self._rows(arrays, -size % SMALL)
+        scale = prod(_value(part, values) for part in product.scale)
+        if scale != 1.0:
+            left = left * np.asarray(scale, left.dtype)
+        is_lower = product.half == "lower"
+        cut = np.tril if is_lower else np.triu
+        for row, column, side in squares(len(left)):
+            across, down = (row, column) if is_lower else (column, row)
+            square = self._kernel(left[across : across + side], right[down : down + side])
+            part = target[across : across + side, down : down + side]
+            cropped = square[: part.shape[0], : part.shape[1]]
+            part += cut(cropped) if row == column else cropped
+
+    def _rows(self, arrays: Arrays, missing: int) -> tuple[Array, Array]:
+        """Both factors with what is summed over as the inner dimension, filled up with zeros."""
+        product = self.product
+        found: list[Array] = []
+        for factor in (product.left, product.right):
+            array = arrays[factor.array]
+            rows = array if factor.loops[-1] in product.depth else array.T
+            found.append(np.ascontiguousarray(np.pad(rows, ((0, missing), (0, 0)))
+                                              if missing else rows))  # fmt: skip
+        left, right = found
+        if product.is_both:
+            return np.concatenate([left, right], axis=1), np.concatenate([right, left], axis=1)
+        return left, right
+
+
+def squares(size: int) -> Iterator[tuple[int, int, int]]:
+    """Row, column and side of squares that cover what is at and below a diagonal.
+
+    `size` is a multiple of the small side.
+    """
+    for row in range(0, size, LARGE):
+        height = min(LARGE, size - row)
+        is_large = height == LARGE
+        if is_large:
+            yield from ((row, column, LARGE) for column in range(0, row, LARGE))
+        for inner in range(row, row + height, SMALL):
+            first = row if is_large else 0
+            yield from ((inner, column, SMALL) for column in range(first, inner + 1, SMALL))
+
+
+def _value(part: Any, values: Values) -> float:
+    return float(part.value) if isinstance(part, Literal) else float(values[part.variable])

@@ -1,0 +1,139 @@
+"""A region as parts that run one after the other: products of matrices, and loops with the rest.
+
+Statements that depend on each other in circles stay together; all others may be taken apart, in an
+order that keeps every dependence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from riselang.frontends.c.arrangement.order import edges, groups
+from riselang.frontends.c.dependences import dependences
+from riselang.frontends.c.model import Scop
+from riselang.frontends.c.polyhedra import isl
+from riselang.frontends.c.syntax import Access, Assign, Variable, inside
+from riselang.frontends.c.tactics.matching import NoMatch, factor_of
+from riselang.frontends.c.tactics.products import NoProduct, Product, is_zero, lengths_of
+from riselang.frontends.c.tactics.recognition import Recognised, recognised
+from riselang.frontends.c.tactics.row_products import RowProduct, row_product
+
+
+@dataclass(frozen=True)
+class Part:
+    """Statements, by name, and what all of them together are."""
+
+    names: tuple[str, ...]
+    product: Product | RowProduct | None = None
+
+
+def parts_of(scop: Scop) -> tuple[Part, ...]:
+    """The parts of a region; one where nothing is a product, or it cannot be taken apart."""
+    whole = (Part(tuple(each.name for each in scop.statements)),)
+    pairs = dependences(scop)
+    if pairs is None or scop.result is not None or _changes_parameters(scop):
+        return whole
+    found = {each.statement.name: each for each in recognised(scop)}
+    made = _with_zeros(scop, found, [_part(scop, found, each) for each in circles_of(scop)])
+    parts = together(made, lambda part: part.product is not None)
+    return whole if not any(part.product for part in parts) or _shares(scop, parts) else parts
+
+
+def circles_of(scop: Scop) -> list[list[str]]:
+    """Statements that depend on each other in circles, in an order that keeps the rest."""
+    names = [each.name for each in scop.statements]
+    pairs = dependences(scop)
+    return [names] if pairs is None else groups(names, edges(pairs.all))
+
+
+def _part(scop: Scop, found: dict[str, Recognised], circle: Sequence[str]) -> Part:
+    if len(circle) == 1:
+        return Part(tuple(circle), found[circle[0]].product)
+    return Part(tuple(circle), row_product(scop, [scop.statement(name) for name in circle]))
+
+
+def _with_zeros(scop: Scop, found: dict[str, Recognised], parts: Sequence[Part]) -> list[Part]:
+    """A product whose target was set to zero just before begins with zero."""
+    made: list[Part] = []
+    for part in parts:
+        before = made[-1] if made else None
+        if before is not None and isinstance(part.product, Product) and _sets_to_zero(
+            scop, found, before, part
+        ):  # fmt: skip
+            made[-1] = Part((*before.names, *part.names), part.product.zeroed())
+        else:
+            made.append(part)
+    return made
+
+
+def _sets_to_zero(scop: Scop, found: dict[str, Recognised], before: Part, part: Part) -> bool:
+    """Whether a part sets all that the next one adds to, and nothing else, to zero."""
+    if len(before.names) != 1 or before.product is not None:
+        return False
+    fill = found[before.names[0]].statement
+    assert isinstance(part.product, Product)
+    body = fill.body
+    if not isinstance(body, Assign) or not is_zero(body.value) or not fill.is_certain:
+        return False
+    product = part.product
+    if body.target.variable is not product.target.array or product.half:
+        return False
+    try:
+        # Both are whole arrays.
+        lengths_of(scop, fill, (factor_of(body.target, fill),))
+    except (NoMatch, NoProduct):
+        return False
+    return True
+
+
+def together(parts: Sequence[Part], is_other: Callable[[Part], bool]) -> tuple[Part, ...]:
+    """Loops that follow each other are one part; those that are something else stay alone."""
+    made: list[tuple[Part, bool]] = []
+    for part in parts:
+        is_alone = is_other(part)
+        if made and not is_alone and not made[-1][1]:
+            made[-1] = Part((*made[-1][0].names, *part.names)), False
+        else:
+            made.append((part, is_alone))
+    return tuple(part for part, _ in made)
+
+
+def _changes_parameters(scop: Scop) -> bool:
+    """Whether a value that is passed is changed, which other parts would not see."""
+    return any(variable in scop.written and not variable.is_array for variable in scop.inputs)
+
+
+def _shares(scop: Scop, parts: Sequence[Part]) -> bool:
+    """Whether what lives inside of the region is used by several parts, or by a product."""
+    seen: set[Variable] = set()
+    for part in parts:
+        used = _used(scop, part)
+        if used & seen or (part.product is not None and used):
+            return True
+        seen |= used
+    return False
+
+
+def _used(scop: Scop, part: Part) -> set[Variable]:
+    """The variables of the region itself that a part uses."""
+    used: set[Variable] = set()
+    for name in part.names:
+        statement = scop.statement(name)
+        for access in (*statement.reads, *statement.writes):
+            used.add(access.variable)
+        if isinstance(statement.body, Assign):
+            used |= {each.variable for each in inside(statement.body.value)
+                     if isinstance(each, Access)}  # fmt: skip
+    return used & set(scop.locals)
+
+
+def part_of(scop: Scop, part: Part, number: int) -> Scop:
+    """The statements of a part as a region of their own, in the order of the text."""
+    statements = tuple(each for each in scop.statements if each.name in part.names)
+    domain = isl().UnionSet(f"{scop.prefix}{{ }}")
+    for statement in statements:
+        domain = domain.union(isl().UnionSet.from_set(statement.domain))
+    schedule = scop.schedule.intersect_domain(domain)
+    name = f"{scop.name}_part{number}"
+    return replace(scop, name=name, statements=statements, schedule=schedule)

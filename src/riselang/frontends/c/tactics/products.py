@@ -1,0 +1,258 @@
+"""Sums of products of two arrays, by what each loop is: a row, a column, a batch, or summed over.
+
+`target[rows, columns] += scale * left[rows, depth] * right[columns, depth]`, in each of a batch.
+Several loops may be the rows, if they lie together in memory: then they are one loop for whoever
+computes the product.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from riselang.frontends.c.dependences import dependences
+from riselang.frontends.c.model import ModelStatement, Scop
+from riselang.frontends.c.polyhedra import isl
+from riselang.frontends.c.syntax import Access, Expression, Literal, Variable
+from riselang.frontends.c.tactics.matching import Factor, Update
+
+
+class NoProduct(Exception):
+    """Why an update is no product of matrices."""
+
+
+@dataclass(frozen=True)
+class Product:
+    """What a statement computes, as one product of matrices."""
+
+    target: Factor
+    left: Factor
+    right: Factor
+    batch: tuple[str, ...]
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    depth: tuple[str, ...]
+    lengths: Mapping[str, str]
+    """Of each loop: a number, or the name of a parameter."""
+    parts: tuple[Expression, ...]
+    """What is multiplied, in the order of the text."""
+    begins_with_zero: bool = False
+    """Whether the target is zero before; else the sum begins with what it is."""
+    half: str = ""
+    """`lower` or `upper`, where only elements at and on that side of the diagonal are computed."""
+    is_both: bool = False
+    """Whether the product with the factors in each other's place is added, too."""
+    is_ordered: bool = True
+    """Whether the sum runs upwards along its loops, the innermost of them last in memory."""
+
+    @property
+    def loops(self) -> tuple[str, ...]:
+        return (*self.batch, *self.rows, *self.columns, *self.depth)
+
+    @property
+    def scale(self) -> list[Expression]:
+        """Numbers, and variables that stay."""
+        return [part for part in self.parts if not (isinstance(part, Access) and part.indices)]
+
+    @property
+    def scaled(self) -> Factor | None:
+        """The factor that all numbers are multiplied with before the other one is, if it is so."""
+        if not self.scale:
+            return self.left
+        last = self.parts[-1]
+        if not isinstance(last, Access) or not last.indices:
+            return None
+        return self.right if last == self.left.access else self.left
+
+    def zeroed(self) -> Product:
+        return replace(self, begins_with_zero=True)
+
+
+def product_of(scop: Scop, statement: ModelStatement, updates: Sequence[Update]) -> Product:
+    """The product that a statement is; two updates are two products that are added to one target.
+
+    Raises NoProduct with the reason.
+    """
+    first = updates[0]
+    if not all(update.is_from_left for update in updates):
+        raise NoProduct("its products are not computed from the left")
+    if not first.target.array.type.is_float:
+        raise NoProduct("it is not of floats")
+    product = _sorted(first)
+    if len(updates) == 2:
+        other = _sorted(updates[1])
+        if not _is_other_way_round(product, other):
+            raise NoProduct("it adds two products")
+        product = replace(product, is_both=True)
+    half = _half(scop, statement, product)
+    factors = (product.target, product.left, product.right)
+    found = lengths_of(scop, statement, factors, _beside(product, half))
+    summed = tuple(name for _, name in statement.iterators if name in product.depth)
+    is_ordered = summed == product.depth and is_upward(scop, statement)
+    product = replace(product, half=half, lengths=found, is_ordered=is_ordered)
+    if product.is_both and not half:
+        raise NoProduct("it adds two products")
+    return product
+
+
+def _sorted(update: Update) -> Product:
+    if len(update.factors) != 2:
+        raise NoProduct("it is no product of two arrays")
+    one, other = update.factors
+    target = update.target
+    for factor in (target, *update.factors):
+        if factor.array.type != target.array.type:
+            raise NoProduct("its arrays are of several types")
+        if len(factor.array.extents) != len(factor.loops):
+            raise NoProduct(f"{factor.array.name} is declared with other dimensions")
+    if not target.loops:
+        raise NoProduct("its result is one number")
+    # The factor with the outermost loop that only one of them has is the one with the rows.
+    owned = [loop for loop in target.loops if (loop in one.loops) != (loop in other.loops)]
+    if not owned:
+        raise NoProduct("each element of its factors is used once")
+    left, right = (one, other) if owned[0] in one.loops else (other, one)
+    batch = tuple(loop for loop in target.loops if loop in left.loops and loop in right.loops)
+    rows = tuple(loop for loop in target.loops if loop in left.loops and loop not in batch)
+    columns = tuple(loop for loop in target.loops if loop in right.loops and loop not in batch)
+    depth = tuple(loop for loop in left.loops if loop not in target.loops)
+    if set(depth) != {loop for loop in right.loops if loop not in target.loops}:
+        raise NoProduct("a loop is summed over that one factor has alone")
+    if not columns or not depth:
+        raise NoProduct("each element of its factors is used once")
+    product = Product(target, left, right, batch, rows, columns, depth, {}, update.parts)
+    _check_groups(product)
+    return product
+
+
+def _check_groups(product: Product) -> None:
+    """Whether the loops of a group lie together and in the same order in all arrays."""
+    groups = (product.batch, product.rows, product.columns, product.depth)
+    for factor in (product.target, product.left, product.right):
+        found = grouped(factor, groups)
+        if found is None:
+            raise NoProduct(f"the dimensions of {factor.array.name} do not lie as they are used")
+        if product.batch and found[0] != product.batch:
+            raise NoProduct(f"the batch is not the outermost of {factor.array.name}")
+    if grouped(product.target, groups) != tuple(
+        group for group in (product.batch, product.rows, product.columns) if group
+    ):
+        raise NoProduct(f"rows and columns of {product.target.array.name} are mixed")
+
+
+def grouped(
+    factor: Factor, groups: Sequence[tuple[str, ...]]
+) -> tuple[tuple[str, ...], ...] | None:
+    """The groups in the order in which an array has them; None where they are mixed."""
+    left = factor.loops
+    found: list[tuple[str, ...]] = []
+    while left:
+        group = next((each for each in groups if each and each[0] == left[0]), None)
+        if group is None or left[: len(group)] != group:
+            return None
+        found.append(group)
+        left = left[len(group) :]
+    return tuple(found)
+
+
+def _is_other_way_round(product: Product, other: Product) -> bool:
+    """Whether another product is the same with its factors in each other's place."""
+    return (
+        product.target == other.target
+        and product.left.array is other.right.array
+        and product.right.array is other.left.array
+        and product.left.loops == other.left.loops
+        and product.right.loops == other.right.loops
+        and product.scale == other.scale
+    )
+
+
+# Lengths
+
+
+def lengths_of(
+    scop: Scop, statement: ModelStatement, factors: Sequence[Factor], condition: str = ""
+) -> dict[str, str]:
+    """The length of each loop, which has to be that of the dimensions that it runs along."""
+    found = declared_lengths(scop, factors)
+    if set(found) != {name for _, name in statement.iterators}:
+        raise NoProduct("a length is not declared")
+    if not _runs_over(scop, statement, found, condition):
+        raise NoProduct("the loops do not run over whole arrays")
+    return found
+
+
+def declared_lengths(scop: Scop, factors: Sequence[Factor]) -> dict[str, str]:
+    """The lengths that declarations give to loops."""
+    found: dict[str, str] = {}
+    for factor in factors:
+        view = scop.views.get(factor.array)
+        if view is None:
+            raise NoProduct(f"{factor.array.name} is no array")
+        for loop, extent in zip(factor.loops, view.extents, strict=True):
+            length = _length(scop, extent)
+            if length is not None and found.setdefault(loop, length) != length:
+                raise NoProduct(f"dimensions of different lengths run along {loop}")
+    return found
+
+
+def _runs_over(
+    scop: Scop, statement: ModelStatement, found: Mapping[str, str], condition: str
+) -> bool:
+    names = [name for _, name in statement.iterators]
+    box = " and ".join(f"0 <= {name} < {found[name]}" for name in names)
+    whole = f"{scop.prefix}{{ {statement.name}[{', '.join(names)}] : {box}{condition} }}"
+    return bool(isl().Set(whole).is_equal(statement.domain))
+
+
+def _beside(product: Product, half: str) -> str:
+    """The condition of a half."""
+    sides = {"": "", "lower": " and {1} <= {0}", "upper": " and {0} <= {1}"}
+    return sides[half].format(product.rows[0], product.columns[0])
+
+
+def _half(scop: Scop, statement: ModelStatement, product: Product) -> str:
+    """The side of the diagonal of its target that a statement runs for."""
+    if product.batch or len(product.rows) != 1 or len(product.columns) != 1:
+        return ""
+    found = declared_lengths(scop, (product.target, product.left, product.right))
+    if set(found) != {name for _, name in statement.iterators}:
+        return ""
+    if found[product.rows[0]] != found[product.columns[0]]:
+        return ""
+    for half in ("lower", "upper"):
+        if _runs_over(scop, statement, found, _beside(product, half)):
+            return half
+    return ""
+
+
+def _length(scop: Scop, extent: object) -> str | None:
+    if isinstance(extent, Literal):
+        return str(extent.value)
+    if isinstance(extent, tuple) and len(extent) == 1:
+        return str(extent[0])
+    if isinstance(extent, Access):
+        names = {p.source: p.name for p in scop.parameters if isinstance(p.source, Variable)}
+        return names.get(extent.variable)
+    return None
+
+
+def is_zero(value: Expression) -> bool:
+    """Whether a value is the number zero, and not its negative."""
+    return (
+        isinstance(value, Literal) and value.value == 0 and math.copysign(1.0, value.value) == 1.0
+    )
+
+
+def is_upward(scop: Scop, statement: ModelStatement) -> bool:
+    """Whether instances that depend on each other run in the order of their loops' variables."""
+    pairs = dependences(scop)
+    if pairs is None:
+        return False
+    own = isl().UnionSet.from_set(statement.domain)
+    between = pairs.all.intersect_domain(own).intersect_range(own)
+    if between.is_empty():
+        return True
+    found = isl().Map.from_union_map(between)
+    return bool(found.is_subset(isl().Map.lex_lt(found.get_space().domain())))

@@ -1,0 +1,159 @@
+"""Products that are made row by row through a small array, which is copied to where it belongs.
+
+    for r: sum[p] = 0; sum[p] += A[r][s] * C[s][p]; then A[r][p] = sum[p]
+
+is a product of whole matrices, `A = A * C`, if no row reads what another one has written. The small
+array is left with the last row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from riselang.frontends.c.model import ModelStatement, Scop
+from riselang.frontends.c.polyhedra import isl
+from riselang.frontends.c.syntax import Access, Assign, Variable
+from riselang.frontends.c.tactics.matching import Factor, NoMatch, Update, factor_of, update_of
+from riselang.frontends.c.tactics.products import (
+    NoProduct,
+    Product,
+    is_upward,
+    is_zero,
+    product_of,
+)
+
+
+@dataclass(frozen=True)
+class RowProduct:
+    """A product whose result goes to its target, and the last row of that to `row`, too."""
+
+    product: Product
+    row: Factor
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The three statements, and where in the result each of their instances works."""
+
+    scop: Scop
+    fill: ModelStatement
+    add: ModelStatement
+    copy: ModelStatement
+    row: Factor
+    places: Mapping[str, Sequence[str]]
+    """For each statement its loops, in the order of the result."""
+
+    def places_map(self) -> Any:
+        parts: list[str] = []
+        for statement in (self.fill, self.add, self.copy):
+            loops = ", ".join(name for _, name in statement.iterators)
+            parts.append(f"{statement.name}[{loops}] -> [{', '.join(self.places[statement.name])}]")
+        return isl().UnionMap(f"{self.scop.prefix}{{ {'; '.join(parts)} }}")
+
+
+def row_product(scop: Scop, statements: Sequence[ModelStatement]) -> RowProduct | None:
+    """What statements that depend on each other are; None where they are something else."""
+    if len(statements) != 3 or not all(each.is_certain for each in statements):
+        return None
+    try:
+        return _of(scop, *statements)
+    except (NoMatch, NoProduct):
+        return None
+
+
+def _of(
+    scop: Scop, fill: ModelStatement, add: ModelStatement, copy: ModelStatement
+) -> RowProduct | None:
+    update = update_of(add)
+    if not isinstance(fill.body, Assign) or not isinstance(copy.body, Assign):
+        return None
+    row, source = update.target, copy.body.value
+    start = factor_of(fill.body.target, fill)
+    if not isinstance(source, Access) or source.variable is not row.array:
+        return None
+    if start.array is not row.array or not is_zero(fill.body.value):
+        return None
+    target, read = factor_of(copy.body.target, copy), factor_of(source, copy)
+    around = _around(fill, add, copy)
+    places = {
+        each.name: (*around, *factor.loops)
+        for each, factor in ((fill, start), (add, row), (copy, read))
+    }
+    if sorted(target.loops) != sorted(places[copy.name]):
+        return None
+    if not _is_row_by_row(_Rows(scop, fill, add, copy, row, places), update):
+        return None
+    back = dict(zip(places[copy.name], places[add.name], strict=True))
+    whole = Factor(target.access, tuple(back[loop] for loop in target.loops))
+    product = product_of(scop, add, (Update(whole, update.factors, update.parts),)).zeroed()
+    is_row = product.columns == row.loops and not product.batch and not product.half
+    return RowProduct(product, row) if is_row and product.rows == around else None
+
+
+def _around(*statements: ModelStatement) -> tuple[str, ...]:
+    """The loops that are around all of them."""
+    shared: list[str] = []
+    for loops in zip(*(each.iterators for each in statements), strict=False):
+        if len({id(variable) for variable, _ in loops}) > 1:
+            break
+        shared.append(loops[0][1])
+    return tuple(shared)
+
+
+def _is_row_by_row(rows: _Rows, update: Update) -> bool:
+    """Whether each element of the small array is set to zero, summed up and copied before it is
+    used again, while the factors are what they were before all of it."""
+    scop, add, copy = rows.scop, rows.add, rows.copy
+    factors = {factor.array for factor in update.factors}
+    if rows.row.array in factors:
+        return False
+    if not _sources(scop, add, factors, (rows.fill, add, copy))[0].is_empty():
+        return False
+    places = rows.places_map()
+    for reader in (add, copy):
+        sources, outside = _sources(scop, reader, {rows.row.array}, scop.statements)
+        moved = sources.apply_domain(places).apply_range(places)
+        is_here = moved.is_empty() or isl().Map.from_union_map(moved).is_subset(
+            isl().Map.identity(isl().Map.from_union_map(moved).get_space())
+        )
+        if not is_here or not outside.is_empty():
+            return False
+    # No sum goes on after it was copied.
+    late = _sources(scop, add, {rows.row.array}, (copy,), is_anti=True)[0]
+    same = places.apply_range(places.reverse())
+    return bool(late.intersect(same).is_empty()) and is_upward(scop, rows.fill)
+
+
+def _sources(
+    scop: Scop,
+    reader: ModelStatement,
+    arrays: set[Variable],
+    writers: Sequence[ModelStatement],
+    *,
+    is_anti: bool = False,
+) -> tuple[Any, Any]:
+    """The last writers of what a statement reads of some arrays, and what nobody wrote before.
+
+    With `is_anti` those that read, of what the statement writes.
+    """
+
+    def accesses(statement: ModelStatement, chosen: frozenset[Access]) -> Any:
+        found = isl().UnionMap(f"{scop.prefix}{{ }}")
+        for access in chosen:
+            if access.variable in arrays:
+                relation = statement.subscripts[access].relation
+                found = found.union(isl().UnionMap.from_map(relation))
+        return found
+
+    sink = accesses(reader, reader.writes if is_anti else reader.reads)
+    source = isl().UnionMap(f"{scop.prefix}{{ }}")
+    for writer in writers:
+        source = source.union(accesses(writer, writer.reads if is_anti else writer.writes))
+    info = isl().UnionAccessInfo.from_sink(sink).set_schedule(scop.schedule)
+    info = info.set_may_source(source) if is_anti else info.set_must_source(source)
+    flow = info.compute_flow()
+    if is_anti:
+        return flow.get_may_dependence(), flow.get_may_no_source()
+    return flow.get_must_dependence(), flow.get_must_no_source()

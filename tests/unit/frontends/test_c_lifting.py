@@ -1,0 +1,195 @@
+"""Products of matrices in C that run as patterns: the same bits, or the same within rounding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+import riselang as rl
+from riselang.frontends.c.calling import CFunction
+from riselang.frontends.c.lifted.costs import CALL, LOOPS, PATTERNS, Work, best
+from riselang.frontends.c.lifted.functions import LiftedFunction
+from riselang.frontends.c.lifted.running import SMALL, PatternStep, squares
+from riselang.frontends.c.tactics.parts import parts_of
+from riselang.frontends.c.tactics.row_products import RowProduct
+from support.c_programs import KERNELS, arguments_for, model, run_by_c, same_bits
+
+SIZES = {"ni": 11, "nj": 13, "nk": 7, "nl": 9, "nm": 5, "nr": 3, "nq": 4, "np": 6, "n": 53, "m": 8}
+MATRICES = "int n, int m, int l, double a, double C[n][m], double A[n][l], double B[l][m]"
+FOR = "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) "
+SUM = "for (int k = 0; k < l; k++) "
+
+
+@pytest.fixture
+def lifted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Patterns also for sizes that are too small for them."""
+    monkeypatch.setattr(PatternStep, "is_worth_it", lambda *_: True)
+
+
+def loaded(text: str, float: str) -> CFunction:
+    return rl.from_c(text, float=float)
+
+
+def both(text: str, float: str, sizes: Mapping[str, int]) -> tuple[CFunction, list[Any], list[Any]]:
+    """The function, and the arrays that it and the C compiler's leave."""
+    scop = model(text)
+    function = loaded(text, float)
+    given = arguments_for(scop, sizes, 1)
+    theirs = [each.copy() if isinstance(each, np.ndarray) else each for each in given]
+    function(*given)
+    run_by_c(text, scop, theirs)
+    return function, given, theirs
+
+
+def names(text: str) -> list[tuple[str, ...]]:
+    """The statements of the parts that are products."""
+    return [part.names for part in parts_of(model(text)) if part.product is not None]
+
+
+@pytest.mark.usefixtures("lifted")
+@pytest.mark.parametrize("kernel", ["3mm", "doitgen", "2mm"])
+def test_sums_from_zero_are_lifted_with_the_same_bits(kernel: str) -> None:
+    function, ours, theirs = both((KERNELS / f"{kernel}.c").read_text(), "strict", SIZES)
+    assert isinstance(function, LiftedFunction)
+    assert all(same_bits(mine, right) for mine, right in zip(ours, theirs, strict=True))
+
+
+@pytest.mark.usefixtures("lifted")
+@pytest.mark.parametrize("kernel", ["gemm", "syrk", "syr2k", "covariance"])
+def test_sums_that_begin_with_their_target_need_permission(kernel: str) -> None:
+    text = (KERNELS / f"{kernel}.c").read_text()
+    assert not isinstance(loaded(text, "contract"), LiftedFunction)
+    function, ours, theirs = both(text, "relaxed", SIZES)
+    assert isinstance(function, LiftedFunction)
+    for mine, right in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(mine, right, rtol=1e-11)
+
+
+VARIANTS = {
+    "both turned": (
+        "int n, int m, int l, double C[n][m], double A[l][n], double B[m][l]",
+        f"{FOR} {{ C[i][j] = 0.0; {SUM} C[i][j] += A[k][i] * B[j][k]; }}",
+    ),
+    "a batch": (
+        "int n, int m, int l, double C[3][n][m], double A[3][n][l], double B[3][l][m]",
+        f"for (int b = 0; b < 3; b++) {FOR} {{ C[b][i][j] = 0.0;"
+        f" {SUM} C[b][i][j] += A[b][i][k] * B[b][k][j]; }}",
+    ),
+    "several rows and sums": (
+        "int n, int m, int l, double C[3][n][m], double A[3][n][2][l], double B[2][l][m]",
+        f"for (int b = 0; b < 3; b++) {FOR} {{ C[b][i][j] = 0.0; for (int s = 0; s < 2; s++)"
+        f" {SUM} C[b][i][j] += A[b][i][s][k] * B[s][k][j]; }}",
+    ),
+    "numbers before the last factor": (
+        MATRICES, f"{FOR} {{ C[i][j] = 0.0; {SUM} C[i][j] += 3.0 * A[i][k] * a * B[k][j]; }}",
+    ),
+    "the columns first": (
+        MATRICES, f"{FOR} {{ C[i][j] = 0.0; {SUM} C[i][j] += a * B[k][j] * A[i][k]; }}",
+    ),
+    "of floats": (
+        MATRICES.replace("double", "float"),
+        f"{FOR} {{ C[i][j] = 0.0f; {SUM} C[i][j] += A[i][k] * B[k][j]; }}",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.usefixtures("lifted")
+@pytest.mark.parametrize("name", VARIANTS)
+def test_variants_have_the_same_bits(name: str) -> None:
+    parameters, body = VARIANTS[name]
+    text = f"void f({parameters}) {{ {body} }}"
+    function, ours, theirs = both(text, "strict", {"n": 5, "m": 7, "l": 4})
+    assert isinstance(function, LiftedFunction)
+    assert all(same_bits(mine, right) for mine, right in zip(ours, theirs, strict=True))
+
+
+@pytest.mark.usefixtures("lifted")
+@pytest.mark.parametrize("empty", ["n", "m", "l"])
+def test_nothing_is_summed_where_a_length_is_zero(empty: str) -> None:
+    text = (
+        f"void f({MATRICES}) {{ {FOR} {{ C[i][j] = 0.0; {SUM} C[i][j] += A[i][k] * B[k][j]; }} }}"
+    )
+    _, ours, theirs = both(text, "strict", {"n": 3, "m": 4, "l": 5, empty: 0})
+    assert all(same_bits(mine, right) for mine, right in zip(ours, theirs, strict=True))
+
+
+NEVER = {
+    "a difference": FOR + SUM + "C[i][j] -= A[i][k] * B[k][j];",
+    "a triangle of another kind":
+        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) for (int k = 0; k <= i; k++)"
+        " if (k < l) C[i][j] += A[i][k] * B[k][j];",
+    "a sum into a factor":
+        "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int k = 0; k < n; k++)"
+        " D[i][j] += D[i][k] * D[k][j];",
+    "a part of the array":
+        "for (int i = 0; i < n - 1; i++) for (int j = 0; j < m; j++) " + SUM
+        + "C[i][j] += A[i][k] * B[k][j];",
+    "repeated": "for (int t = 0; t < 2; t++) " + FOR + SUM + "C[i][j] += A[i][k] * B[k][j];",
+    "a sum that is read inside": "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) " + SUM
+        + "{ C[i][j] += A[i][k] * B[k][j]; D[i][0] = C[i][j]; }",
+    "a quotient": FOR + SUM + "C[i][j] += A[i][k] / B[k][j];",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NEVER)
+def test_what_is_never_a_product(name: str) -> None:
+    assert names(f"void f({MATRICES}, double D[n][n]) {{ {NEVER[name]} }}") == []
+
+
+def test_a_sum_that_runs_downwards_is_not_lifted_without_permission() -> None:
+    body = (
+        f"{FOR} {{ C[i][j] = 0.0; for (int k = l - 1; k >= 0; k--) C[i][j] += A[i][k]*B[k][j]; }}"
+    )
+    text = f"void f({MATRICES}) {{ {body} }}"
+    assert not isinstance(loaded(text, "strict"), LiftedFunction)
+    assert isinstance(loaded(text, "relaxed"), LiftedFunction)
+
+
+def test_a_number_behind_the_factors_needs_permission() -> None:
+    text = f"void f({MATRICES}) {{ {FOR} {{ C[i][j]=0.0; {SUM} C[i][j] += A[i][k]*B[k][j]*a; }} }}"
+    assert not isinstance(loaded(text, "strict"), LiftedFunction)
+    assert isinstance(loaded(text, "relaxed"), LiftedFunction)
+
+
+ROWS = "int n, int m, double A[n][m], double C[m][m], double s[m]"
+BY_ROWS = (
+    "for (int r = 0; r < n; r++) {{ for (int p = 0; p < m; p++) {{ s[p] = {start};"
+    " for (int k = 0; k < m; k++) s[p] += A[{read}][k] * C[k][p]; }}"
+    " for (int p = 0; p < m; p++) A[r][p] = s[p]; }}"
+)
+
+
+@pytest.mark.parametrize(
+    ("start", "read", "is_product"),
+    [("0.0", "r", True), ("1.0", "r", False), ("0.0", "0", False), ("0.0", "r > 0 ? r - 1 : 0", 0)],
+)
+def test_a_product_row_by_row(start: str, read: str, is_product: bool) -> None:
+    parts = parts_of(model(f"void f({ROWS}) {{ {BY_ROWS.format(start=start, read=read)} }}"))
+    assert any(isinstance(part.product, RowProduct) for part in parts) == bool(is_product)
+
+
+def test_small_calls_run_as_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PatternStep, "run", None)
+    _, ours, theirs = both((KERNELS / "3mm.c").read_text(), "strict", SIZES)
+    assert all(same_bits(mine, right) for mine, right in zip(ours, theirs, strict=True))
+
+
+@pytest.mark.parametrize("size", [SMALL, 4 * SMALL, 5 * SMALL, 13 * SMALL])
+def test_squares_cover_half_of_a_matrix_once(size: int) -> None:
+    count = np.zeros((size, size), int)
+    for row, column, side in squares(size):
+        count[row : row + side, column : column + side] += 1
+    assert (np.tril(count) == np.tril(np.ones_like(count))).all()
+
+
+def test_the_cost_model_keeps_what_memory_decides_as_loops() -> None:
+    product = Work(1000**3, 3 * 1000**2, 1000**2, 8)
+    vector = Work(1000**2, 1000**2 + 2000, 1000, 8)
+    tiny = Work(4**3, 3 * 4**2, 4**2, 8)
+    assert best(product, (LOOPS, PATTERNS)) is PATTERNS
+    assert best(product, (LOOPS, CALL)) is CALL
+    assert best(vector, (LOOPS, CALL)) is LOOPS
+    assert best(tiny, (LOOPS, CALL)) is LOOPS
