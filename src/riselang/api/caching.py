@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 import time
@@ -19,7 +18,6 @@ from riselang.runtime.environment import fingerprint
 from riselang.term.digest import digest
 from riselang.term.nodes import Pattern, Term, subterms
 
-_LOGGER = logging.getLogger("riselang")
 _PARALLEL = ("Par", "parallel")
 """What the text of a program has in it that may run on threads."""
 
@@ -88,14 +86,13 @@ def _threads(text: str) -> bool:
 
 def _log(message: str, *arguments: object) -> None:
     if config.log_compiles():
-        _handler()
-        _LOGGER.info(message, *arguments)
+        import logging
 
-
-def _handler() -> None:
-    """Show messages on stderr, if nobody has asked to have them elsewhere."""
-    if not _LOGGER.handlers:
-        handler = logging.StreamHandler(sys.stderr)
-        handler.setFormatter(logging.Formatter("riselang: %(message)s"))
-        _LOGGER.addHandler(handler)
-        _LOGGER.setLevel(logging.INFO)
+        logger = logging.getLogger("riselang")
+        if not logger.handlers:
+            # On stderr, if nobody has asked to have messages elsewhere.
+            handler = logging.StreamHandler(sys.stderr)
+            handler.setFormatter(logging.Formatter("riselang: %(message)s"))
+            logger.addHandler(handler)
+            logger.setLevel(logging.INFO)
+        logger.info(message, *arguments)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from threading import RLock
@@ -123,6 +123,23 @@ class Lowered:
         from riselang.term.storing import store_computed_operands
 
         return store_computed_operands(self.rewritten)
+
+    def in_stages(
+        self, first: str, parameters: int, known: Set[int]
+    ) -> tuple[Lowered, Lowered] | None:
+        """What is computed of known parameters alone, a program `first`, and what is left to do.
+
+        The second takes all parameters, then what the first gives; None where that is nothing.
+        """
+        from riselang.rewrite.staging import staged
+
+        found = staged(self.rewritten, parameters, known)
+        if found is None:
+            return None
+        return (
+            Lowered(first, found.first, found.values, self._options),
+            Lowered(self.name, found.rest, self.results, self._options),
+        )
 
     @cached_property
     def term(self) -> Term:

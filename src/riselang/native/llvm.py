@@ -11,10 +11,11 @@ from typing import Any
 import llvmlite.binding as binding
 
 from riselang.errors import InternalError
-from riselang.native import perf_map
 from riselang.native.llvm_text import readable
 from riselang.timing import timed
 
+DEBUG_LINES = b".debug_line"
+"""What an object with debug info has in it."""
 _LOCK = threading.Lock()
 """llvmlite's global state (targets, symbols) is not made for several threads at once."""
 
@@ -143,7 +144,11 @@ def load_objects(objects: Sequence[bytes]) -> LoadedCode:
         engine.finalize_object()
         loaded = LoadedCode(engine)
         for code in objects:
-            perf_map.record(code, loaded.address)
+            if DEBUG_LINES in code:
+                # Most code has none, and is there without what reads them.
+                from riselang.native import perf_map
+
+                perf_map.record(code, loaded.address)
         return loaded
 
 

@@ -17,15 +17,13 @@ from riselang.native.entries import PREFIX
 from riselang.native.line_table import code_lines
 from riselang.native.object_file import Function, functions, is_readable
 
-LINES = b".debug_line"
-"""Nothing is read of code without debug info, which most code is."""
 Piece = tuple[int, int, str]
 """Start, end and name of code."""
 
 
 def record(code: bytes, address: Callable[[str], int]) -> None:
-    """Tell perf of an object that is loaded, if it has debug info; `address` finds symbols."""
-    if not sys.platform.startswith("linux") or not is_readable(code) or LINES not in code:
+    """Tell perf of an object with debug info that is loaded; `address` finds symbols."""
+    if not sys.platform.startswith("linux") or not is_readable(code):
         return
     named = list(pieces(code))
     start = _start(functions(code), address)

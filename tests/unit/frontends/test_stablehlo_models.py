@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -76,3 +79,87 @@ def test_results_may_go_to_arrays_that_are_there() -> None:
     assert model(*arguments, out=out) is out
     for result, other in zip(out, wanted, strict=True):
         np.testing.assert_array_equal(result, other)
+
+
+LAYER = """
+func.func @main(%w: tensor<64x32xf32>, %b: tensor<32xf32>, %x: tensor<64x64xf32>)
+    -> tensor<64x32xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+       : (tensor<64x64xf32>, tensor<64x32xf32>) -> tensor<64x32xf32>
+  %1 = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<32xf32>) -> tensor<64x32xf32>
+  %2 = stablehlo.add %0, %1 : tensor<64x32xf32>
+  return %2 : tensor<64x32xf32>
+}
+"""
+
+
+def layer() -> list[Any]:
+    random = np.random.default_rng(0)
+    return [random.random(shape, np.float32) for shape in ((64, 32), (32,), (64, 64))]
+
+
+def test_what_depends_on_bound_weights_alone_is_computed_once() -> None:
+    model = rl.from_stablehlo(LAYER)
+    w, b, x = layer()
+    bound = model.bind(w, b)
+    code = bound.body.bound_code(frozenset({0, 1}))
+    assert code.first.groups == (1,)  # the matrix, in the layout of its product
+    wanted = model(w, b, x)
+    np.testing.assert_allclose(wanted, x @ w + b, rtol=1e-5)
+    np.testing.assert_array_equal(bound(x), wanted)
+    np.testing.assert_array_equal(bound(x), wanted)  # a call that has been prepared
+    np.testing.assert_array_equal(bound(arg2=x), wanted)
+    out = np.empty_like(wanted)
+    assert bound(x, out=out) is out
+    np.testing.assert_array_equal(out, wanted)
+    assert model.bind(arg1=b).body.bound_code(frozenset({1})) is None
+    np.testing.assert_array_equal(model.bind(arg1=b)(w, x), wanted)
+
+
+def test_bound_weights_that_are_zero_are_still_weights() -> None:
+    w, b, x = layer()
+    result = rl.from_stablehlo(LAYER).bind(np.zeros_like(w), b)(x)
+    np.testing.assert_array_equal(result, np.broadcast_to(b, result.shape))
+
+
+def test_a_model_with_weights_bound_is_found_in_the_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RISE_CACHE", "1")
+    monkeypatch.setenv("RISE_CACHE_DIR", str(tmp_path))
+    *weights, x = layer()
+    wanted = rl.from_stablehlo(LAYER).bind(*weights)(x)
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("the module is read again")
+
+    monkeypatch.setattr("riselang.frontends.stablehlo.origin.read_functions", refuse)
+    found = rl.from_stablehlo(LAYER).bind(*weights)
+    np.testing.assert_array_equal(found(x), wanted)
+    monkeypatch.undo()
+    monkeypatch.setenv("RISE_CACHE", "1")
+    monkeypatch.setenv("RISE_CACHE_DIR", str(tmp_path))
+    for path in tmp_path.iterdir():
+        path.write_bytes(path.read_bytes()[:-3])
+    again = rl.from_stablehlo(LAYER).bind(*weights)
+    np.testing.assert_array_equal(again(x), wanted)
+
+
+def test_buffers_are_copied_where_a_result_is_an_argument_or_another_result() -> None:
+    model = rl.from_stablehlo(
+        """
+func.func @main(%x: tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) {
+  %0 = stablehlo.add %x, %x : tensor<3xf32>
+  return %x, %0, %0 : tensor<3xf32>, tensor<3xf32>, tensor<3xf32>
+}
+"""
+    )
+    x = np.array([1, 2, 3], np.float32)
+    out = tuple(np.empty_like(x) for _ in range(3))
+    for results in (model(x), model(x), model(x, out=out)):
+        for result, factor in zip(results, (1, 2, 2), strict=True):
+            np.testing.assert_array_equal(result, factor * x)
+            assert not np.shares_memory(result, x)
+        assert not np.shares_memory(results[1], results[2])
+    with pytest.raises(rl.UserError, match="share memory"):
+        model(x, out=(x, *out[1:]))

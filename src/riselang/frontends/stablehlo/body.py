@@ -15,9 +15,11 @@ import numpy as np
 from riselang import config
 from riselang.api.compiled import Compiled
 from riselang.api.kernel import Kernel
+from riselang.api.lowered import Lowered
 from riselang.config import Options
 from riselang.dialects.rise.types import RiseType
 from riselang.errors import UserError
+from riselang.frontends.stablehlo.binding import BoundCode, compile_bound, keep, kept
 from riselang.frontends.stablehlo.elements import COMPLEX, ELEMENTS, TensorType
 from riselang.frontends.stablehlo.origin import Origin, Signature, program_of
 from riselang.nat import Nat
@@ -68,6 +70,7 @@ class Body:
         self.options = options
         self.strategy = strategy
         self._lock = RLock()
+        self._bound_codes: dict[frozenset[int], BoundCode | None] = {}
 
     def read(self, graph: GraphFunction) -> Body:
         """With the program that its module was read as."""
@@ -132,10 +135,40 @@ class Body:
                 found = _from_cache(self._kept[1], self._kept[0].name)
                 if found is not None:
                     return found
-            lowered = self.kernel.lower()
-            compiled = lowered.compile()
-            self._keep(lowered.key, compiled)
+            compiled = self._lowered.compile()
+            self._keep()
             return compiled
+
+    @cached_property
+    def _lowered(self) -> Lowered:
+        return self.kernel.lower()
+
+    def bound_code(self, known: frozenset[int]) -> BoundCode | None:
+        """Code for arguments and constants of which some are given for good, by position.
+
+        None where nothing can be computed of them beforehand.
+        """
+        if self.backend != "compile" or not known:
+            return None
+        with self._lock:
+            if known not in self._bound_codes:
+                self._bound_codes[known] = self._made_for(known)
+            return self._bound_codes[known]
+
+    def _made_for(self, known: frozenset[int]) -> BoundCode | None:
+        cache = default_cache() if self._is_plain else None
+        key = fingerprint(self._key, "bound", sorted(known))
+        if cache is not None:
+            is_there, found = kept(cache, key)
+            if is_there:
+                return found
+        signature = self.signature
+        parameters = len(signature.arguments) + len(signature.constants)
+        made = compile_bound(self._lowered, parameters, known)
+        if cache is not None:
+            self._keep()
+            keep(cache, key, made)
+        return made
 
     # In the cache, the facts of a program are found by its module, and by them its machine code.
 
@@ -162,10 +195,10 @@ class Body:
         """Whether the machine code follows from the module and the options alone."""
         return self.strategy is None or self.strategy is DEFAULT
 
-    def _keep(self, key: str, compiled: Compiled) -> None:
+    def _keep(self) -> None:
         cache = default_cache()
         if cache is not None and self._is_plain:
-            cache.write(self._key, _kept_facts(self.signature, key, compiled.groups))
+            cache.write(self._key, _kept_facts(self.signature, self._lowered.key))
 
 
 def _from_cache(facts: Mapping[str, Any], name: str) -> Compiled | None:
@@ -178,7 +211,7 @@ def _from_cache(facts: Mapping[str, Any], name: str) -> Compiled | None:
     return Compiled(functions[facts["function"]], tuple(facts["groups"]))
 
 
-def _kept_facts(signature: Signature, key: str, groups: Sequence[int]) -> bytes:
+def _kept_facts(signature: Signature, key: str) -> bytes:
     head = {
         "name": signature.name,
         "function": signature.name if signature.name.isidentifier() else "kernel",
@@ -187,7 +220,7 @@ def _kept_facts(signature: Signature, key: str, groups: Sequence[int]) -> bytes:
         "results": [_type_to_json(each) for each in signature.results],
         "constants": [str(dtype_name(each)) for each in signature.constants],
         "key": key,
-        "groups": list(groups),
+        "groups": [1] * len(signature.results),
     }
     return json.dumps(head).encode() + b"\n" + arrays_to_bytes(signature.constants)
 

@@ -16,6 +16,7 @@ from riselang.api.traced import Traced
 from riselang.config import Options
 from riselang.dialects.rise.types import show
 from riselang.errors import UserError
+from riselang.frontends.stablehlo.binding import BoundCode
 from riselang.frontends.stablehlo.body import Body
 from riselang.frontends.stablehlo.elements import TensorType
 from riselang.frontends.stablehlo.names import leaves
@@ -122,7 +123,20 @@ class Model:
         bound = [self.bound.get(name) for name in signature.argument_names]
         fixed = [*bound, *map(_as_signed, signature.constants)]
         expected = tuple((each.shape, self.dtypes[name]) for name, each in self.inputs.items())
-        return expected, self.body.prepared_with(fixed)
+        if self._prepacked is None:
+            return expected, self.body.prepared_with(fixed)
+        code, values = self._prepacked
+        return expected, code.rest.prepared_with([*fixed, *values])
+
+    @cached_property
+    def _prepacked(self) -> tuple[BoundCode, list[Any]] | None:
+        """Code for what is bound, and what it computes of that once, where there is something."""
+        signature = self.body.signature
+        arrays = [*(self.bound.get(name) for name in signature.argument_names)]
+        arrays += signature.constants
+        known = {at: _as_signed(array) for at, array in enumerate(arrays) if array is not None}
+        code = self.body.bound_code(frozenset(known))
+        return None if code is None else (code, code.values(list(known.values())))
 
     def _any_call(self, arguments: Sequence[Any], out: Any, named: Mapping[str, Any]) -> Any:
         given = self._by_name(arguments, named)
@@ -133,11 +147,24 @@ class Model:
         if out is not None:
             if self.body.backend != "compile":
                 raise UserError("out= is for compiled models; the interpreter makes new arrays")
-            self.body.run_into(arrays, _as_signed(out))
+            self._run_into(arrays, _as_signed(out))
             return out
-        result = self._typed(self.body.run(arrays))
+        result = self._typed(self._run(arrays))
         convert = kind_of(list(given.values()))
         return result if convert is None else as_kind(result, convert)
+
+    def _run(self, arrays: Sequence[Any]) -> Any:
+        if self._prepacked is None:
+            return self.body.run(arrays)
+        code, values = self._prepacked
+        return code.rest.run([*arrays, *values])
+
+    def _run_into(self, arrays: Sequence[Any], out: Any) -> None:
+        if self._prepacked is None:
+            self.body.run_into(arrays, out)
+        else:
+            code, values = self._prepacked
+            code.rest.run_into([*arrays, *values], out)
 
     def _all(self, given: Mapping[str, Any]) -> list[Array]:
         """All that the program takes: arguments, then constants."""

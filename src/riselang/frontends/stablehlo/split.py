@@ -221,6 +221,9 @@ class SplitBody(Body):
                 )
             np.copyto(array, result)
 
+    def bound_code(self, known: frozenset[int]) -> None:
+        return None
+
     def prepared_with(self, fixed: Sequence[Any]) -> Callable[[Sequence[Any]], Any] | None:
         return None
 
