@@ -13,6 +13,23 @@ from support.c_generation import random_program
 from support.c_programs import check_same
 from support.fuzzing import Ran, seeds
 
+NO_LOOPS = """
+void f(int n, int m, float a1[37]) {
+  for (int i0 = (3 + 1 * m) / 5; i0 < 0 + 1 * n + 1 * m; i0 += 2)
+    if (((3 + -2 * i0 + 1 * i0) / -3 > (0) % 5) || (-3 + -2 * m + -1 * i0 > -3 + 1 * n))
+      a1[-1 + 2 * n] += a1[0 + 2 * i0 + -1 * m + 21];
+  for (int i1 = -1; i1 < (0) / 3; i1 += 3)
+    for (int i2 = (2 + 1 * i1 < n ? 2 + 1 * i1 : n); i2 >= (-2) / 3; i2 -= 2)
+      for (int i3 = -1; i3 < ((2) % -3 < m ? (2) % -3 : m); i3 += 1)
+        a1[1] = a1[-3 + 2 * i1 + 5];
+}
+"""
+
+
+def test_a_region_of_which_isl_makes_no_loops_is_refused() -> None:
+    with pytest.raises(Refusal, match=r"test\.c:\d+:\d+: error: isl makes no loops"):
+        check_same(NO_LOOPS, "f", {"n": 6, "m": 5}, 1344, "isl", is_changed=False)
+
 
 @seeds(20, 2000, 10)
 def test_random_programs_agree_with_the_c_compiler(
