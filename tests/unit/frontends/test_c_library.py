@@ -120,3 +120,12 @@ def test_structured_ops_compute_the_same_bits(kernel: str) -> None:
     function(*given)
     run_by_c(text, scop, theirs)
     assert all(same_bits(mine, right) for mine, right in zip(given, theirs, strict=True))
+
+
+@pytest.mark.parametrize("library", ["none", pytest.param("blas", marks=needs_blas)])
+def test_a_region_without_statements_does_nothing(library: str) -> None:
+    text = "void f(int n, double a[10]) { for (int i = 0; i < n; i++) { } }"
+    function = rl.from_c(text, function="f", library=library, float="relaxed")
+    a = np.ones(10)
+    function(3, a)
+    assert np.array_equal(a, np.ones(10))

@@ -141,6 +141,9 @@ def _used(scop: Scop, part: Part) -> set[Variable]:
 def part_of(scop: Scop, part: Part, number: int) -> Scop:
     """The statements of a part as a region of their own, in the order of the text."""
     statements = tuple(each for each in scop.statements if each.name in part.names)
+    if statements == scop.statements:
+        # It may have none at all, and then no schedule.
+        return scop
     domain = isl().UnionSet(f"{scop.prefix}{{ }}")
     for statement in statements:
         domain = domain.union(isl().UnionSet.from_set(statement.domain))
