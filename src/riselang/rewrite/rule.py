@@ -86,6 +86,9 @@ class Rule(Strategy):
     """
     arguments: tuple[tuple[str, Nat], ...] = ()
     summary: str = field(default="", compare=False)
+    is_guarded: bool = False
+    """Whether it applies to relaxed programs only. Rules of ours that are relaxed have conditions
+    instead, which permit them wherever they keep the bits, as for integers."""
 
     def __call__(self, *values: Value, **named: Value) -> Rule:
         """The rule with its parameters chosen."""
@@ -132,6 +135,9 @@ class Rule(Strategy):
                 return Failure(self, f"this is not {self.law.left}", term, closeness=NOTHING)
             if wanted != name:
                 return Failure(self, f"expected {wanted}", term, closeness=HEAD)
+        if self.is_guarded and setting.float != "relaxed":
+            return Failure(self, 'it may change floats, which only float="relaxed" permits', term,
+                           closeness=CONDITION)  # fmt: skip
         try:
             after = self._rewritten(term, setting)
         except NoMatch as error:
@@ -269,6 +275,7 @@ def _register(
 ) -> Rule:
     text, _, rest = inspect.cleandoc(function.__doc__ or "").partition("\n\n")
     name = function.__name__.rstrip("_")
+    is_ours = function.__module__.startswith("riselang.")
     made = Rule(
         name,
         Law.of(parameters, " ".join(text.split()), form),
@@ -278,8 +285,9 @@ def _register(
         permission,
         rewrite,
         summary=" ".join(rest.split()),
+        is_guarded=permission is Permission.RELAXED and not is_ours,
     )
-    if not function.__module__.startswith("riselang."):
+    if not is_ours:
         # Our own laws are read when they are used; a mistake in another is shown at once.
         _ = made.law.sides
     return _added(made)
