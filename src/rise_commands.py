@@ -29,12 +29,13 @@ def rise_opt() -> None:
 @contextmanager
 def _loading() -> Generator[None]:
     """End at once by Ctrl-C: nothing has been done yet, and an import cannot be left half done."""
-    before = signal.getsignal(signal.SIGINT)
     # Who starts us in the background ignores it; that stays so.
-    if before is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _end)
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, _end)
     yield
-    signal.signal(signal.SIGINT, before)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _end(*_: object) -> None:

@@ -15,6 +15,7 @@ from riselang.rewrite import rules
 from riselang.rewrite.addresses import Address, innermost, loop, nth, outermost
 from riselang.rewrite.checking import check, law_status
 from riselang.rewrite.combinators import choice, fail, id_, not_, repeat, seq, try_
+from riselang.rewrite.conditions import distributes, neutral, regroups, relaxed, scalar
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.derivation import Derivation, derive, replay
 from riselang.rewrite.normal_forms import beta_eta_normal_form, data_flow_normal_form
@@ -75,6 +76,7 @@ __all__ = [
     "convolution",
     "data_flow_normal_form",
     "derive",
+    "distributes",
     "everywhere",
     "fail",
     "fill",
@@ -90,6 +92,7 @@ __all__ = [
     "law_status",
     "loop",
     "matmul",
+    "neutral",
     "normalize",
     "not_",
     "nth",
@@ -103,11 +106,14 @@ __all__ = [
     "parse_strategy",
     "partial_sums",
     "register_tiles",
+    "regroups",
+    "relaxed",
     "reorder",
     "repeat",
     "replay",
     "rule",
     "rules",
+    "scalar",
     "seq",
     "sequential",
     "simplify",

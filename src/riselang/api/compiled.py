@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -17,6 +17,7 @@ from riselang.markup import code, details, paragraph, table
 from riselang.runtime.arrays import Array, as_array
 from riselang.runtime.executable import Executable, Parameter
 from riselang.runtime.kinds import as_kind, kind_of
+from riselang.runtime.quick_calls import Call
 from riselang.term.cost import Cost
 from riselang.term.nodes import Pattern, Term
 from riselang.timing import timed
@@ -85,44 +86,21 @@ class Compiled:
         with located(self.lowered and self.lowered.source):
             self.function(*buffers, *arrays)
 
-    def prepared(self) -> Callable[[Sequence[Array]], Any]:
+    def prepared(self) -> Call:
         """A function of inputs whose types and shapes are right, for sizes that are known."""
-        if self.function.can_fail:
-            return self.run
-        general = self._calling(self.function.call_quickly)
-        if self.groups != (1,):
-            return general
-        return self.function.with_new_result(general) or general
+        return self.prepared_with([None] * len(self.inputs)) or self.run
 
-    def prepared_with(
-        self, fixed: Sequence[Array | None]
-    ) -> Callable[[Sequence[Array]], Any] | None:
+    def prepared_with(self, fixed: Sequence[Array | None]) -> Call | None:
         """The same with some inputs given for good, where that is possible; None for the others."""
-        call = self.function.with_fixed(sum(self.groups), fixed)
-        return None if call is None else self._calling(call)
 
-    def _calling(
-        self, call: Callable[[Sequence[Array], Sequence[Array]], None]
-    ) -> Callable[[Sequence[Array]], Any]:
-        """A function of inputs that returns what a call leaves in new arrays."""
-        groups, empty = self.groups, np.empty
-        parts = [(each.shape, numpy_dtype(each.type)) for each in self.function.parameters]
-        if groups == (1,):
-            shape, dtype = parts[0]
+        def checked(given: Sequence[Array]) -> Any:
+            every = iter(given)
+            return self.run([next(every) if each is None else each for each in fixed])
 
-            def single(arrays: Sequence[Array]) -> Any:
-                output = empty(cast(Any, shape), dtype)
-                call((output,), arrays)
-                return output
+        def groups(buffers: Sequence[Array]) -> Any:
+            return packed(buffers, self.groups)
 
-            return single
-
-        def several(arrays: Sequence[Array]) -> Any:
-            buffers = [empty(cast(Any, shape), dtype) for shape, dtype in parts[: sum(groups)]]
-            call(buffers, arrays)
-            return packed(buffers, groups)
-
-        return several
+        return self.function.quick(sum(self.groups), fixed, checked, groups)
 
     def as_text(self, stage: str = "asm") -> str:
         """The program at a stage: notation, rise, imperative, affine, llvm or asm."""

@@ -45,7 +45,7 @@ def regroups(name: str) -> Condition:
     def check(match: Match, setting: Setting) -> None:
         check_regroups(match.term(name), name, setting)
 
-    return Condition(f"{name} is associative and commutative", check, (name,))
+    return Condition(f"{name} is associative and commutative", check, (name,), True)
 
 
 def check_regroups(function: Term, name: str, setting: Setting) -> str:
@@ -90,7 +90,7 @@ def relaxed() -> Condition:
         if setting.float != "relaxed":
             raise Unmet('floats are only rounded otherwise with float="relaxed"')
 
-    return Condition("floats may be rounded otherwise", check)
+    return Condition("floats may be rounded otherwise", check, decides_floats=True)
 
 
 def distributes(times: str, plus: str) -> Condition:
@@ -102,7 +102,7 @@ def distributes(times: str, plus: str) -> Condition:
         if SUM_OF.get(op) != total:
             raise Unmet(f"{op} does not distribute over {total}")
 
-    return Condition(f"{times} distributes over {plus}", check, (times, plus))
+    return Condition(f"{times} distributes over {plus}", check, (times, plus), True)
 
 
 def scalar(name: str) -> Condition:

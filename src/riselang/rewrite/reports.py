@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 MOST_CHARACTERS = 400
 """How much of a value is shown."""
+SHOWN_SIZES = 3
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class CheckReport:
     laws: tuple[tuple[str, LawStatus], ...]
     """The rules that were used, by name."""
     sizes: tuple[str, ...]
-    """The sizes of each round, where the program leaves them open."""
+    """The sizes of the rounds, each once, where the program leaves them open."""
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:
@@ -76,7 +77,7 @@ class CheckReport:
         wrong = sum(each.difference is not None for each in self.steps)
         ran = [each for each in self.steps if each.runs]
         same = f"{len(ran) - wrong} of {len(self.steps)} steps give the same values"
-        where = f" (at {'; '.join(self.sizes)})" if any(self.sizes) else ""
+        where = f" (at {_some(self.sizes)})" if any(self.sizes) else ""
         whole = "the whole program does, too" if not self.whole.difference else ""
         if not self.whole.runs:
             whole = f"the whole program was not run, since {self.whole.obstacle}"
@@ -88,6 +89,11 @@ class CheckReport:
         width = max((len(name) for name, _ in self.laws), default=0)
         for name, status in self.laws:
             yield f"  {name.ljust(width)}  {status}"
+
+
+def _some(sizes: tuple[str, ...]) -> str:
+    rest = [f"{len(sizes) - SHOWN_SIZES} more"] if len(sizes) > SHOWN_SIZES else []
+    return "; ".join([*sizes[:SHOWN_SIZES], *rest])
 
 
 def _difference_lines(difference: Difference) -> Iterator[str]:

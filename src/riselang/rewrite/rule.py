@@ -56,6 +56,8 @@ class Condition:
     """Raises Unmet where it does not hold."""
     about: tuple[str, ...] = ()
     """The unknowns it speaks of, by which tests choose what they are."""
+    decides_floats: bool = False
+    """Whether it fails where a strict program would compute other bits."""
 
 
 Found = Mapping[str, Term]
@@ -75,8 +77,8 @@ class Rule(Strategy):
 
     name: str
     law: Law
-    family: str
-    """The module of rules it belongs to."""
+    module: str
+    """Where it is defined."""
     parameters: tuple[str, ...] = ()
     """What a person chooses, as the size in `split_join(m=32)`."""
     conditions: tuple[Condition, ...] = ()
@@ -86,9 +88,6 @@ class Rule(Strategy):
     """
     arguments: tuple[tuple[str, Nat], ...] = ()
     summary: str = field(default="", compare=False)
-    is_guarded: bool = False
-    """Whether it applies to relaxed programs only. Rules of ours that are relaxed have conditions
-    instead, which permit them wherever they keep the bits, as for integers."""
 
     def __call__(self, *values: Value, **named: Value) -> Rule:
         """The rule with its parameters chosen."""
@@ -113,6 +112,23 @@ class Rule(Strategy):
         if is_marked or (size.is_constant and size.constant < 0):
             raise UserError(f"{self.name}: {name} must be a size, but is {size}")
         return size
+
+    @property
+    def family(self) -> str:
+        """The module of rules it belongs to."""
+        return self.module.rpartition(".")[2]
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is one of the compiler's own, which are tested on random instances."""
+        return self.module.startswith("riselang.")
+
+    @cached_property
+    def is_guarded(self) -> bool:
+        """Whether it applies to relaxed programs only: it is relaxed, and no condition says where
+        it keeps the bits even so, as for integers."""
+        decided = any(condition.decides_floats for condition in self.conditions)
+        return self.permission is Permission.RELAXED and not decided
 
     def __str__(self) -> str:
         given = ", ".join(f"{name}={_written(size)}" for name, size in self.arguments)
@@ -275,19 +291,17 @@ def _register(
 ) -> Rule:
     text, _, rest = inspect.cleandoc(function.__doc__ or "").partition("\n\n")
     name = function.__name__.rstrip("_")
-    is_ours = function.__module__.startswith("riselang.")
     made = Rule(
         name,
         Law.of(parameters, " ".join(text.split()), form),
-        function.__module__.rpartition(".")[2],
+        function.__module__,
         tuple(choose.split()),
         tuple(conditions),
         permission,
         rewrite,
         summary=" ".join(rest.split()),
-        is_guarded=permission is Permission.RELAXED and not is_ours,
     )
-    if not is_ours:
+    if not made.is_ours:
         # Our own laws are read when they are used; a mistake in another is shown at once.
         _ = made.law.sides
     return _added(made)
@@ -296,7 +310,7 @@ def _register(
 def _added(made: Rule) -> Rule:
     """A rule that its own module defines again, as people do in a notebook, takes its place."""
     known = RULES.get(made.name)
-    if known is not None and known.family != made.family:
+    if known is not None and known.module != made.module:
         raise UserError(f"there is a rule {made.name} already, in {known.family}; its law is "
                         f"{known.law}; choose another name")  # fmt: skip
     RULES[made.name] = made

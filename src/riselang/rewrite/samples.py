@@ -1,8 +1,9 @@
 """Random values on which two terms are compared, and when two values are the same.
 
 Laws that keep bits are tried on all floats, NaN, infinities and negative zero among them, and
-compared bit by bit, where any NaN is equal to any other. Laws that add in another order are tried
-on moderate numbers, and floats are compared with a tolerance.
+compared bit by bit, where any NaN is equal to any other. A single NaN hides how the rest of a sum
+was rounded, so they are tried on ordinary numbers, too. Laws that add in another order are tried on
+moderate numbers, and floats are compared with a tolerance.
 """
 
 from __future__ import annotations
@@ -32,21 +33,28 @@ class Precision(Enum):
 
 
 def random_buffers(
-    type: RiseType, precision: Precision, source: np.random.Generator
+    type: RiseType, precision: Precision, source: np.random.Generator, *, special: bool = True
 ) -> list[Array]:
-    """An array for each scalar leaf of a type; what is an index is in range."""
+    """An array for each scalar leaf of a type; what is an index is in range.
+
+    `special` is whether there may be NaN, infinities and their kind among the floats.
+    """
     buffers: list[Array] = []
     for (lengths, leaf), bound in zip(leaves(type), index_bounds(type), strict=True):
         shape = tuple(length.constant for length in lengths)
         if bound is None:
-            buffers.append(_random(leaf, shape, precision, source))
+            buffers.append(_random(leaf, shape, precision, source, special))
         else:
             buffers.append(np.asarray(source.integers(0, max(1, bound.constant), shape)))
     return buffers
 
 
 def _random(
-    type: ScalarType, shape: tuple[int, ...], precision: Precision, source: np.random.Generator
+    type: ScalarType,
+    shape: tuple[int, ...],
+    precision: Precision,
+    source: np.random.Generator,
+    special: bool,
 ) -> Array:
     dtype = numpy_dtype(type)
     if dtype.kind == "b":
@@ -56,7 +64,7 @@ def _random(
     if precision is Precision.TOLERANCE:
         return np.asarray(source.uniform(-MODERATE, MODERATE, shape)).astype(dtype)
     with np.errstate(all="ignore"):
-        if source.integers(2):
+        if special and source.integers(2):
             return np.asarray(source.choice(np.asarray(SPECIAL_FLOATS), shape)).astype(dtype)
         return np.asarray(source.standard_normal(shape)).astype(dtype)
 

@@ -74,13 +74,18 @@ class Subject:
         """How long a run of both takes; nothing where they are not run."""
         return 0 if self.obstacle else work(self.before) + work(self.after)
 
-    def difference(self, precision: Precision, source: np.random.Generator) -> Difference | None:
+    def difference(
+        self, precision: Precision, source: np.random.Generator, *, special: bool = True
+    ) -> Difference | None:
         """What differs on random inputs; raises Refused where these are no inputs."""
+
+        def sample(type: RiseType) -> Any:
+            return from_buffers(type, random_buffers(type, precision, source, special=special))
+
         inputs, result = uncurry(self.before.type)
         try:
-            around = [_sample(each.type, precision, source) if each.is_used else None
-                      for each in self.around]  # fmt: skip
-            arguments = [_sample(type, precision, source) for type in inputs]
+            around = [sample(each.type) if each.is_used else None for each in self.around]
+            arguments = [sample(type) for type in inputs]
             before = _run(self.before, around, arguments)
         except UserError as error:
             raise Refused(f"its random inputs are refused: {error.message}") from None
@@ -125,10 +130,6 @@ def _around(term: Term, path: Path) -> list[Lambda] | None:
             found.insert(0, term)
         term = term.children[position]
     return found
-
-
-def _sample(type: RiseType, precision: Precision, source: np.random.Generator) -> Any:
-    return from_buffers(type, random_buffers(type, precision, source))
 
 
 def _run(term: Term, around: list[Any], arguments: list[Any]) -> Any:

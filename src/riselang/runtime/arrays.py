@@ -26,7 +26,7 @@ DATA = object.__basicsize__
 
 
 def _quick_address(array: Array) -> int:
-    """The pointer behind the head of the object, where numpy's C API has it (`PyArrayDATA`).
+    """The pointer behind the head of the object, where numpy's C API has it (`PyArray_DATA`).
 
     To ask numpy for it takes four times as long, and more than all the rest of a call.
     """
@@ -44,17 +44,6 @@ def _is_quick() -> bool:
 is_quick = _is_quick()
 address: Callable[[Array], int] = _quick_address if is_quick else _plain_address
 """Where the elements of an array begin."""
-
-if is_quick:
-
-    def addresses(arrays: Sequence[Array]) -> list[int | None]:
-        """The same for several: a call for each of them would take as long as all the rest."""
-        return [pointer_at(id(array) + DATA).value for array in arrays]
-
-else:
-
-    def addresses(arrays: Sequence[Array]) -> list[int | None]:
-        return [_plain_address(array) for array in arrays]
 
 
 def as_array(value: Any, name: str) -> Array:

@@ -18,14 +18,12 @@ from riselang.native.entries import PREFIX, Dimensions, entry
 from riselang.runtime.arrays import (
     Array,
     address,
-    addresses,
     as_array,
     check_dtype,
     check_indices,
     check_layout,
     check_shape,
     exact_scalar,
-    is_quick,
 )
 from riselang.runtime.quick_calls import Call, quick_call
 from riselang.runtime.shapes import OpenShapes
@@ -189,56 +187,25 @@ class Executable:
         else:
             self._function(*passed)
 
-    def call_quickly(self, outputs: Sequence[Array], inputs: Sequence[Array]) -> None:
-        """A call with new arrays for the results, and inputs whose types and shapes are right.
+    def quick(
+        self,
+        results: int,
+        inputs: Sequence[Array | None],
+        otherwise: Call,
+        packed: Callable[[Sequence[Array]], Any],
+    ) -> Call | None:
+        """A call with new arrays for the first parameters; None where it needs more than addresses.
 
-        What is left to look at is how the inputs lie in memory.
+        `inputs` has what is given for good, and None for an input that each call gives.
         """
-        if not self._is_plain:
-            return self(*outputs, *inputs)
-        for array in inputs:
-            if not array.flags.carray:
-                return self(*outputs, *inputs)
-        return self._function(*addresses((*outputs, *inputs)))
-
-    def with_new_result(self, otherwise: Call) -> Call | None:
-        """`call_quickly` with a new array for the one result; None where a call needs more."""
-        if not self._is_plain or not is_quick:
-            return None
-        shape = self.parameters[0].shape
-        assert shape is not None
-        count = len(self.parameters) - 1
-        return quick_call(self._function, shape, self._dtypes[0], count, otherwise)
-
-    def with_fixed(
-        self, outputs: int, fixed: Sequence[Array | None]
-    ) -> Callable[[Sequence[Array], Sequence[Array]], None] | None:
-        """`call_quickly` with some inputs given for good; None where a call needs more than that.
-
-        `fixed` has None for an input that each call gives. The arrays are kept.
-        """
-        given = [each for each in fixed if each is not None]
+        given = [each for each in inputs if each is not None]
         if not self._is_plain or not all(each.flags.carray for each in given):
             return None
-        known: list[Any] = [None] * outputs
-        known += [None if each is None else address(each) for each in fixed]
-        changing = [at for at, each in enumerate(known) if each is None]
-        function, kept = self._function, tuple(given)
-
-        def call(outputs: Sequence[Array], inputs: Sequence[Array]) -> None:
-            for array in inputs:
-                if not array.flags.carray:
-                    every = iter(inputs)
-                    whole = [next(every) if each is None else each for each in fixed]
-                    return self(*outputs, *whole)
-            passed = known.copy()
-            for at, found in zip(changing, addresses((*outputs, *inputs)), strict=True):
-                passed[at] = found
-            function(*passed)
-            return None
-
-        vars(call)["kept"] = kept
-        return call
+        kinds = [
+            (each.shape or (), dtype)
+            for each, dtype in zip(self.parameters[:results], self._dtypes, strict=False)
+        ]
+        return quick_call(self._function, kinds, inputs, otherwise, packed)
 
     def _call_checked(self, passed: Sequence[Any]) -> None:
         """Pass a buffer for the first check that fails, and raise what is found there."""

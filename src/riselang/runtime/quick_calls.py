@@ -1,4 +1,4 @@
-"""A call of compiled code, written out for its number of arguments.
+"""A call of compiled code, written out for its arguments.
 
 A kernel that runs for ten microseconds is called as quickly as a function of numpy: loops over two
 or three arguments, and functions that call each other, would cost as much as the call itself.
@@ -12,38 +12,61 @@ from typing import Any
 
 import numpy as np
 
-from riselang.runtime.arrays import DATA, Array, pointer_at
+from riselang.runtime.arrays import DATA, Array, address, is_quick, pointer_at
 
 Call = Callable[[Sequence[Array]], Any]
+Result = tuple[tuple[int, ...], np.dtype[Any]]
+"""Shape and type of a new array."""
 
 
 def quick_call(
-    function: Any, shape: Sequence[int], dtype: Any, count: int, otherwise: Call
+    function: Any,
+    results: Sequence[Result],
+    inputs: Sequence[Array | None],
+    otherwise: Call,
+    packed: Callable[[Sequence[Array]], Any],
 ) -> Call:
-    """A new array that `function` fills from `count` arrays, whose types and shapes are right.
+    """A function of arrays: new ones, filled by `function`, which takes addresses, results first.
 
-    `function` takes addresses. Arrays that do not lie row by row are left to `otherwise`.
+    `inputs` has the arrays that are given for good, which lie row by row, and None for those that
+    a call gives, whose types and shapes are right. When one of these does not lie row by row, all
+    are left to `otherwise`.
     """
-    return _maker(count)(function, tuple(shape), dtype, otherwise, np.empty, pointer_at, DATA)
+    kept = tuple(each for each in inputs if each is not None)
+    make = _maker(len(results), tuple(each is None for each in inputs))
+    known = tuple(map(address, kept))
+    return make(function, tuple(results), kept, known, otherwise, packed)
+
+
+_ADDRESS = "pointer_at(id({}) + data).value" if is_quick else "address({})"
+_NAMES = {"empty": np.empty, "pointer_at": pointer_at, "data": DATA, "address": address}
 
 
 @cache
-def _maker(count: int) -> Callable[..., Call]:
-    names = [f"a{number}" for number in range(count)]
-    taken = "".join(f"{name}, " for name in names)
-    in_rows = " and ".join(f"{name}.flags.carray" for name in names) or "True"
-    passed = ", ".join(f"pointer_at(id({name}) + data).value" for name in ("output", *names))
+def _maker(results: int, given: tuple[bool, ...]) -> Callable[..., Call]:
+    inputs = [f"a{number}" for number, is_given in enumerate(given) if is_given]
+    fixed = [f"k{number}" for number, is_given in enumerate(given) if not is_given]
+    outputs = [f"r{number}" for number in range(results)]
+    kinds = [f"s{number}, d{number}" for number in range(results)]
+    passed = [_ADDRESS.format(each) for each in outputs]
+    for number, is_given in enumerate(given):
+        passed.append(_ADDRESS.format(f"a{number}") if is_given else f"k{number}")
+    created = [f"{name} = empty({kind})" for name, kind in zip(outputs, kinds, strict=True)]
+    in_rows = " and ".join(f"{name}.flags.carray" for name in inputs) or "True"
     text = f"""
-def make(function, shape, dtype, otherwise, empty, pointer_at, data):
+def make(function, results, kept, known, otherwise, packed):
+    [{", ".join(f"({kind})" for kind in kinds)}] = results
+    [{", ".join(fixed)}] = known
     def call(arguments):
-        {f"{taken} = arguments" if names else ""}
+        [{", ".join(inputs)}] = arguments
         if not ({in_rows}):
             return otherwise(arguments)
-        output = empty(shape, dtype)
-        function({passed})
-        return output
+        {"; ".join(created)}
+        function({", ".join(passed)})
+        return {outputs[0] if results == 1 else f"packed([{', '.join(outputs)}])"}
+    call.kept = kept  # as long as their addresses are
     return call
 """
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = dict(_NAMES)
     exec(text, found)
     return found["make"]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import runpy
 import sys
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -225,11 +226,22 @@ def _read_python(
     return KernelSource(path, kernels)
 
 
+@contextmanager
+def _neighbours(path: str) -> Generator[None]:
+    """Files in the same folder can be imported, as they can from a script."""
+    before = sys.path.copy()
+    sys.path.insert(0, str(Path(path).absolute().parent))
+    try:
+        yield
+    finally:
+        sys.path[:] = before
+
+
 def run_python(path: str) -> dict[str, Any]:
     """What the names in a Python file mean after it has run."""
     read_bytes(path)
     try:
-        with timed("read"):
+        with timed("read"), _neighbours(path):
             return runpy.run_path(path, run_name="riselang_file")
     except RiseError:
         raise

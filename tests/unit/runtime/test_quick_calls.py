@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import gc
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +13,8 @@ import pytest
 
 import riselang as rl
 from riselang.runtime.quick_calls import quick_call
+
+ROW = ((3,), np.dtype(np.float32))
 
 
 def added(count: int) -> Any:
@@ -32,14 +36,36 @@ def refused(arrays: Sequence[Any]) -> Any:
 @pytest.mark.parametrize("count", range(6))
 def test_every_argument_comes_to_its_place(count: int) -> None:
     inputs = [np.arange(3, dtype=np.float32) * 10**position for position in range(count)]
-    call = quick_call(added(count), (3,), np.dtype(np.float32), count, refused)
+    call = quick_call(added(count), [ROW], [None] * count, refused, tuple)
     result = call(inputs)
     assert np.array_equal(result, sum(inputs, np.zeros(3, np.float32)))
     assert call(inputs) is not result
 
 
+@pytest.mark.parametrize("given", list(itertools.product((False, True), repeat=3)))
+def test_arrays_given_for_good_come_to_their_places(given: tuple[bool, ...]) -> None:
+    inputs = [np.full(3, 10**position, np.float32) for position in range(3)]
+    weighted = [each * factor for each, factor in zip(inputs, (1, 2, 3), strict=True)]
+    places = list(zip(given, weighted, strict=True))
+    fixed = [None if is_given else each.copy() for is_given, each in places]
+    call = quick_call(added(3), [ROW], fixed, refused, tuple)
+    del fixed
+    gc.collect()
+    result = call([each for is_given, each in places if is_given])
+    assert np.array_equal(result, sum(weighted))
+
+
+def test_several_results_are_packed() -> None:
+    def function(*addresses: int) -> None:
+        for position, each in enumerate(addresses):
+            ctypes.cast(each, ctypes.POINTER(ctypes.c_float * 3)).contents[:] = [position] * 3
+
+    call = quick_call(function, [ROW, ROW], [], refused, list)
+    assert [each.tolist() for each in call([])] == [[0, 0, 0], [1, 1, 1]]
+
+
 def test_arrays_that_lie_otherwise_go_elsewhere() -> None:
-    call = quick_call(added(2), (3,), np.dtype(np.float32), 2, lambda arrays: "elsewhere")
+    call = quick_call(added(2), [ROW], [None] * 2, lambda arrays: "elsewhere", tuple)
     straight, backwards = np.ones(3, np.float32), np.ones(3, np.float32)[::-1]
     assert call([straight, backwards]) == "elsewhere"
     assert call([backwards, straight]) == "elsewhere"

@@ -151,6 +151,23 @@ def test_wrong_inputs(tool: Tool, notation: str, arguments: list[str], message: 
     assert message in result.errors
 
 
+def test_a_python_file_imports_its_neighbours(tool: Tool, tmp_path: Path) -> None:
+    (tmp_path / "factors_beside.py").write_text("FACTOR = 3.0\n")
+    path = tmp_path / "scaled.py"
+    path.write_text(
+        "import riselang as rl\n"
+        "from factors_beside import FACTOR\n"
+        "@rl.jit\n"
+        'def scaled(x: rl.Array["N", rl.f32]):\n'
+        "    return x | rl.map(lambda a: a * FACTOR)\n"
+    )
+    before = sys.path.copy()
+    status, out, err = tool(rise.main, "show", str(path), "--as", "notation")
+    assert (status, err) == (0, "")
+    assert "3.0" in out
+    assert sys.path == before
+
+
 def test_a_python_file_that_fails(tool: Tool, tmp_path: Path) -> None:
     path = tmp_path / "broken.py"
     for text, message in [("1 +", ":1:4: invalid syntax"), ("1 / 0", "ZeroDivisionError")]:
