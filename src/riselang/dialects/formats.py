@@ -1,0 +1,59 @@
+"""Assembly formats are read when the first op of a kind is read or printed, not when it is defined.
+
+To read them takes a third of the time that xDSL's dialects need to be loaded, and a program that is
+compiled and called from Python prints no op in its custom form.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from xdsl.irdl import IRDLOperation, OpDef, operations
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+
+if TYPE_CHECKING:
+    from xdsl.irdl.declarative_assembly_format import FormatProgram
+
+_members = operations.get_accessors_from_op_def
+
+
+@dataclass(frozen=True)
+class LateFormat:
+    """The format of an op, and what it means once somebody asks."""
+
+    text: str
+    op_def: OpDef
+
+    @cached_property
+    def program(self) -> FormatProgram:
+        from xdsl.irdl.declarative_assembly_format import FormatProgram
+
+        return FormatProgram.from_str(self.text, self.op_def)
+
+    def members(self) -> dict[str, Any]:
+        """How the class of the op reads and prints one."""
+
+        def parse(cls: type[IRDLOperation], parser: Parser) -> IRDLOperation:
+            return self.program.parse(parser, cls)
+
+        def print(op: IRDLOperation, printer: Printer) -> None:
+            self.program.print(printer, op)
+
+        return {"parse": classmethod(parse), "print": print}
+
+
+def _members_with_late_format(op_def: OpDef, custom_verify: Any | None) -> dict[str, Any]:
+    text, op_def.assembly_format = op_def.assembly_format, None
+    members = _members(op_def, custom_verify)
+    if text is None:
+        return members
+    op_def.assembly_format = text
+    return members | LateFormat(text, op_def).members()
+
+
+def read_formats_late() -> None:
+    """From now on, for every dialect that is loaded in this process."""
+    operations.get_accessors_from_op_def = _members_with_late_format
