@@ -14,7 +14,7 @@ from riselang.dialects.rise.types import SCALAR_NAMES
 from riselang.errors import OutOfRangeError, SourceLocation, UserError
 from riselang.interpreter.scalars import numpy_dtype
 from riselang.markup import code, details, paragraph, table
-from riselang.runtime.arrays import Array, as_array
+from riselang.runtime.arrays import Array, as_array, new_array
 from riselang.runtime.executable import Executable, Parameter
 from riselang.runtime.kinds import as_kind, kind_of
 from riselang.runtime.quick_calls import Call
@@ -68,7 +68,7 @@ class Compiled:
         shapes = self.function.shapes_of_first(count, arrays)
         parameters = self.function.parameters[:count]
         buffers = [
-            np.empty(shape, numpy_dtype(parameter.type))
+            new_array(shape, numpy_dtype(parameter.type))
             for shape, parameter in zip(shapes, parameters, strict=True)
         ]
         with located(self.lowered and self.lowered.source), timed("run"):

@@ -7,10 +7,11 @@ of them are the same scalar, that is repeated; else each lane is read or written
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 
 from xdsl.builder import Builder
-from xdsl.dialects import vector
-from xdsl.dialects.builtin import DenseArrayBase, MemRefType, i64
+from xdsl.dialects import memref, vector
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, MemRefType, i64
 from xdsl.dialects.builtin import VectorType as BuiltinVectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -41,11 +42,37 @@ class LaneAccess(Memory):
         if not any(_depends(index, lane) for index in indices):
             return self.repeated(read(at_lane(path, lane, 0)), type, builder)
         start = self.start_of_lanes(indices, lane)
-        if start is None:
-            return self.gathered(path, lane, type, read, builder)
-        return builder.insert(vector.LoadOp(buffer, self.arithmetic(start, builder), type)).results[
-            0
-        ]
+        if start is not None:
+            return self.load_vector(buffer, start, type, builder)
+        if self.is_column(buffer, indices, lane):
+            *outer, last = indices
+            starts = [
+                [*(_at(each, lane, row) for each in outer), Nat.const(0)]
+                for row in range(self.lanes(lane))
+            ]
+            rows = [self.load_vector(buffer, each, type, builder) for each in starts]
+            return column(rows, last.constant, builder)
+        return self.gathered(path, lane, type, read, builder)
+
+    def load_vector(
+        self, buffer: SSAValue, start: Sequence[Nat], type: Attribute, builder: Builder
+    ) -> SSAValue:
+        assert isinstance(type, BuiltinVectorType)
+        at = self.arithmetic(start, builder)
+        return builder.insert(vector.LoadOp(buffer, at, type)).results[0]
+
+    def is_column(self, buffer: SSAValue, indices: Sequence[Nat], lane: Nat) -> bool:
+        """Whether the lanes are the ones of a number in vectors of a small array of our own.
+
+        Such an array is likely to be in registers, and its other columns to be read as well.
+        """
+        lanes, last = self.lanes(lane), indices[-1]
+        if not isinstance(buffer.owner, memref.AllocaOp) or not last.is_constant:
+            return False
+        assert isinstance(buffer.type, MemRefType)
+        shape = buffer.type.get_shape()
+        is_small = DYNAMIC_INDEX not in shape and prod(shape) <= MOST_VECTORS * lanes
+        return is_small and shape[-1] == lanes and lanes.bit_count() == 1
 
     def lanes_follow(self, op: codegen.CastOp, path: Path, lane: Nat) -> bool:
         """Whether lanes lie one behind the other in a buffer."""
@@ -123,6 +150,32 @@ class LaneAccess(Memory):
         return builder.insert(op).results[0]
 
 
+def column(rows: Sequence[SSAValue], number: int, builder: Builder) -> SSAValue:
+    """The lanes of a number in as many vectors as they have lanes: a column of a square.
+
+    Pairs of vectors are merged, then pairs of pairs; columns of one square share what is merged
+    first, so that together they take a logarithm of shuffles each.
+    """
+    count, width = len(rows), 1
+    while len(rows) > 1:
+        part = number // width % 2
+        starts = [block * width for block in range(part, count // width, 2)]
+        mask = [start + side + lane for start in starts for side in (0, count)
+                for lane in range(width)]  # fmt: skip
+        rows = [_shuffled(*pair, mask, builder) for pair in zip(rows[::2], rows[1::2], strict=True)]
+        width *= 2
+    return rows[0]
+
+
+def _shuffled(first: SSAValue, second: SSAValue, mask: list[int], builder: Builder) -> SSAValue:
+    assert isinstance(first.type, BuiltinVectorType)
+    order = DenseArrayBase.from_list(i64, mask)
+    op = vector.ShuffleOp(first, second, order, result_type=first.type)
+    return builder.insert(op).results[0]
+
+
+MOST_VECTORS = 32
+"""How many a small array has: as many as there are registers."""
 DYNAMIC = -(1 << 63)
 """Says that a position is a value."""
 

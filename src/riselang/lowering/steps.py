@@ -30,7 +30,7 @@ PaddedOp: TypeAlias = ShiftedPadOp | codegen.PadConstOp
 SHOWN = (
     codegen.FstOp, codegen.SndOp, codegen.TupleOp, codegen.ZipOp, codegen.UnzipOp,
     codegen.TransposeOp, codegen.SplitOp, codegen.JoinOp, codegen.SlideOp, codegen.ReverseOp,
-    codegen.TakeOp, codegen.DropOp,
+    codegen.TakeOp, codegen.DropOp, codegen.AsScalarOp,
 )  # fmt: skip
 """Ops that show a part of a value, or all of it in another layout, whatever the index is."""
 

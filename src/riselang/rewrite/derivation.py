@@ -159,6 +159,9 @@ def explained(failure: Failure, start: Term, strategy: Strategy) -> UserError:
     notes = [f"this is where it was tried:\n{marked_at(whole, failure.path)}"]
     if isinstance(failed, Rule):
         notes.append(f"{failed.name} is the law {failed.law}")
+    if isinstance(strategy, Rule):
+        notes.append(f"a rule alone is tried on the whole program; top_down({strategy}) looks for "
+                     "a place where it applies")  # fmt: skip
     if failure.steps:
         count = len(failure.steps)
         notes.append(f"{count} steps were made before" if count > 1 else "one step was made before")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,27 @@ def _is_quick() -> bool:
 is_quick = _is_quick()
 address: Callable[[Array], int] = _quick_address if is_quick else _plain_address
 """Where the elements of an array begin."""
+
+
+LINE = 64
+"""Bytes that a cache keeps together."""
+LARGE = 1 << 20
+"""Bytes from which on an array is worth the microsecond that it takes to align it."""
+
+
+def is_large(shape: tuple[int, ...], dtype: np.dtype[Any]) -> bool:
+    return prod(shape) * dtype.itemsize >= LARGE
+
+
+def new_array(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """An array for results. A large one starts with a line of a cache: numpy's start a quarter of a
+    line behind, so that what writes several rows at a time would write parts of lines."""
+    if not is_large(shape, dtype):
+        return np.empty(shape, dtype)
+    count = prod(shape)
+    whole = np.empty(count + LINE // dtype.itemsize, dtype)
+    start = -address(whole) % LINE // dtype.itemsize
+    return whole[start : start + count].reshape(shape)
 
 
 def as_array(value: Any, name: str) -> Array:

@@ -12,7 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from riselang.runtime.arrays import DATA, Array, address, is_quick, pointer_at
+from riselang.runtime.arrays import (
+    DATA,
+    Array,
+    address,
+    is_large,
+    is_quick,
+    new_array,
+    pointer_at,
+)
 
 Call = Callable[[Sequence[Array]], Any]
 Result = tuple[tuple[int, ...], np.dtype[Any]]
@@ -35,11 +43,12 @@ def quick_call(
     kept = tuple(each for each in inputs if each is not None)
     make = _maker(len(results), tuple(each is None for each in inputs))
     known = tuple(map(address, kept))
-    return make(function, tuple(results), kept, known, otherwise, packed)
+    made = [(new_array if is_large(*each) else np.empty, *each) for each in results]
+    return make(function, made, kept, known, otherwise, packed)
 
 
 _ADDRESS = "pointer_at(id({}) + data).value" if is_quick else "address({})"
-_NAMES = {"empty": np.empty, "pointer_at": pointer_at, "data": DATA, "address": address}
+_NAMES = {"pointer_at": pointer_at, "data": DATA, "address": address}
 
 
 @cache
@@ -47,11 +56,12 @@ def _maker(results: int, given: tuple[bool, ...]) -> Callable[..., Call]:
     inputs = [f"a{number}" for number, is_given in enumerate(given) if is_given]
     fixed = [f"k{number}" for number, is_given in enumerate(given) if not is_given]
     outputs = [f"r{number}" for number in range(results)]
-    kinds = [f"s{number}, d{number}" for number in range(results)]
+    kinds = [f"new{number}, shape{number}, dtype{number}" for number in range(results)]
     passed = [_ADDRESS.format(each) for each in outputs]
     for number, is_given in enumerate(given):
         passed.append(_ADDRESS.format(f"a{number}") if is_given else f"k{number}")
-    created = [f"{name} = empty({kind})" for name, kind in zip(outputs, kinds, strict=True)]
+    created = [f"r{number} = new{number}(shape{number}, dtype{number})"
+               for number in range(results)]  # fmt: skip
     in_rows = " and ".join(f"{name}.flags.carray" for name in inputs) or "True"
     text = f"""
 def make(function, results, kept, known, otherwise, packed):

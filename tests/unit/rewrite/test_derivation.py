@@ -217,3 +217,9 @@ def test_a_size_that_the_program_does_not_have_is_refused() -> None:
     slide = "fun((x : 6.f32), x |> slide(3, 1))"
     text = failure(slide, "top_down(circular_buffer_of_slide('q'))")
     assert "speaks of q, which is no size of the program" in text
+
+
+def test_a_rule_alone_says_how_to_look_for_a_place() -> None:
+    with pytest.raises(UserError, match=r"top_down\(map_fusion\) looks for a place") as caught:
+        derived(DOT, "map_fusion")
+    assert "a rule alone is tried on the whole program" in str(caught.value)

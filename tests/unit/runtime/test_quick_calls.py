@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import riselang as rl
+from riselang.runtime.arrays import LARGE, LINE, new_array
 from riselang.runtime.quick_calls import quick_call
 
 ROW = ((3,), np.dtype(np.float32))
@@ -86,3 +87,13 @@ def test_a_kernel_takes_other_layouts_after_a_quick_call() -> None:
     with pytest.raises(rl.RiseError, match="x"):
         doubled(across)
     assert np.array_equal(doubled(frozen), 2 * x)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.float32, np.float64])
+def test_large_results_start_with_a_line_of_the_cache(dtype: Any) -> None:
+    for count in (1, 1000, 1 << 20, (1 << 20) + 1):
+        made = new_array((count, 2), np.dtype(dtype))
+        assert made.shape == (count, 2)
+        assert made.flags.carray
+        assert made.nbytes < LARGE or made.ctypes.data % LINE == 0
+        made[:] = 1

@@ -177,12 +177,12 @@ class Comparison:
         """A fold by its last step, or by none."""
         self._steps_left -= 1
         if self._steps_left < 0:
-            raise Unequal("a fold is compared with what is none", {})
+            raise Unequal("one side is a fold and the other is none", {})
         if self._holds(at_least(fold.length, 1), path):
             return self._settled(peeled(fold))
         if self._holds(equal(fold.length, 0), path):
             return self._settled(at_place(fold.init, fold.place))
-        raise Unequal("a fold is compared with what is none", {})
+        raise Unequal("one side is a fold and the other is none", {})
 
 
 def _branches(choice: Choice) -> tuple[tuple[Condition, Value], ...]:

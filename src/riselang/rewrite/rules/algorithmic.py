@@ -347,6 +347,14 @@ def transpose_in_tiles() -> None:
     Tiles are read and written while both of their sides are in a cache."""
 
 
+@law("x : (n * m).p.t", choose="m")
+def transpose_by_rows() -> None:
+    """x |> transpose
+    ~> x |> split(m) |> map(fun(rows, rows |> transpose)) |> transpose |> map(fun(row, row |> join))
+
+    A few rows are read from one end to the other, and then the next."""
+
+
 @law("x : n.m.t")
 def transpose_as_generate() -> None:
     """x |> transpose

@@ -118,6 +118,11 @@ def keep_in_vectors() -> None:
     Scalars that are read one by one are loaded at once."""
 
 
+@law("x : n.(m * k).t", scalar("t"), choose="k")
+def copy_rows_in_vectors() -> None:
+    """x ~> x |> mapSeq(fun(row, row |> asVector(k) |> mapSeqUnroll(fun(v, v)) |> asScalar))"""
+
+
 @law("x : k.k.t", scalar("t"))
 def transpose_in_registers() -> None:
     """x |> transpose

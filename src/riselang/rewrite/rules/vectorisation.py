@@ -91,7 +91,8 @@ def reduce_in_vectors() -> None:
     ~> x |> reduce(fun((e, acc), h(e, acc |> asScalar) |> asVector(k)), a |> asVector(k))
       |> asScalar
 
-    The accumulators of a fold as vectors."""
+    The accumulators of a fold as vectors; a fold with one scalar needs partial_sums before, which
+    adds in another order."""
 
 
 @law(

@@ -8,11 +8,13 @@ from riselang.dialects.rise.types import ArrayType, ScalarType
 from riselang.machine import Machine, this_machine
 from riselang.rewrite.core import CONDITION, Failure, Path, Result, Setting, Strategy
 from riselang.rewrite.registry import schedule
-from riselang.rewrite.rules.algorithmic import transpose_in_tiles
+from riselang.rewrite.rules.algorithmic import transpose_by_rows, transpose_in_tiles
 from riselang.rewrite.rules.lowering import (
+    copy_rows_in_vectors,
     map_as_loop,
     map_in_parallel,
     map_unrolled,
+    store_on_stack,
     transpose_in_registers,
 )
 from riselang.rewrite.strategies.contractions import bytes_of
@@ -20,19 +22,25 @@ from riselang.rewrite.terms import applied, computes_nothing
 from riselang.rewrite.traversals import argument, inside, run_at
 from riselang.term.nodes import DepLambda, Lambda, Term
 
-LINE = 64
-"""Bytes that a cache keeps together: a tile writes whole lines."""
-MOST_ROWS = 128
-"""Of the result, in a tile."""
+READ_AT_ONCE, WRITTEN_AT_ONCE = 1024, 256
+"""Bytes of a row that a tile has: many lines of a cache, and yet so few that a tile fits the first
+one."""
 SMALLEST = 1 << 16
 """Elements from which on it is worth the time to compile."""
 
 
 @schedule
 def turn(rows: int, columns: int, lanes: int) -> Strategy:
-    """A transposed array in tiles of so many rows and columns, turned in vectors, on threads."""
+    """A transposed array in tiles of so many rows and columns, turned in vectors, on threads.
+
+    A tile is turned on its way to memory of its own, a few rows after the others: rows of large
+    arrays lie so far apart that a cache keeps few at a time. From there it is written row by row.
+    """
     in_registers = _tiles(lanes, lanes, map_as_loop, map_unrolled >> inside(transpose_in_registers))
-    return _tiles(rows, columns, map_in_parallel, map_as_loop >> inside(in_registers))
+    some_rows = argument(argument(map_as_loop >> inside(in_registers)))
+    copied = copy_rows_in_vectors(lanes)
+    in_memory = transpose_by_rows(lanes) >> some_rows >> store_on_stack >> copied
+    return _tiles(rows, columns, map_in_parallel, map_as_loop >> inside(in_memory))
 
 
 def _tiles(rows: int, columns: int, outer: Strategy, inner: Strategy) -> Strategy:
@@ -69,9 +77,8 @@ def turned(term: Term, machine: Machine) -> Turned | None:
     columns, rows = type.length.constant, inner.length.constant
     bytes = bytes_of(inner.element)
     lanes = machine.lanes(bytes)
-    line = max(lanes, LINE // bytes)
-    height = _divisor(rows, range(lanes, line + 1, lanes))
-    width = _divisor(columns, range(lanes, MOST_ROWS + 1, lanes))
+    height = _divisor(rows, range(lanes, WRITTEN_AT_ONCE // bytes + 1, lanes))
+    width = _divisor(columns, range(lanes, READ_AT_ONCE // bytes + 1, lanes))
     if rows * columns < SMALLEST or lanes == 1 or not height or not width:
         return None
     return Turned(height, width, lanes)
