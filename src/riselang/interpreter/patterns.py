@@ -220,6 +220,7 @@ MEANINGS: Mapping[str, Callable[..., Any]] = {
     "padConst": _pad_const,
     "padWrap": _pad_wrap,
     "padReflect": _pad_reflect,
+    "prefetch": lambda pattern, xs: xs,
     "take": lambda pattern, xs: xs[: _size(pattern, "k")],
     "drop": lambda pattern, xs: xs[_size(pattern, "k") :],
     "concat": lambda pattern, xs, ys: xs + ys,

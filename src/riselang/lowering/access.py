@@ -35,6 +35,7 @@ from riselang.lowering.indices import (
     first_choice,
 )
 from riselang.lowering.lane_access import (
+    at_lane,
     depends_on_lane,
     vector_at,
 )
@@ -54,6 +55,7 @@ from riselang.nat import (
     Nat,
     is_less,
     is_nonnegative,
+    nat_min,
     simplify,
 )
 
@@ -92,6 +94,13 @@ def _erase_rise_ops(function: Operation) -> None:
                 raise InternalError(f"{op.name} is still used after access resolution")
         op.detach()
         op.drop_all_references()
+
+
+def leads_on(op: Operation) -> bool:
+    """Whether a path through an op leads to one place, wherever its indices are."""
+    if isinstance(op, codegen.PrefetchOp):
+        return True
+    return is_plain_step(op) and not isinstance(op, codegen.ListOp) and not is_chosen(op)
 
 
 class _Resolver(Stores):
@@ -209,11 +218,33 @@ class _Resolver(Stores):
                 return self.unless_empty(*self.step(op, path), builder)
             elif isinstance(op, codegen.ConcatOp):
                 return self.concatenated(op, path, builder)
+            elif isinstance(op, codegen.PrefetchOp):
+                self.fetch_later(op, path, builder)
+                value = op.source
             elif isinstance(op, codegen.PadConstOp):
                 return self.padded(op, path, builder)
             else:
                 value, path = self.step(op, path)
                 path = self.shortened(data_of(value), path, builder)
+
+    def fetch_later(self, op: codegen.PrefetchOp, path: Path, builder: Builder) -> None:
+        """Fetch what stands at a path some elements later, if that is a place in a buffer."""
+        last = array_of(op.source).length - 1
+        value: SSAValue = op.source
+        path = (nat_min(index_at(path[0]) + op.distance.data, last), *path[1:])
+        while not isinstance(value.owner, codegen.CastOp):
+            step = value.owner
+            assert isinstance(step, Operation), "a RISE value is never a block argument here"
+            if isinstance(step, codegen.MapReadOp):
+                seen = self.seen_through(step, path)
+                if seen is None:
+                    return
+                value, path = seen
+            elif not leads_on(step):
+                return
+            else:
+                value, path = self.step(step, path)
+        self.prefetch(value.owner, path, builder)
 
     def part(self, value: SSAValue, path: Path, builder: Builder) -> SSAValue:
         """A scalar of a value without arrays, which may be a lane of a vector."""
@@ -256,6 +287,9 @@ class _Resolver(Stores):
                 value, path = self.computed(op, index, anchor, builder), path[1:]
             elif isinstance(op, codegen.GenerateOp) and isinstance(index, Nat) and is_same:
                 value, path = self.generated(op, index, anchor, builder), path[1:]
+            elif isinstance(op, codegen.PrefetchOp):
+                self.fetch_later(op, at_lane(path, lane, 0), builder)
+                value = op.source
             elif isinstance(op, PaddedOp) and not is_same and not self.can_fail:
                 return self.padded_lanes(op, path, lane, type, builder)
             elif isinstance(op, codegen.MapReadOp) and (seen := self.seen_through(op, path)):

@@ -113,6 +113,7 @@ class _Translator(FoldRules, ViewRules, IndexRules, SortRules):
             "asScalar": self.read_view(codegen.AsScalarOp),
             "vectorFromScalar": self.read_vector_from_scalar,
             "reverse": self.read_view(codegen.ReverseOp),
+            "prefetch": self.read_prefetch,
             "take": self.read_view(codegen.TakeOp),
             "drop": self.read_view(codegen.DropOp),
             "slide": self.read_slide,
@@ -138,6 +139,7 @@ class _Translator(FoldRules, ViewRules, IndexRules, SortRules):
             "unzip": self.store_through(codegen.UnzipAccOp),
             **{name: self.store_through(step) for name, step in STORED_THROUGH.items()},
             "take": self.store_take,
+            "prefetch": self.store_prefetched,
             "asVector": self.store_vectors,
             "let": self.store_let,
         }

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import (
     AffineMapAttr,
     AffineSetAttr,
     AnyFloat,
+    FixedBitwidthType,
     FloatAttr,
     IndexType,
     IntegerAttr,
@@ -28,6 +29,7 @@ from xdsl.ir.affine import (
 )
 from xdsl.rewriter import InsertPoint
 
+from riselang.dialects.memref import PrefetchOp
 from riselang.dialects.rise import codegen
 from riselang.dialects.rise.types import (
     ArrayType,
@@ -54,6 +56,11 @@ from riselang.nat import (
     simplify,
 )
 
+LINE = 64
+"""Bytes of a buffer that are fetched together."""
+LOCALITY = 2
+"""Into the second cache: the first is small, and rows of large arrays share few places in it."""
+
 
 class Side(Enum):
     FIRST = 0
@@ -78,6 +85,8 @@ class Memory:
         self.bounds: dict[str, Nat | None] = {}
         self.sizes: set[str] = set()
         """The variables that are sizes of the function."""
+        self.fetched: dict[tuple[Block, SSAValue], list[list[Nat]]] = {}
+        """What has been asked for in a block, of a buffer."""
 
     def declare(self, op: codegen.SizeOp) -> None:
         """A size that types mention by its name."""
@@ -152,6 +161,17 @@ class Memory:
         values = self.arithmetic(indices, builder)
         return builder.insert(memref.LoadOp.get(buffer, values)).results[0]
 
+    def prefetch(self, op: codegen.CastOp, path: Path, builder: Builder) -> None:
+        """Ask for what stands at a path, unless its line of the cache has been asked for here."""
+        buffer, indices = self.place(op, path)
+        assert isinstance(buffer.type, MemRefType)
+        key = (builder.insertion_point.block, buffer)
+        known = self.fetched.setdefault(key, [])
+        if any(_share_line(indices, each, buffer.type) for each in known):
+            return
+        known.append(indices)
+        builder.insert(PrefetchOp(buffer, self.arithmetic(indices, builder), LOCALITY))
+
     def nothing(self, type: Attribute, builder: Builder) -> SSAValue:
         """What stands for an element that does not exist."""
         if isinstance(type, IntegerType | IndexType):
@@ -219,6 +239,15 @@ class Memory:
     def arithmetic(self, indices: Sequence[Nat], builder: Builder) -> list[SSAValue]:
         emitter = IndexEmitter(lambda op: builder.insert(op).results[0], self.variables, self.facts)
         return [emitter.value(index) for index in indices]
+
+
+def _share_line(one: Sequence[Nat], other: Sequence[Nat], type: MemRefType[Attribute]) -> bool:
+    """Whether two elements are likely to lie in one line of a cache."""
+    apart = one[-1] - other[-1]
+    if list(one[:-1]) != list(other[:-1]) or not apart.is_constant:
+        return False
+    size = type.element_type.size if isinstance(type.element_type, FixedBitwidthType) else 8
+    return abs(apart.constant) * size < LINE
 
 
 def _is_affine_index(value: SSAValue) -> bool:

@@ -37,8 +37,9 @@ SHOWN = (
 
 LED_ELSEWHERE = (
     codegen.GatherOp, codegen.ConcatOp, codegen.PadConstOp, codegen.ElementsOp, codegen.GenerateOp,
+    codegen.PrefetchOp,
 )  # fmt: skip
-"""Ops where what a path leads to depends on its index, or is computed from it."""
+"""Ops where what a path leads to depends on its index, or more is done than to follow it."""
 
 
 class PathSteps(LaneAccess):
@@ -113,7 +114,7 @@ class PathSteps(LaneAccess):
                 starts = array_of(op.source).length - array_of(op.result).length + 1
                 start = self.known_index(op.index, starts)
                 return op.source, (start + index_at(path[0]), *path[1:])
-            case codegen.TakeOp():
+            case codegen.TakeOp() | codegen.PrefetchOp():
                 return op.source, path
             case codegen.TakeAccOp():
                 self.guards.append(array_of(op.source).length - 1 - index_at(path[0]))

@@ -65,6 +65,17 @@ class ViewRules(Translation):
         step = NatAttr(size(pattern, "sp"))
         return self.add(codegen.SlideOp(source, result_type(pattern), step))
 
+    def read_prefetch(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        source = self.read_data(arguments[0])
+        distance = NatAttr(size(pattern, "d"))
+        return self.add(codegen.PrefetchOp(source, result_type(pattern), distance))
+
+    def store_prefetched(
+        self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue
+    ) -> None:
+        """Nothing is read here; what is stored reads for itself."""
+        self.store(arguments[0], target)
+
     def read_pad(self, step: type[ShiftedPadOp]) -> ReadRule:
         def rule(pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
             source = self.read_data(arguments[0])

@@ -68,6 +68,7 @@ class Views(Maker):
         n = length - left - right
         options: list[tuple[Pattern, list[RiseType]]] = [
             (use("reverse", length, t), [type]),
+            (use("prefetch", more, length, t), [type]),
             (use("take", length, more, t), [array(length + more, t)]),
             (use("drop", more, length, t), [array(length + more, t)]),
             (use("concat", left, length - left, t), [array(left, t), array(length - left, t)]),

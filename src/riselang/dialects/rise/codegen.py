@@ -37,6 +37,7 @@ from riselang.dialects.rise.codegen_views import (
     PadOp,
     PadReflectOp,
     PadWrapOp,
+    PrefetchOp,
     ReverseAccOp,
     ReverseOp,
     SlideOp,
@@ -421,8 +422,8 @@ CODEGEN_OPS = (
     CastOp, SizeOp, IdxOp, ZipOp, TupleOp, ConcatOp, PadConstOp, GatherOp, SliceAtOp, GenerateOp,
     FstOp, SndOp, UnzipOp, UnzipAccOp, SplitOp, SplitAccOp, JoinOp, JoinAccOp, TransposeOp,
     TransposeAccOp, AsVectorOp, AsVectorAccOp, AsScalarOp, AsScalarAccOp, ListOp, SlideOp, PadOp,
-    PadWrapOp, PadReflectOp, ReverseOp, ReverseAccOp, TakeOp, TakeAccOp, DropOp, ZipFirstAccOp,
-    ZipSecondAccOp, MapReadOp, MapAccOp, AssignOp,
+    PadWrapOp, PadReflectOp, PrefetchOp, ReverseOp, ReverseAccOp, TakeOp, TakeAccOp, DropOp,
+    ZipFirstAccOp, ZipSecondAccOp, MapReadOp, MapAccOp, AssignOp,
 )  # fmt: skip
 
 

@@ -23,6 +23,7 @@ from riselang.dialects.rise.schemes import (
     PAD,
     PAD_REFLECT,
     PAD_WRAP,
+    PREFETCH,
     REVERSE,
     SLIDE,
     SND,
@@ -221,6 +222,23 @@ class ReverseAccOp(ViewOp):
     name = "rise.codegen.reverseAcc"
     SPEC: ClassVar = REVERSE
     IS_STORE: ClassVar = True
+
+
+@irdl_op_definition
+class PrefetchOp(ViewOp):
+    """An array; what comes later in it is fetched where an element is read."""
+
+    name = "rise.codegen.prefetch"
+    SPEC: ClassVar = PREFETCH
+    distance = prop_def(NatAttr)
+    assembly_format = "$source `by` $distance attr-dict `:` type($source) `->` type($result)"
+
+    def __init__(self, source: SSAValue, type: RiseType, distance: NatAttr):
+        super().__init__(source, type)
+        self.properties["distance"] = distance
+
+    def known_sizes(self) -> dict[str, Nat]:
+        return {"d": self.distance.data}
 
 
 @irdl_op_definition

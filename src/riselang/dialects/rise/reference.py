@@ -243,6 +243,11 @@ _describe(
     "x : 4.i32", "x |> reverse", "[1, 2, 3, 4]", "[4, 3, 2, 1]",
 )  # fmt: skip
 _describe(
+    "prefetch",
+    [Law(_X, "x |> prefetch(d)", "x")],
+    "x : 4.i32", "x |> prefetch(2) |> map(fun(e, e + 1))", "[1, 2, 3, 4]", "[2, 3, 4, 5]",
+)  # fmt: skip
+_describe(
     "take",
     [Law("x : k.i32, y : n.i32", "concat(x, y) |> take(k)", "x")],
     "x : 4.i32", "x |> take(3)", "[1, 2, 3, 4]", "[1, 2, 3]",

@@ -293,6 +293,11 @@ PAD_REFLECT = pattern(
     "mirrors l elements before and r after, the edge not repeated",
     explicit="l r", check=at_most("n", 1, "l", "r"),
 )  # fmt: skip
+PREFETCH = pattern(
+    "prefetch", "d n t", fun(array(_n, _t), array(_n, _t)), Role.VIEW,
+    "the array itself; what reads an element has the one d later fetched, too",
+    explicit="d",
+)  # fmt: skip
 TAKE = pattern(
     "take", "k n t", fun(array(_k + _n, _t), array(_k, _t)), Role.VIEW, "the first k elements",
     explicit="k",

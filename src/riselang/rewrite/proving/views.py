@@ -169,6 +169,7 @@ VIEWS: Mapping[str, Callable[..., Value]] = {
     "asScalar": lambda pattern, array: _joined(array, size_argument(pattern, "k")),
     "transpose": _transpose,
     "reverse": _reverse,
+    "prefetch": lambda pattern, array: array,
     "take": lambda pattern, array: array,
     "drop": lambda pattern, array: Array(lambda i: element(array, size_argument(pattern, "k") + i)),
     "concat": _concat,

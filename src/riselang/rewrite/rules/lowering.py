@@ -72,6 +72,11 @@ def iterate_as_loop() -> None:
     """a |> iterate(k, f) ~> a |> iterateSeq(k, f)"""
 
 
+@law("x : n.t", choose="d")
+def fetch_ahead() -> None:
+    """x ~> x |> prefetch(d)"""
+
+
 @law("x : t")
 def store_on_heap() -> None:
     """x ~> x |> toMem(heap)"""

@@ -11,6 +11,7 @@ from riselang.rewrite.registry import schedule
 from riselang.rewrite.rules.algorithmic import transpose_by_rows, transpose_in_tiles
 from riselang.rewrite.rules.lowering import (
     copy_rows_in_vectors,
+    fetch_ahead,
     map_as_loop,
     map_in_parallel,
     map_unrolled,
@@ -25,6 +26,8 @@ from riselang.term.nodes import DepLambda, Lambda, Term
 READ_AT_ONCE, WRITTEN_AT_ONCE = 1024, 256
 """Bytes of a row that a tile has: many lines of a cache, and yet so few that a tile fits the first
 one."""
+ROWS_AHEAD = 4
+"""How many times as many rows as are turned at once are fetched before they are read."""
 SMALLEST = 1 << 16
 """Elements from which on it is worth the time to compile."""
 
@@ -36,11 +39,14 @@ def turn(rows: int, columns: int, lanes: int) -> Strategy:
     A tile is turned on its way to memory of its own, a few rows after the others: rows of large
     arrays lie so far apart that a cache keeps few at a time. From there it is written row by row.
     """
-    in_registers = _tiles(lanes, lanes, map_as_loop, map_unrolled >> inside(transpose_in_registers))
+    square = _tiles(lanes, lanes, map_unrolled, map_unrolled >> inside(transpose_in_registers))
+    line = max(each for each in (lanes, 2 * lanes, 4 * lanes) if columns % each == 0)
+    in_registers = _tiles(lanes, line, map_as_loop, map_unrolled >> inside(square))
     some_rows = argument(argument(map_as_loop >> inside(in_registers)))
     copied = copy_rows_in_vectors(lanes)
     in_memory = transpose_by_rows(lanes) >> some_rows >> store_on_stack >> copied
-    return _tiles(rows, columns, map_in_parallel, map_as_loop >> inside(in_memory))
+    tiles = _tiles(rows, columns, map_in_parallel, map_as_loop >> inside(in_memory))
+    return argument(fetch_ahead(ROWS_AHEAD * lanes)) >> tiles
 
 
 def _tiles(rows: int, columns: int, outer: Strategy, inner: Strategy) -> Strategy:

@@ -42,6 +42,7 @@ from riselang.rewrite.rules.functions import (
     map_of_seconds,
 )
 from riselang.rewrite.rules.lowering import (
+    fetch_ahead,
     keep_in_vectors,
     map_as_loop,
     map_in_parallel,
@@ -167,6 +168,12 @@ def vectorize(length: int) -> Strategy:
     of_fold = choice(reduce_in_vectors(length), reduce_in_rows_of_vectors(length))
     of_map = choice(vectorize_map(length), vectorize_map_of_arrays(length))
     return choice(of_map, of_fold) >> _lanes(length)
+
+
+@schedule
+def prefetch(distance: int) -> Strategy:
+    """What a map or a fold goes over, each element fetched so many rounds before it is read."""
+    return argument(fetch_ahead(distance))
 
 
 @schedule

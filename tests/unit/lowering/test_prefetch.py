@@ -1,0 +1,95 @@
+"""`prefetch` changes no value, and asks for what comes later where that is a place in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import riselang as rl
+import riselang.strategy as st
+
+
+def loaded(text: str) -> Any:
+    module: Any = rl.loads(text, name="program.rise", strategy="none")
+    return module.main
+
+
+def fetches(program: Any) -> list[str]:
+    text = program.trace().lower().as_text("affine")
+    return [line.strip() for line in text.splitlines() if "memref.prefetch" in line]
+
+
+ROWS = "fun((x : 8.64.f32), x |> prefetch({}) |> mapSeq(fun(row, row |> mapSeq(fun(e, e + e)))))"
+
+
+@pytest.mark.parametrize("distance", [0, 1, 7, 8, 1000])
+def test_what_is_fetched_is_never_behind_the_end(distance: int) -> None:
+    x = np.random.default_rng(0).random((8, 64), np.float32)
+    program = loaded(ROWS.format(distance))
+    assert np.array_equal(program(x), x + x)
+    (found,) = fetches(program)
+    assert "read, locality<2>, data : memref<8x64xf32>" in found
+
+
+def test_machine_code_has_it() -> None:
+    code = loaded(ROWS.format(2)).trace().lower().as_text("asm")
+    assert "prfm" in code or "prefetch" in code
+
+
+def test_a_line_is_fetched_once() -> None:
+    text = (
+        "fun((x : 8.64.f32), x |> prefetch(2) |> mapSeq(fun(row, row |> split(32)"
+        " |> mapSeq(fun(part, part |> asVector(4) |> mapSeqUnroll(fun(v, v + v)) |> asScalar))"
+        " |> join)))"
+    )
+    program = loaded(text)
+    assert len(fetches(program)) == 2  # of 32 floats
+    x = np.random.default_rng(0).random((8, 64), np.float32)
+    assert np.array_equal(program(x), x + x)
+
+
+def test_vectors_of_pairs_are_fetched() -> None:
+    text = """fun((x : 64.f32, y : 64.f32), zip(x |> asVector(4), y |> asVector(4))
+      |> prefetch(16) |> mapSeq(fun(p, fst(p) + snd(p))) |> asScalar)"""
+    program = loaded(text)
+    assert [line.split("[")[0] for line in fetches(program)] == [
+        "memref.prefetch %x", "memref.prefetch %y",
+    ]  # fmt: skip
+    x = np.arange(64, dtype=np.float32)
+    assert np.array_equal(program(x, x), x + x)
+
+
+def test_what_is_computed_is_not_fetched() -> None:
+    text = "fun((x : 8.f32), x |> map(fun(e, e * e)) |> prefetch(2) |> mapSeq(fun(e, e + e)))"
+    program = loaded(text)
+    assert not fetches(program)
+    assert np.array_equal(program(np.ones(8, np.float32)), np.full(8, 2, np.float32))
+
+
+def test_a_result_is_stored_as_if_it_were_not_there() -> None:
+    program = loaded("fun((x : 8.f32), x |> mapSeq(fun(e, e + e)) |> prefetch(2))")
+    assert not fetches(program)
+    assert np.array_equal(program(np.ones(8, np.float32)), np.full(8, 2, np.float32))
+
+
+def test_parts_and_open_sizes() -> None:
+    @rl.jit(strategy="none", sizes="symbolic")
+    def main(x: rl.Array["N", rl.f32], y: rl.Array["N", rl.f32]):
+        pairs = rl.zip(x, y) | rl.prefetch(4)
+        return pairs | rl.reduce_seq(lambda p, acc: acc + p[0] * p[1], 0.0)
+
+    for count in (0, 1, 3, 100):
+        x = np.arange(count, dtype=np.float32)
+        assert main(x, x) == (x * x).sum()
+
+
+def test_a_strategy_asks_for_it() -> None:
+    @rl.jit(strategy=st.prefetch(4) @ st.outermost("map"))
+    def rows(x: rl.Array[16, 64, rl.f32]):
+        return x | rl.map(lambda row: row | rl.reduce(rl.add, 0.0))
+
+    assert "prefetch(4) |> map" in str(rows.trace().lower().as_text("notation"))
+    x = np.ones((16, 64), np.float32)
+    assert np.array_equal(rows(x), x.sum(1))
