@@ -97,3 +97,25 @@ def test_what_is_overwritten_is_a_dependence() -> None:
     assert not found.anti.is_subset(found.flow)
     assert found.anti.is_subset(found.all)
     assert found.output.is_subset(found.all)
+
+
+DOWN = """void f(int n, double v[n][n], double p[n][n], double q[n][n]) {
+  for (int i = 0; i < n; i++) for (int j = n - 2; j >= 0; j--)
+    v[j][i] = p[i][j] * v[j + 1][i] + q[i][j]; }"""
+
+
+def test_downwards_is_along_memory_too() -> None:
+    statement = model(NEST % "a[i][j] = a[i][j - 1];").statements[0]
+    assert set((strides(statement, [i, -j], 1) or {}).values()) == {Stride.BACK}
+    assert set((strides(statement, [i, j], 1) or {}).values()) == {Stride.NEXT}
+
+
+def test_chains_that_read_lines_of_the_cache_together_stand_side_by_side() -> None:
+    tree = loops(model(DOWN), "isl").to_C_str()
+    assert "S0(8 * t0_ + 7, -t1_);" in tree, "v is read along i, p and q along j"
+    check_same(DOWN, "f", {"n": 21}, schedule="isl")
+
+
+def test_columns_that_nothing_uses_whole_are_no_chains() -> None:
+    text = DOWN.replace("double p[n][n]", "double p[2 * n][n]").replace("p[i][j]", "p[i + j][0]")
+    assert "t0_ + 7" not in loops(model(text), "isl").to_C_str()
