@@ -85,14 +85,33 @@ class Compiled:
         with located(self.lowered and self.lowered.source):
             self.function(*buffers, *arrays)
 
-    def prepared(self) -> Callable[[Sequence[Array]], Any]:
-        """A function of inputs whose types and shapes are right, for sizes that are known."""
+    def prepared(self, example: Sequence[Array] | None = None) -> Callable[[Sequence[Array]], Any]:
+        """A function of inputs whose types and shapes are right, for sizes that are known.
+
+        Where they are not, the shapes are those of an example that fits.
+        """
         if self.function.can_fail:
             return self.run
+        if example is not None:
+            return self._prepared_for(example)
         general = self._calling(self.function.call_quickly)
         if self.groups != (1,):
             return general
         return self.function.with_new_result(general) or general
+
+    def prepared_into(
+        self, out: Array, example: Sequence[Array]
+    ) -> Callable[[Sequence[Array], Sequence[Array]], None] | None:
+        """A function of one result and of inputs that are as these, which fit; None where a call
+        needs more than that."""
+        if self.groups != (1,):
+            return None
+        return self.function.at_shapes([out.shape, *(array.shape for array in example)])
+
+    def _prepared_for(self, example: Sequence[Array]) -> Callable[[Sequence[Array]], Any]:
+        results = self.function.shapes_of_first(sum(self.groups), example)
+        call = self.function.at_shapes([*results, *(array.shape for array in example)])
+        return self.run if call is None else self._calling(call, results)
 
     def prepared_with(
         self, fixed: Sequence[Array | None]
@@ -102,11 +121,16 @@ class Compiled:
         return None if call is None else self._calling(call)
 
     def _calling(
-        self, call: Callable[[Sequence[Array], Sequence[Array]], None]
+        self,
+        call: Callable[[Sequence[Array], Sequence[Array]], None],
+        shapes: Sequence[tuple[int, ...]] | None = None,
     ) -> Callable[[Sequence[Array]], Any]:
         """A function of inputs that returns what a call leaves in new arrays."""
         groups, empty = self.groups, np.empty
-        parts = [(each.shape, numpy_dtype(each.type)) for each in self.function.parameters]
+        parameters = self.function.parameters[: sum(groups)]
+        known = shapes or [each.shape for each in parameters]
+        dtypes = [numpy_dtype(each.type) for each in parameters]
+        parts = list(zip(known, dtypes, strict=True))
         if groups == (1,):
             shape, dtype = parts[0]
 
@@ -118,7 +142,7 @@ class Compiled:
             return single
 
         def several(arrays: Sequence[Array]) -> Any:
-            buffers = [empty(cast(Any, shape), dtype) for shape, dtype in parts[: sum(groups)]]
+            buffers = [empty(cast(Any, shape), dtype) for shape, dtype in parts]
             call(buffers, arrays)
             return packed(buffers, groups)
 

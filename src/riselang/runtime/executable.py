@@ -201,6 +201,33 @@ class Executable:
                 return self(*outputs, *inputs)
         return self._function(*addresses((*outputs, *inputs)))
 
+    def at_shapes(
+        self, shapes: Sequence[tuple[int, ...]]
+    ) -> Callable[[Sequence[Array], Sequence[Array]], None] | None:
+        """`call_quickly` for arrays of these shapes, which fit; None where a call needs more."""
+        if self._checks or self._has_bounds or len(self._buffers) != len(self.parameters):
+            return None
+        known: list[Any] = []
+        places: list[int] = []
+        for parameter, shape in zip(self.parameters, shapes, strict=True):
+            places.append(len(known))
+            known.append(None)
+            assert parameter.shape is not None
+            known += [n for n, m in zip(shape, parameter.shape, strict=True) if m == DYNAMIC_INDEX]
+        function = self._function
+
+        def call(outputs: Sequence[Array], inputs: Sequence[Array]) -> None:
+            for array in inputs:
+                if not array.flags.carray:
+                    return self(*outputs, *inputs)
+            passed = known.copy()
+            for place, found in zip(places, addresses((*outputs, *inputs)), strict=True):
+                passed[place] = found
+            function(*passed)
+            return None
+
+        return call
+
     def with_new_result(self, otherwise: Call) -> Call | None:
         """`call_quickly` with a new array for the one result; None where a call needs more."""
         if not self._is_plain or not is_quick:
