@@ -45,8 +45,17 @@ MAXIMUM_NESTING = 150
 """Regions deeper than this are refused: xDSL reads and prints them recursively."""
 TOO_DEEP = f"regions nest deeper than the limit of {MAXIMUM_NESTING} levels"
 
-OUR_DIALECTS: Mapping[str, Callable[[], Dialect]] = {"rise": lambda: Rise, "arith": lambda: Arith}
-"""The dialects that are defined here, one of them in the place of xDSL's."""
+
+def _memref() -> Dialect:
+    from riselang.dialects.memref import MemRef
+
+    return MemRef
+
+
+OUR_DIALECTS: Mapping[str, Callable[[], Dialect]] = {
+    "rise": lambda: Rise, "arith": lambda: Arith, "memref": _memref,
+}  # fmt: skip
+"""The dialects that are defined here, some of them in the place of xDSL's."""
 
 
 def make_context() -> Context:

@@ -18,7 +18,10 @@ from riselang.frontends.c.model import ModelStatement, Scop
 TOGETHER = 4
 """Iterations of an outer loop that stand side by side in an innermost one of vectors."""
 CHAINS = 8
-"""Sums that are computed side by side, each in its order: enough for additions to overlap."""
+"""Sums that are computed side by side, each in its order: enough for additions to overlap, and for
+elements that all of them read to be read seldom."""
+APART = 4
+"""The same where they have no element in common: more would be more places to keep track of."""
 STRIP, DEPTH = 256, 128
 """Elements of a row, and rows, that stay in the cache while others pass by."""
 
@@ -86,6 +89,13 @@ class Alone:
         found = self.strides(row)
         return any(found.get(access) is not Stride.STAYS for access in self.statement.writes)
 
+    def reads_again(self, row: Linear) -> bool:
+        """Whether iterations of a row read an element of an array in common."""
+        found = self.strides(row)
+        return any(
+            read.indices and found.get(read) is Stride.STAYS for read in self.statement.reads
+        )
+
     def reuses(self, row: Linear) -> bool:
         """Whether iterations of a row have elements in common."""
         return Stride.STAYS in self.strides(row).values()
@@ -152,7 +162,8 @@ def _in_chains(alone: Alone) -> Iterator[Arranged]:
     ]
     pairs.sort(key=lambda pair: alone.reads_far(pair[0]))
     for inner, beside in pairs:
-        yield from _beside(alone, inner, beside, inner, CHAINS)
+        size = CHAINS if alone.reads_again(beside) else APART
+        yield from _beside(alone, inner, beside, inner, size)
     for inner, beside in pairs:
         if not alone.reads_far(inner):
             yield from _beside(alone, inner, beside, inner + beside, TOGETHER)
