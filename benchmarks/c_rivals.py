@@ -21,29 +21,40 @@ from riselang.frontends.c.model import Scop
 from riselang.frontends.c.syntax import Variable
 
 KERNELS = Path(__file__).parents[1] / "examples/c/kernels"
-FLAGS = ("-O3", "-march=native", "-w", "-shared", "-fPIC")
+FLAGS = ("-O3", "-w", "-shared", "-fPIC")
+NATIVE = ("-march=native", "-mcpu=native")
+"""What tells a compiler to use all of this processor; clang 14 for Arm knows the second alone."""
 _folder = tempfile.TemporaryDirectory(prefix="rise_bench_c_")
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def _newest_clang() -> str | None:
-    """Polly is part of Debian's clang from version 15 on."""
-    names = [f"clang-{version}" for version in range(25, 14, -1)] + ["clang"]
+    """Polly is part of Debian's clang from version 14 on."""
+    names = [f"clang-{version}" for version in range(25, 13, -1)] + ["clang"]
     return next((name for name in names if shutil.which(name)), None)
 
 
 def _compilers() -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    if shutil.which("gcc"):
-        found["gcc"] = ["gcc", *FLAGS]
     clang = _newest_clang()
-    if clang is not None:
-        found["clang"] = [clang, *FLAGS]
-        polly = [clang, *FLAGS, "-mllvm", "-polly"]
-        test = [*polly, "-x", "c", "-", "-o", str(Path(_folder.name, "test.so"))]
+    rivals = {
+        "gcc": ["gcc", *FLAGS],
+        "clang": [clang or "clang", *FLAGS],
+        "polly": [clang or "clang", *FLAGS, "-mllvm", "-polly"],
+    }
+    found = {name: _native(command) for name, command in rivals.items()}
+    return {name: command for name, command in found.items() if command is not None}
+
+
+def _native(command: list[str]) -> list[str] | None:
+    """The command with the option for this processor; None where it does not work at all."""
+    for option in NATIVE:
+        whole = [*command, option]
+        test = [*whole, "-x", "c", "-", "-o", str(Path(_folder.name, "test.so"))]
+        if not shutil.which(command[0]):
+            return None
         if subprocess.run(test, input=b"", capture_output=True, check=False).returncode == 0:
-            found["polly"] = polly
-    return found
+            return whole
+    return None
 
 
 COMPILERS = _compilers()

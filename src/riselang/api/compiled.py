@@ -86,13 +86,38 @@ class Compiled:
         with located(self.lowered and self.lowered.source):
             self.function(*buffers, *arrays)
 
-    def prepared(self) -> Call:
-        """A function of inputs whose types and shapes are right, for sizes that are known."""
-        return self.prepared_with([None] * len(self.inputs)) or self.run
+    def prepared(self, example: Sequence[Array] | None = None) -> Call:
+        """A function of inputs whose types and shapes are right, for sizes that are known.
+
+        Where they are not, the shapes are those of an example that fits.
+        """
+        shapes = None
+        if example is not None:
+            results = self.function.shapes_of_first(sum(self.groups), example)
+            shapes = [*results, *(array.shape for array in example)]
+        return self._quick([None] * len(self.inputs), shapes) or self.run
 
     def prepared_with(self, fixed: Sequence[Array | None]) -> Call | None:
         """The same with some inputs given for good, where that is possible; None for the others."""
+        return self._quick(fixed, None)
 
+    def prepared_into(self, out: Array, example: Sequence[Array]) -> Call | None:
+        """A function of one result and of inputs that are as these, which fit; None where a call
+        needs a closer look. That the result lies apart from the inputs is not looked at."""
+        if self.groups != (1,):
+            return None
+        arrays = (out, *example)
+        return self.function.quick(
+            0,
+            [None] * len(arrays),
+            lambda given: self.function(*given),
+            lambda buffers: None,
+            [array.shape for array in arrays],
+        )
+
+    def _quick(
+        self, fixed: Sequence[Array | None], shapes: Sequence[tuple[int, ...]] | None
+    ) -> Call | None:
         def checked(given: Sequence[Array]) -> Any:
             every = iter(given)
             return self.run([next(every) if each is None else each for each in fixed])
@@ -100,7 +125,7 @@ class Compiled:
         def groups(buffers: Sequence[Array]) -> Any:
             return packed(buffers, self.groups)
 
-        return self.function.quick(sum(self.groups), fixed, checked, groups)
+        return self.function.quick(sum(self.groups), fixed, checked, groups, shapes)
 
     def as_text(self, stage: str = "asm") -> str:
         """The program at a stage: notation, rise, imperative, affine, llvm or asm."""

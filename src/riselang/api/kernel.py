@@ -43,6 +43,8 @@ LOOPS = "affine"
 """What patterns of a kernel become that do not say it."""
 DEFAULTS = Options(LOOPS)
 _ARRAY: Any = np.ndarray
+MOST_PREPARED = 4096
+"""Shapes for which calls are prepared; one kernel for all sizes may see any number of them."""
 
 
 class Kernel(ABC):
@@ -75,6 +77,8 @@ class Kernel(ABC):
         which looks at the layout of the arrays."""
         self._latest: tuple[_Expected, Callable[[Sequence[Any]], Any]] = ((), self._other_call)
         """The shapes of the latest call, which those of the next mostly are."""
+        self._into: dict[_Shapes, Callable[[Sequence[Any]], Any]] = {}
+        """The same for calls with `out`, by its shape and those of the arguments."""
 
     @abstractmethod
     def source(self, types: tuple[RiseType, ...], sizes: Mapping[str, Nat]) -> tuple[Term, int]:
@@ -100,8 +104,7 @@ class Kernel(ABC):
 
     def _other_call(self, arguments: Sequence[Any]) -> Any:
         """A call with other shapes than the latest."""
-        key = tuple([(array.shape, array.dtype) if type(array) is _ARRAY else None
-                     for array in arguments])  # fmt: skip
+        key = _shapes_of(arguments)
         prepared = self._prepared.get(key)
         if prepared is None:
             return self._first_call(arguments, key)
@@ -133,17 +136,32 @@ class Kernel(ABC):
     def _call_into(self, arguments: Sequence[Any], out: Any) -> Any:
         if self.backend != "compile":
             raise UserError("out= is for compiled kernels; the interpreter makes new arrays")
+        key = _shapes_of((out, *arguments))
+        prepared = self._into.get(key)
+        if prepared is not None and _is_quick(out, arguments):
+            prepared((out, *arguments))
+            return out
         arrays = self._arrays(arguments)
-        lowered, _ = self._for_arrays(arrays, {})
-        lowered.compile().run_into(arrays, out)
+        compiled = self._for_arrays(arrays, {})[0].compile()
+        compiled.run_into(arrays, out)
+        quick = compiled.prepared_into(out, arrays) if None not in key else None
+        if quick is not None:
+            self._limit(self._into)
+            self._into[key] = quick
         return out
+
+    def _limit(self, known: dict[_Shapes, Any]) -> None:
+        if len(known) >= MOST_PREPARED:
+            known.clear()
 
     def _first_call(self, arguments: Sequence[Any], key: _Shapes) -> Any:
         """A call with shapes that have not been seen, or with other arguments than arrays."""
         result = self.call(arguments, {})
-        if self.backend == "compile" and not self.symbolic and None not in key:
+        if self.backend == "compile" and None not in key:
             lowered, _ = self._for_arrays(arguments, {})
-            self._prepared[key] = lowered.compile().prepared()
+            self._limit(self._prepared)
+            example = arguments if self.symbolic else None
+            self._prepared[key] = lowered.compile().prepared(example)
         convert = kind_of(arguments) if None in key else None
         return result if convert is None else as_kind(result, convert)
 
@@ -232,6 +250,16 @@ class Kernel(ABC):
 
     def _repr_html_(self) -> str:
         return code(repr(self))
+
+
+def _shapes_of(arguments: Sequence[Any]) -> _Shapes:
+    return tuple([(array.shape, array.dtype) if type(array) is _ARRAY else None
+                  for array in arguments])  # fmt: skip
+
+
+def _is_quick(out: Array, arguments: Sequence[Array]) -> bool:
+    """Whether a result may be left in an array without another look: it lies apart from others."""
+    return out.flags.carray and not any(np.may_share_memory(out, each) for each in arguments)
 
 
 class TermKernel(Kernel):

@@ -35,7 +35,7 @@ class PrefetchOp(IRDLOperation):
         self,
         buffer: SSAValue,
         indices: Sequence[SSAValue],
-        locality: int,
+        locality: int = 3,
         is_write: bool = False,
         is_data: bool = True,
     ):

@@ -35,7 +35,6 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from riselang.dialects.arith import Arith
 from riselang.dialects.lexer import FastLexer
-from riselang.dialects.memref import MemRef
 from riselang.dialects.rise.dialect import Rise
 from riselang.dialects.rise.functional import MisplacedOp
 from riselang.errors import LimitationError, RiseError, SourceLocation, UserError
@@ -46,8 +45,15 @@ MAXIMUM_NESTING = 150
 """Regions deeper than this are refused: xDSL reads and prints them recursively."""
 TOO_DEEP = f"regions nest deeper than the limit of {MAXIMUM_NESTING} levels"
 
+
+def _memref() -> Dialect:
+    from riselang.dialects.memref import MemRef
+
+    return MemRef
+
+
 OUR_DIALECTS: Mapping[str, Callable[[], Dialect]] = {
-    "rise": lambda: Rise, "arith": lambda: Arith, "memref": lambda: MemRef,
+    "rise": lambda: Rise, "arith": lambda: Arith, "memref": _memref,
 }  # fmt: skip
 """The dialects that are defined here, all but the first in the place of xDSL's."""
 

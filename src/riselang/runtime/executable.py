@@ -108,15 +108,9 @@ class Executable:
         self._has_bounds = any(parameter.bound is not None for parameter in parameters)
         self._dtypes = [numpy_dtype(parameter.type) for parameter in parameters]
         self._is_plain = (
-            not checks
-            and shapes is None
-            and not self._has_bounds
-            and all(
-                parameter.shape is not None and DYNAMIC_INDEX not in parameter.shape
-                for parameter in parameters
-            )
+            not checks and not self._has_bounds and len(self._buffers) == len(parameters)
         )
-        """Whether a call needs addresses and nothing else."""
+        """Whether a call needs addresses and lengths, and nothing else."""
         kinds: list[Any] = []
         for parameter in parameters:
             if parameter.shape is None:
@@ -193,19 +187,26 @@ class Executable:
         inputs: Sequence[Array | None],
         otherwise: Call,
         packed: Callable[[Sequence[Array]], Any],
+        shapes: Sequence[tuple[int, ...]] | None = None,
     ) -> Call | None:
-        """A call with new arrays for the first parameters; None where it needs more than addresses.
+        """A call with new arrays for the first parameters; None where it needs a closer look.
 
-        `inputs` has what is given for good, and None for an input that each call gives.
+        `inputs` has what is given for good, and None for an input that each call gives. Where
+        parameters leave lengths open, `shapes` are those of all arrays, and fit.
         """
         given = [each for each in inputs if each is not None]
         if not self._is_plain or not all(each.flags.carray for each in given):
             return None
-        kinds = [
-            (each.shape or (), dtype)
-            for each, dtype in zip(self.parameters[:results], self._dtypes, strict=False)
+        declared = [parameter.shape or () for parameter in self.parameters]
+        if shapes is None and any(DYNAMIC_INDEX in shape for shape in declared):
+            return None
+        known = declared if shapes is None else shapes
+        lengths = [
+            tuple(n for n, m in zip(*pair, strict=True) if m == DYNAMIC_INDEX)
+            for pair in zip(known, declared, strict=True)
         ]
-        return quick_call(self._function, kinds, inputs, otherwise, packed)
+        kinds = list(zip(known[:results], self._dtypes, strict=False))
+        return quick_call(self._function, kinds, inputs, otherwise, packed, lengths)
 
     def _call_checked(self, passed: Sequence[Any]) -> None:
         """Pass a buffer for the first check that fails, and raise what is found there."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -33,18 +34,21 @@ def quick_call(
     inputs: Sequence[Array | None],
     otherwise: Call,
     packed: Callable[[Sequence[Array]], Any],
+    lengths: Sequence[tuple[int, ...]] = (),
 ) -> Call:
     """A function of arrays: new ones, filled by `function`, which takes addresses, results first.
 
     `inputs` has the arrays that are given for good, which lie row by row, and None for those that
     a call gives, whose types and shapes are right. When one of these does not lie row by row, all
-    are left to `otherwise`.
+    are left to `otherwise`. `lengths` are what the function takes behind the address of each array.
     """
     kept = tuple(each for each in inputs if each is not None)
-    make = _maker(len(results), tuple(each is None for each in inputs))
+    behind = tuple(map(len, lengths)) or (0,) * (len(results) + len(inputs))
+    make = _maker(len(results), tuple(each is None for each in inputs), behind)
     known = tuple(map(address, kept))
     made = [(new_array if is_large(*each) else np.empty, *each) for each in results]
-    return make(function, made, kept, known, otherwise, packed)
+    numbers = [number for each in lengths for number in each]
+    return make(function, made, kept, known, numbers, otherwise, packed)
 
 
 _ADDRESS = "pointer_at(id({}) + data).value" if is_quick else "address({})"
@@ -52,21 +56,26 @@ _NAMES = {"pointer_at": pointer_at, "data": DATA, "address": address}
 
 
 @cache
-def _maker(results: int, given: tuple[bool, ...]) -> Callable[..., Call]:
+def _maker(results: int, given: tuple[bool, ...], behind: tuple[int, ...]) -> Callable[..., Call]:
     inputs = [f"a{number}" for number, is_given in enumerate(given) if is_given]
     fixed = [f"k{number}" for number, is_given in enumerate(given) if not is_given]
     outputs = [f"r{number}" for number in range(results)]
     kinds = [f"new{number}, shape{number}, dtype{number}" for number in range(results)]
-    passed = [_ADDRESS.format(each) for each in outputs]
+    places = [_ADDRESS.format(each) for each in outputs]
     for number, is_given in enumerate(given):
-        passed.append(_ADDRESS.format(f"a{number}") if is_given else f"k{number}")
+        places.append(_ADDRESS.format(f"a{number}") if is_given else f"k{number}")
+    numbers = [f"n{number}" for number in range(sum(behind))]
+    left = iter(numbers)
+    passed = [each for place, count in zip(places, behind, strict=True)
+              for each in (place, *islice(left, count))]  # fmt: skip
     created = [f"r{number} = new{number}(shape{number}, dtype{number})"
                for number in range(results)]  # fmt: skip
     in_rows = " and ".join(f"{name}.flags.carray" for name in inputs) or "True"
     text = f"""
-def make(function, results, kept, known, otherwise, packed):
+def make(function, results, kept, known, numbers, otherwise, packed):
     [{", ".join(f"({kind})" for kind in kinds)}] = results
     [{", ".join(fixed)}] = known
+    [{", ".join(numbers)}] = numbers
     def call(arguments):
         [{", ".join(inputs)}] = arguments
         if not ({in_rows}):

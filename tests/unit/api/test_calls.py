@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import riselang as rl
+from riselang.api import kernel
 from riselang.errors import UserError
 from riselang.native.entries import entry
 from riselang.runtime import arrays
@@ -175,6 +176,43 @@ def test_results_of_a_kernel_for_all_sizes_in_given_arrays() -> None:
     assert np.array_equal(symbolic(X, Y, out=out), X * 2 + Y)
     with pytest.raises(UserError, match="out= is for compiled kernels"):
         rl.jit(axpy.function, backend="interpret")(X, Y, out=out)
+
+
+@pytest.mark.parametrize("sizes", ["specialise", "symbolic"])
+def test_shapes_that_were_seen_are_not_looked_at_again(
+    sizes: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To find sizes takes a hundred times as long as the rest of a call."""
+    quick = rl.jit(axpy.function, sizes=sizes)
+    out = np.zeros(6, np.float32)
+    quick(X, Y)
+    quick(X, Y, out=out)
+    with pytest.raises(UserError, match="dimension 0 of y is 5"):
+        quick(X, Y[:5])
+    monkeypatch.setattr(kernel, "bind_sizes", lambda *_: pytest.fail("sizes are looked for"))
+    assert np.array_equal(quick(Y, X), Y * 2 + X)
+    assert np.array_equal(quick(Y, X, out=out), Y * 2 + X)
+
+
+@pytest.mark.parametrize("sizes", ["specialise", "symbolic"])
+def test_bad_results_after_good_ones(sizes: str) -> None:
+    again = rl.jit(axpy.function, sizes=sizes)
+    again(X, Y, out=np.zeros(6, np.float32))
+    for wrong, message in (
+        (X, "arguments out and x share memory"),
+        (np.zeros(12, np.float32)[::2], "argument out: expected a C-contiguous array"),
+        (np.broadcast_to(np.float32(0), (6,)), "argument out: "),
+        (np.zeros(5, np.float32), "5"),
+    ):
+        with pytest.raises(UserError, match=message):
+            again(X, Y, out=wrong)
+
+
+def test_shapes_are_forgotten_before_they_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel, "MOST_PREPARED", 3)
+    many = rl.jit(axpy.function, sizes="symbolic")
+    for length in range(1, 9):
+        assert np.array_equal(many(X[:length], Y[:length]), X[:length] * 2 + 1)
 
 
 def test_a_kernel_by_name_inside_another() -> None:

@@ -103,6 +103,7 @@ ROUND_TRIPS = {
     "assign": with_values({"a": F32, "b": F32}, f"rise.codegen.assign %a, %b : {F32}, {F32}"),
     "reverse": view("reverse", "4", "4"),
     "reverseAcc": view("reverseAcc", "4", "4"),
+    "prefetch": view("prefetch", "4", "4", "by <2> "),
     "take": view("take", "6", "4"),
     "takeAcc": view("takeAcc", "4", "6"),
     "drop": view("drop", "6", "4"),

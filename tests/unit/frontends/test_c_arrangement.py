@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from riselang.config import Options
+from riselang.dialects.module import parse_module, verify_module
 from riselang.frontends.c.arrangement.order import edges, groups, is_parallel, keeps
 from riselang.frontends.c.arrangement.rows import direction, independent
 from riselang.frontends.c.arrangement.strides import Stride, strides
@@ -97,3 +98,39 @@ def test_what_is_overwritten_is_a_dependence() -> None:
     assert not found.anti.is_subset(found.flow)
     assert found.anti.is_subset(found.all)
     assert found.output.is_subset(found.all)
+
+
+DOWN = """void f(int n, double v[n][n], double p[n][n], double q[n][n]) {
+  for (int i = 0; i < n; i++) for (int j = n - 2; j >= 0; j--)
+    v[j][i] = p[i][j] * v[j + 1][i] + q[i][j]; }"""
+
+
+def test_downwards_is_along_memory_too() -> None:
+    statement = model(NEST % "a[i][j] = a[i][j - 1];").statements[0]
+    assert set((strides(statement, [i, -j], 1) or {}).values()) == {Stride.BACK}
+    assert set((strides(statement, [i, j], 1) or {}).values()) == {Stride.NEXT}
+
+
+def test_chains_that_read_lines_of_the_cache_together_stand_side_by_side() -> None:
+    tree = loops(model(DOWN), "isl").to_C_str()
+    assert "S0(4 * t0_ + 3, -t1_);" in tree, "v is read along i, p and q along j"
+    check_same(DOWN, "f", {"n": 21}, schedule="isl")
+
+
+def test_chains_that_read_an_element_in_common_are_more() -> None:
+    text = "void f(int n, double x[n], double y[n], double A[n][n]) { for (int i = 0; i < n; i++) "
+    text += "for (int j = 0; j < n; j++) y[i] += A[i][j] * x[j]; }"
+    assert "S0(8 * t0_ + 7, t1_);" in loops(model(text), "isl").to_C_str()
+
+
+def test_other_rows_are_asked_for_ahead_where_iterations_are_long() -> None:
+    text = arranged(DOWN)
+    assert text.count("memref.prefetch") == 4, "the first and the last element of each row of v"
+    verify_module(parse_module(text))
+    short = "double s = 0.0; for (int j = 0; j < n; j++) s += v[j][0]; v[0][0] = s; }"
+    assert "prefetch" not in arranged("void f(int n, double v[n][n]) { " + short)
+
+
+def test_columns_that_nothing_uses_whole_are_no_chains() -> None:
+    text = DOWN.replace("double p[n][n]", "double p[2 * n][n]").replace("p[i][j]", "p[i + j][0]")
+    assert "t0_ + 3" not in loops(model(text), "isl").to_C_str()

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import riselang as rl
+from riselang.api import caching
 from riselang.frontends.c.calling import CFunction
 from riselang.frontends.c.lifted.costs import CALL, LOOPS, PATTERNS, Work, best
 from riselang.frontends.c.lifted.functions import LiftedFunction
-from riselang.frontends.c.lifted.running import SMALL, PatternStep, squares
+from riselang.frontends.c.lifted.running import PatternStep
 from riselang.frontends.c.tactics.parts import parts_of
 from riselang.frontends.c.tactics.row_products import RowProduct
 from support.c_programs import KERNELS, arguments_for, model, run_by_c, same_bits
@@ -177,12 +178,37 @@ def test_small_calls_run_as_loops(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(same_bits(mine, right) for mine, right in zip(ours, theirs, strict=True))
 
 
-@pytest.mark.parametrize("size", [SMALL, 4 * SMALL, 5 * SMALL, 13 * SMALL])
-def test_squares_cover_half_of_a_matrix_once(size: int) -> None:
-    count = np.zeros((size, size), int)
-    for row, column, side in squares(size):
-        count[row : row + side, column : column + side] += 1
-    assert (np.tril(count) == np.tril(np.ones_like(count))).all()
+HALVES = {
+    "lower": "for (int j = 0; j <= i; j++)",
+    "upper": "for (int j = i; j < n; j++)",
+}
+
+
+@pytest.mark.usefixtures("lifted")
+@pytest.mark.parametrize("size", [1, 47, 48, 49, 150])
+@pytest.mark.parametrize("type", ["double", "float"])
+@pytest.mark.parametrize("half", HALVES)
+def test_half_of_a_product_in_panels(half: str, type: str, size: int) -> None:
+    """Rows that no block divides, both halves, factors that lie the other way round."""
+    text = f"""void f(int n, int m, {type} a, {type} C[n][n], {type} A[n][m], {type} B[m][n]) {{
+      for (int i = 0; i < n; i++) {HALVES[half]} for (int k = 0; k < m; k++)
+        C[i][j] += a * A[i][k] * B[k][j]; }}"""
+    function, ours, theirs = both(text, "relaxed", {"n": size, "m": 31})
+    assert isinstance(function, LiftedFunction)
+    for mine, right in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(mine, right, rtol=1e-4 if type == "float" else 1e-12)
+    untouched = np.triu_indices(size, 1) if half == "lower" else np.tril_indices(size, -1)
+    before = arguments_for(model(text), {"n": size, "m": 31}, 1)
+    assert same_bits(ours[3][untouched], before[3][untouched])
+
+
+@pytest.mark.usefixtures("lifted")
+def test_half_of_a_product_is_compiled_once_for_all_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    function = loaded((KERNELS / "syrk.c").read_text(), "relaxed")
+    for size in (30, 60):
+        given = arguments_for(model((KERNELS / "syrk.c").read_text()), {"n": size, "m": size}, 1)
+        function(*given)
+        monkeypatch.setattr(caching, "compiled", lambda *_: pytest.fail("compiled again"))
 
 
 def test_the_cost_model_keeps_what_memory_decides_as_loops() -> None:

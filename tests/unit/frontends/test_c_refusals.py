@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import riselang as rl
+from riselang.frontends.c import calling
 from riselang.frontends.c.file import CFile
 from riselang.frontends.c.refusal import Refusal
 from riselang.tools import rise
@@ -169,3 +170,12 @@ def test_arguments_are_checked_at_the_call() -> None:
     a.setflags(write=False)
     with pytest.raises(rl.UserError, match="read-only"):
         f(4, a, b)
+
+
+def test_what_a_parameter_takes_is_found_before_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To find it out takes longer than many a call."""
+    f = rl.from_c("void f(int n, double a[n]) { for (int i = 0; i < n; i++) a[i] = 2 * a[i]; }")
+    monkeypatch.setattr(calling, "is_buffer", lambda *_: pytest.fail("asked in a call"))
+    a = np.ones(3)
+    f(3, a)
+    np.testing.assert_array_equal(a, 2 * np.ones(3))

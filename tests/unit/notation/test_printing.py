@@ -112,6 +112,7 @@ APPLIED = {
     "let": "fun(x : f32, let y = x + 1.0; y * y)",
     "scan": "fun(x : N.f32, x |> scan(fun((a, t), t + a), 0.0))",
     "reverse": "fun(x : N.f32, x |> reverse)",
+    "prefetch": "fun(x : N.f32, x |> prefetch(2))",
     "padConst": "fun(x : N.f64, x |> padConst(1, 2, 0.0))",
     "padWrap": "fun(x : 4.f32, x |> padWrap(1, 2))",
     "padReflect": "fun(x : 4.f32, x |> padReflect(1, 2))",

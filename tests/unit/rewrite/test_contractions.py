@@ -12,10 +12,12 @@ from riselang.rewrite.core import Strategy
 from riselang.rewrite.derivation import derive
 from riselang.rewrite.registry import load_all
 from riselang.rewrite.strategies.contractions import (
+    Panels,
     Shape,
     chosen_tiles,
     contraction,
     contraction_shape,
+    panel_tiles,
     register_tiles,
 )
 from riselang.rewrite.strategies.matmul import goto
@@ -75,6 +77,49 @@ def test_any_tiles(tiles: Sizes, packed: bool, threads: bool) -> None:
     kept = tiles[0] % tiles[2] == 0
     tiled = register_tiles(*tiles, block=2, kept=kept, packed=packed, threads=threads)
     check("A B", (13, 31, 17), fuse() >> top_down(tiled))
+
+
+PANELS = (
+    "fun((a : {a}.{l}.{r}.f32, b : {b}.{l}.{c}.f32), a |> map(transpose) |> join |> map(fun(r, "
+    "b |> map(transpose) |> join |> map(fun(c, zip(r, c) |> map(mult) |> reduce(add, 0))))))"
+)
+
+
+@pytest.mark.parametrize("threads", [False, True])
+@pytest.mark.parametrize("tiles", [(1, 4, 4), (4, 4, 2), (6, 16, 8), (3, 8, 4)])
+def test_panels_are_multiplied_as_they_are(tiles: Sizes, threads: bool) -> None:
+    rows, columns, lanes = tiles
+    term = parse_term(PANELS.format(a="n", b="m", l="l", r=rows, c=columns))
+    tiled = panel_tiles(*tiles, kept=rows % lanes == 0, threads=threads)
+    random = np.random.default_rng(4)
+    left = random.standard_normal((3, 7, rows)).astype(np.float32)
+    right = random.standard_normal((2, 7, columns)).astype(np.float32)
+    expected = TermKernel("f", term, "interpret")(left, right)
+    kernel = TermKernel("f", term, strategy=fuse() >> top_down(tiled))
+    assert kernel(left, right).tobytes() == expected.tobytes()
+    kernel.symbolic = True
+    assert kernel(left, right).tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("sizes", [("n", "m", "l"), (40, 30, 200)])
+def test_panels_are_not_copied(sizes: tuple[object, ...]) -> None:
+    a, b, l = sizes  # noqa: E741
+    term = parse_term(PANELS.format(a=a, b=b, l=l, r=4, c=8))
+    end = str(derive(term, goto).end)
+    assert "heap" not in end
+    assert "mapPar" in end
+    copied = parse_term(PANELS.format(a=40, b=30, l=100, r=4, c=8).replace("a |> map(transpose)",
+        "a |> map(fun(x, x |> transpose |> map(map(fun(e, e * 2.0)))))"))  # fmt: skip
+    assert "heap" in str(derive(copied, goto).end), "what is computed is stored first"
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_panels_have_to_fit_the_registers(name: str) -> None:
+    machine = MACHINES[name]
+    tiles = chosen_tiles(Shape(1024, 1024, 1024, 8), machine)
+    assert Panels(tiles.rows, tiles.columns, 8, None).fits(machine)
+    assert not Panels(64, tiles.columns, 8, None).fits(machine)
+    assert not Panels(tiles.rows, tiles.columns + 1, 8, None).fits(machine)
 
 
 @pytest.mark.parametrize("name", MACHINES)

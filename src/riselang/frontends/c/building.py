@@ -21,9 +21,11 @@ from riselang.frontends.c.contraction import contracted
 from riselang.frontends.c.emission.functions import declarations, function_of, module_of
 from riselang.frontends.c.emission.values import Called
 from riselang.frontends.c.entries import INNER, OUTER, PLAIN, is_buffer, llvm_entry, wrapper
+from riselang.frontends.c.identity import identity
 from riselang.frontends.c.lifted.functions import lifted_function
 from riselang.frontends.c.lifted.steps import with_calls, with_structures
 from riselang.frontends.c.model import Scop
+from riselang.frontends.c.polyhedra import isl
 from riselang.frontends.c.prototypes import header
 from riselang.frontends.c.refusal import Refusal
 from riselang.frontends.c.report import notations, report
@@ -111,7 +113,9 @@ class CProgram:
             "linalg": self.linalg,
             "notation": self.notation,
             "rise": self.rise,
-            "report": lambda: "".join(report(scop, self.options) for scop in self.regions),
+            "report": lambda: "".join(
+                report(scop, self.options, self.schedule) for scop in self.regions
+            ),
             "llvm": lambda: self.llvm_ir,
             "asm": self.assembly,
         }
@@ -214,19 +218,22 @@ class CProgram:
     def _machine_code(self) -> bytes:
         """From the cache, or compiled and left there.
 
-        What was found by a search has the loops of the text as its key, with which it agrees bit by
-        bit, so that nothing is searched for again.
+        The key is what the regions are, so that nothing is searched for and proven again.
         """
-        plain = replace(self, schedule="source")
-        key = fingerprint("c", self.schedule, self.options, plain._job(is_checked=True).to_json())
-        cache = default_cache()
-        found = cache.read(key) if cache is not None else None
+        cache, key = default_cache(), self._key()
+        found = cache.read(key) if cache is not None and key is not None else None
         if found is not None:
             return found
         code = self._job(is_checked=True).object_code()
-        if cache is not None:
+        if cache is not None and key is not None:
             cache.write(key, code)
         return code
+
+    def _key(self) -> str | None:
+        texts = [identity(scop) for scop in self.regions]
+        if None in texts:
+            return None
+        return fingerprint("c", isl().version.VERSION, self.schedule, self.options, *texts)
 
     def functions(self) -> dict[str, CFunction]:
         """The functions in this process, ready to call."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,6 +33,22 @@ Values = Mapping[Variable, Any]
 """Of scalars."""
 
 
+@dataclass(frozen=True)
+class _Input:
+    """What a parameter takes. Known before a call: to find it out takes longer than some calls."""
+
+    variable: Variable
+    is_buffer: bool
+    is_written: bool
+    shape: tuple[int | None, ...]
+    """The lengths that are numbers in the declaration."""
+
+    @staticmethod
+    def of(scop: Scop, variable: Variable) -> _Input:
+        shape = tuple(int(e.value) if isinstance(e, Literal) else None for e in variable.extents)
+        return _Input(variable, is_buffer(scop, variable), variable in scop.written, shape)
+
+
 class CFunction(ABC):
     """A function with the parameters that it has in C."""
 
@@ -38,8 +56,9 @@ class CFunction(ABC):
         self._scop = scop
         self.__name__ = scop.name
         self._footprints = Footprints(scop)
+        self._inputs = tuple(_Input.of(scop, variable) for variable in scop.inputs)
 
-    @property
+    @cached_property
     def parameters(self) -> tuple[str, ...]:
         return tuple(variable.name for variable in self._scop.inputs)
 
@@ -49,13 +68,14 @@ class CFunction(ABC):
         spans: list[tuple[int, int, Variable]] = []
         values: dict[Variable, Any] = {}
         arrays: dict[Variable, Array] = {}
-        for variable, argument in zip(self._scop.inputs, given, strict=True):
-            if not is_buffer(self._scop, variable):
+        for each, argument in zip(self._inputs, given, strict=True):
+            variable = each.variable
+            if not each.is_buffer:
                 value = _scalar(argument, variable)
                 passed.append(value)
                 values[variable] = value
                 continue
-            array = _checked(argument, variable, written=variable in self._scop.written)
+            array = _checked(argument, each)
             arrays[variable] = array
             start = address(array)
             passed.append(start)
@@ -72,6 +92,8 @@ class CFunction(ABC):
 
     def _ordered(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
         names = self.parameters
+        if not named and len(arguments) == len(names):
+            return list(arguments)
         unknown = [name for name in named if name not in names[len(arguments) :]]
         missing = [name for name in names[len(arguments) :] if name not in named]
         if len(arguments) > len(names) or unknown or missing:
@@ -105,8 +127,8 @@ class CompiledCFunction(CFunction):
         super().__init__(scop)
         self._code = code  # keeps the machine code alive
         kinds = [
-            ctypes.c_void_p if is_buffer(scop, variable) else _CTYPES[variable.type.dtype.name]
-            for variable in scop.inputs
+            ctypes.c_void_p if each.is_buffer else _CTYPES[each.variable.type.dtype.name]
+            for each in self._inputs
         ]
         result = None if scop.result is None else _CTYPES[scop.result.type.dtype.name]
         self._function = ctypes.CFUNCTYPE(result, *kinds)(code.address(scop.name))
@@ -132,11 +154,11 @@ def _scalar(argument: Any, variable: Variable) -> Any:
                     f"{argument!r}")  # fmt: skip
 
 
-def _checked(argument: Any, variable: Variable, *, written: bool) -> Array:
+def _checked(argument: Any, taken: _Input) -> Array:
+    variable, expected = taken.variable, taken.shape
     array = as_array(argument, variable.name)
     _check_type(array, variable.type, variable.name)
-    check_layout(array, variable.name, written=written)
-    expected = tuple(int(e.value) if isinstance(e, Literal) else None for e in variable.extents)
+    check_layout(array, variable.name, written=taken.is_written)
     is_flat = len(expected) == 1 and expected[0] is None
     if is_flat:
         return array  # a pointer, which may point into anything

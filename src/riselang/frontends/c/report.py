@@ -6,20 +6,24 @@ from riselang.config import Options
 from riselang.frontends.c.lifted.choices import Choice, for_product, for_update
 from riselang.frontends.c.lifted.costs import CALL, LOOPS
 from riselang.frontends.c.model import Scop
+from riselang.frontends.c.scheduling import order
 from riselang.frontends.c.tactics.notation import NotLifted, notation
 from riselang.frontends.c.tactics.parts import parts_of
 from riselang.frontends.c.tactics.recognition import Recognised, recognised
 from riselang.frontends.c.tactics.row_products import RowProduct
 
 
-def report(scop: Scop, options: Options) -> str:
-    """One line for each statement."""
+def report(scop: Scop, options: Options, schedule: str = "source") -> str:
+    """One line for each statement, and one where no other order was found than that of the text."""
     lines = [f"{scop.place}: {scop.name}: {len(scop.statements)} statements"]
     ways = _ways(scop, options)
     for found in recognised(scop):
         name = found.statement.name
         way = f"; runs as {ways[name]}" if name in ways else ""
         lines.append(f"  {found.statement.place}: {described(scop, found)}{way}")
+    reason = order(scop, schedule).reason if schedule != "source" else ""
+    if reason:
+        lines.append(f"  {scop.place}: the order of the text stays: {reason}")
     return "\n".join(lines) + "\n"
 
 

@@ -9,6 +9,7 @@ with that of the text at several sizes (`replay.py`).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from riselang.frontends.c.arrangement.planning import arranged
@@ -27,30 +28,46 @@ SCHEDULES = ("source", "isl")
 """The order of the text, or one that isl finds."""
 
 
+@dataclass(frozen=True)
+class Order:
+    """isl's tree of loops for a region; None where nothing is to be done."""
+
+    tree: Any
+    reason: str = ""
+    """Why the order of the text stays, where another was looked for."""
+
+
 def loops(scop: Scop, schedule: str) -> Any:
-    """isl's tree of loops for a region; None where nothing is to be done.
+    """isl's tree of loops for a region; None where nothing is to be done."""
+    return order(scop, schedule).tree
+
+
+def order(scop: Scop, schedule: str) -> Order:
+    """Loops for a region.
 
     Where isl finds no other order in time, or loops for it that are not proven right, the order of
     the text stays.
     """
     if scop.schedule is None:
-        return None
+        return Order(None)
     source = _of_text(scop)
     if dependences(scop) is None:
-        return source
+        return Order(source, "isl takes too long to find its dependences")
     # A proof may take too long, but is never wrong.
     if within_limits(lambda: is_faithful(scop, source), MOST_FOR_PROOF) is False:
         raise Refusal(scop.place, "the loops that isl makes of this region are not its own")
     if schedule == "source":
-        return source
-    other = within_limits(lambda: _other(scop), MOST_OPERATIONS)
-    if other is None or not agree(scop, source, other):
-        return source
-    return (
-        source
-        if within_limits(lambda: is_faithful(scop, other), MOST_FOR_PROOF) is False
-        else other
+        return Order(source)
+    found = within_limits(lambda: (_other(scop),), MOST_OPERATIONS)
+    if found is None:
+        return Order(source, f"the search for another took more than {MOST_OPERATIONS} operations")
+    (other,) = found
+    if other is None:
+        return Order(source, "isl finds no other that keeps all dependences")
+    is_right = agree(scop, source, other) and (
+        within_limits(lambda: is_faithful(scop, other), MOST_FOR_PROOF) is not False
     )
+    return Order(other) if is_right else Order(source, "isl's loops for another are not proven")
 
 
 def _of_text(scop: Scop) -> Any:

@@ -23,6 +23,7 @@ from riselang.rewrite.strategies.contractions import (
     chosen_tiles,
     contraction_shape,
     length_of,
+    panels_of,
 )
 from riselang.rewrite.strategies.copies import result_of, turn_result, turned
 from riselang.rewrite.strategies.folds import blocks_of_sums, partial_sums
@@ -63,8 +64,11 @@ def _contraction(term: Term, setting: Setting) -> tuple[str, str, Strategy] | No
     shape = contraction_shape(term)
     if shape is None or shape.products < SMALLEST_PRODUCT:
         return None
-    tiles = chosen_tiles(shape, this_machine())
     what = f"sums of {shape.depth} products for {shape.rows} x {shape.columns} elements"
+    panels = panels_of(term)
+    if panels is not None and panels.fits(this_machine()):
+        return what, str(panels), panels.strategy(this_machine())
+    tiles = chosen_tiles(shape, this_machine())
     return what, str(tiles), tiles.strategy()
 
 

@@ -4,6 +4,9 @@ A tile of accumulators stays in registers while a fold goes over the common dime
 are copied so that what the fold takes lies one behind the other: the columns once, the rows in
 blocks that stay in a cache while all columns go by. What no tile divides is filled up, and what is
 too much is dropped where it would be stored. Sums are made in the order of the source.
+
+Where both matrices come in panels, which is what they would be copied to, nothing is copied: then
+the tile is that of the panels, and sizes need not be numbers.
 """
 
 from __future__ import annotations
@@ -30,13 +33,14 @@ from riselang.rewrite.strategies.schedules import (
     parallel,
     reorder,
     sequential,
+    simplify,
     split,
     tile,
     vectorize,
 )
 from riselang.rewrite.terms import applied
 from riselang.rewrite.traversals import argument
-from riselang.term.nodes import Lambda, Term
+from riselang.term.nodes import Bound, Lambda, Term
 from riselang.term.substitution import mentions
 
 PARALLEL_FROM = 1 << 22
@@ -160,7 +164,51 @@ def register_tiles(
     return seq(*steps)
 
 
+@schedule
+def panel_tiles(
+    rows: int, columns: int, lanes: int, *, kept: bool = False, threads: bool = True
+) -> Strategy:
+    """Tiles of accumulators for matrices in panels of so many rows and columns: no copies."""
+    steps: list[Strategy] = [
+        try_(parallel_as_map),
+        tile(rows, columns) @ loop(1),
+        reorder(1, 2, 5, 3, 4) @ loop(1),
+        vectorize(lanes) @ loop(3),
+    ]
+    if kept:
+        steps.append(keep(lanes) @ loop(3))
+    # The panel of columns stays in the nearest cache while all rows go by.
+    steps += [interchange() @ loop(1), (parallel() if threads else sequential()) @ loop(1)]
+    steps += [sequential() @ loop(2), try_(simplify())]
+    return seq(*steps)
+
+
 _COPIES_ON_THREADS = argument(argument(argument(map_in_parallel)))
+
+
+@dataclass(frozen=True)
+class Panels:
+    """The tile of a product whose matrices come in panels: `x |> map(transpose) |> join`."""
+
+    rows: int
+    columns: int
+    bytes: int
+    shape: Shape | None
+    """Where all sizes are numbers."""
+
+    def fits(self, machine: Machine) -> bool:
+        lanes = machine.lanes(self.bytes)
+        vectors, rest = divmod(self.columns, lanes)
+        return not rest and _registers(self.rows, vectors, lanes, machine) <= machine.registers
+
+    def strategy(self, machine: Machine) -> Strategy:
+        lanes = machine.lanes(self.bytes)
+        is_parallel = self.shape is None or self.shape.products >= PARALLEL_FROM
+        kept = _keeps(self.rows, lanes, machine)
+        return panel_tiles(self.rows, self.columns, lanes, kept=kept, threads=is_parallel)
+
+    def __str__(self) -> str:
+        return f"panels of {self.rows} rows and of {self.columns} columns, as they are"
 
 
 @dataclass(frozen=True, repr=False)
@@ -168,6 +216,9 @@ class Contraction(Strategy):
     """Register tiles for the shape that stands there, and for this machine."""
 
     def run(self, term: Term, setting: Setting) -> Result:
+        panels = panels_of(term)
+        if panels is not None and panels.fits(this_machine()):
+            return panels.strategy(this_machine()).run(term, setting)
         shape = contraction_shape(term)
         if shape is None:
             reason = "expected a map of a map of a fold, of numbers as sizes"
@@ -184,8 +235,17 @@ def contraction() -> Strategy:
     return Contraction()
 
 
-def contraction_shape(term: Term) -> Shape | None:
-    """The shape of `a |> map(row => b |> map(column => zip(row, column) |> reduce(f, c)))`."""
+@dataclass(frozen=True)
+class _Product:
+    """What `rows |> map(row => columns |> map(column => zip(row, column) |> reduce(f, c)))` has."""
+
+    rows: Term
+    columns: Term
+    pairs: Term
+    type: ScalarType
+
+
+def _product_in(term: Term) -> _Product | None:
     outer = applied(term, "map", "mapPar")
     inner = None if outer is None else _applied_in(outer[0], "map")
     fold = None if inner is None else _applied_in(inner[0], "reduce")
@@ -194,11 +254,47 @@ def contraction_shape(term: Term) -> Shape | None:
     pair, type = applied(fold[2], "zip"), fold[1].type
     if pair is None or not isinstance(type, ScalarType) or not _is_of_both(pair):
         return None
-    sizes = [length_of(outer[1].type), length_of(inner[1].type), length_of(fold[2].type)]
+    return _Product(outer[1], inner[1], fold[2], type)
+
+
+def contraction_shape(term: Term) -> Shape | None:
+    """The shape of `a |> map(row => b |> map(column => zip(row, column) |> reduce(f, c)))`."""
+    found = _product_in(term)
+    if found is None:
+        return None
+    sizes = [length_of(each.type) for each in (found.rows, found.columns, found.pairs)]
     if not all(size.is_constant and size.constant > 0 for size in sizes):
         return None
     rows, columns, depth = (size.constant for size in sizes)
-    return Shape(rows, columns, depth, bytes_of(type))
+    return Shape(rows, columns, depth, bytes_of(found.type))
+
+
+def panels_of(term: Term) -> Panels | None:
+    """The panels that both matrices of a product come in; None where they do not."""
+    found = _product_in(term)
+    if found is None:
+        return None
+    rows, columns = _panel(found.rows), _panel(found.columns)
+    if rows is None or columns is None:
+        return None
+    return Panels(rows, columns, bytes_of(found.type), contraction_shape(term))
+
+
+def _panel(matrix: Term) -> int | None:
+    """How many rows a panel has in `x |> map(transpose) |> join`, for an `x` that is stored."""
+    joined = applied(matrix, "join")
+    mapped = None if joined is None else applied(joined[0], "map")
+    turned = None if mapped is None else _applied_in(mapped[0], "transpose")
+    if mapped is None or turned is None or not isinstance(mapped[1], Bound):
+        return None
+    panel = mapped[1].type
+    if not isinstance(turned[0], Bound) or turned[0].index or not isinstance(panel, ArrayType):
+        return None
+    row = panel.element
+    if not isinstance(row, ArrayType) or not isinstance(row.element, ArrayType):
+        return None
+    length = row.element.length
+    return length.constant if length.is_constant and length.constant > 0 else None
 
 
 def _applied_in(function: Term, name: str) -> list[Term] | None:

@@ -18,7 +18,10 @@ from riselang.frontends.c.model import ModelStatement, Scop
 TOGETHER = 4
 """Iterations of an outer loop that stand side by side in an innermost one of vectors."""
 CHAINS = 8
-"""Sums that are computed side by side, each in its order: enough for additions to overlap."""
+"""Sums that are computed side by side, each in its order: enough for additions to overlap, and for
+elements that all of them read to be read seldom."""
+APART = 4
+"""The same where they have no element in common: more would be more places to keep track of."""
 STRIP, DEPTH = 256, 128
 """Elements of a row, and rows, that stay in the cache while others pass by."""
 
@@ -55,7 +58,7 @@ class Alone:
         return (
             bool(writes)
             and all(stride is Stride.NEXT for stride in writes)
-            and all(stride is not Stride.FAR for stride in found.values())
+            and all(stride in (Stride.STAYS, Stride.NEXT) for stride in found.values())
         )
 
     def reads_along(self, row: Linear) -> bool:
@@ -67,10 +70,31 @@ class Alone:
             and all(found.get(access) is Stride.STAYS for access in self.statement.writes)
         )
 
+    def shares_lines(self, row: Linear, beside: Linear) -> bool:
+        """Whether reads come from lines of the cache that are used whole: by iterations of a row,
+        or by those of another that run at the same time."""
+        along, across = self.strides(row), self.strides(beside)
+        return all(
+            along.get(access) is not Stride.FAR or across.get(access) is not Stride.FAR
+            for access in self.statement.reads
+        )
+
+    def reads_far(self, row: Linear) -> bool:
+        """Whether iterations of a row read elements that do not lie together."""
+        along = self.strides(row)
+        return any(along.get(access) is Stride.FAR for access in self.statement.reads)
+
     def moves(self, row: Linear) -> bool:
         """Whether what is written lies elsewhere in each iteration of a row."""
         found = self.strides(row)
         return any(found.get(access) is not Stride.STAYS for access in self.statement.writes)
+
+    def reads_again(self, row: Linear) -> bool:
+        """Whether iterations of a row read an element of an array in common."""
+        found = self.strides(row)
+        return any(
+            read.indices and found.get(read) is Stride.STAYS for read in self.statement.reads
+        )
 
     def reuses(self, row: Linear) -> bool:
         """Whether iterations of a row have elements in common."""
@@ -131,19 +155,26 @@ def _tiled(
 
 def _in_chains(alone: Alone) -> Iterator[Arranged]:
     """Innermost a row that is a sum, for several elements side by side."""
-    for inner, beside in permutations(alone.rows, 2):
-        if not alone.moves(beside) or inner == beside:
-            continue
-        others = [each for each in alone.rows if each not in (inner, beside)]
-        found = alone.strides(inner)
-        reads = [found.get(access) for access in alone.statement.reads]
-        if Stride.FAR in reads:
-            continue
-        for innermost in (inner, inner + beside):
-            if alone.is_parallel((*others, innermost, beside)):
-                size = CHAINS if innermost == inner else TOGETHER
-                loops = (*others, beside.divided(size), innermost, beside)
-                yield loops, ((beside, size),)
+    pairs = [
+        (inner, beside)
+        for inner, beside in permutations(alone.rows, 2)
+        if alone.moves(beside) and alone.shares_lines(inner, beside)
+    ]
+    pairs.sort(key=lambda pair: alone.reads_far(pair[0]))
+    for inner, beside in pairs:
+        size = CHAINS if alone.reads_again(beside) else APART
+        yield from _beside(alone, inner, beside, inner, size)
+    for inner, beside in pairs:
+        if not alone.reads_far(inner):
+            yield from _beside(alone, inner, beside, inner + beside, TOGETHER)
+
+
+def _beside(
+    alone: Alone, inner: Linear, beside: Linear, innermost: Linear, size: int
+) -> Iterator[Arranged]:
+    others = [each for each in alone.rows if each not in (inner, beside)]
+    if alone.is_parallel((*others, innermost, beside)):
+        yield (*others, beside.divided(size), innermost, beside), ((beside, size),)
 
 
 def _plain(alone: Alone) -> Rows:

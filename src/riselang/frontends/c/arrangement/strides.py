@@ -16,6 +16,7 @@ class Stride(Enum):
 
     STAYS = "the same element"
     NEXT = "the next one in memory"
+    BACK = "the one before it in memory"
     FAR = "elsewhere"
 
 
@@ -38,8 +39,8 @@ def _stride(indices: tuple[Linear, ...] | None, moved: Mapping[str, int]) -> Str
     steps = [_step(index, moved) for index in indices]
     if all(step == 0 for step in steps):
         return Stride.STAYS
-    if steps[-1] == 1 and all(step == 0 for step in steps[:-1]):
-        return Stride.NEXT
+    if steps[-1] in (1, -1) and all(step == 0 for step in steps[:-1]):
+        return Stride.NEXT if steps[-1] == 1 else Stride.BACK
     return Stride.FAR
 
 

@@ -12,6 +12,7 @@ from riselang.errors import SourceLocation
 from riselang.frontends.c.emission import trees
 from riselang.frontends.c.emission.indices import INDEX
 from riselang.frontends.c.emission.nodes import callee, is_parallel, only_users
+from riselang.frontends.c.emission.prefetching import ask_ahead
 from riselang.frontends.c.emission.registers import Kept, kept_elements
 from riselang.frontends.c.emission.values import Emitter
 from riselang.frontends.c.emission.vectors import Instance, VectorEmitter, lanes_of
@@ -40,6 +41,15 @@ class Innermost:
     def is_written(self, name: str, node: Any) -> bool:
         """Writes a loop in vectors, or else with elements in registers; false where neither can."""
         return self._in_vectors(name, node) or self._in_registers(name, node)
+
+    def ask_ahead(self, name: str, node: Any) -> None:
+        """At the beginning of a loop that is written one by one: what it needs later."""
+        users = only_users(node.for_get_body())
+        try:
+            instances = [self._instance(user, {name: Linear.of(name)}) for user in users]
+        except trees.NotLinear:
+            return
+        ask_ahead(self._out, instances, name, trees.number(node.for_get_inc()))
 
     def _in_vectors(self, name: str, node: Any) -> bool:
         """An innermost loop in vectors, and what is left of it one by one; whether it could be."""
@@ -121,6 +131,7 @@ class Innermost:
             out.registers.update(values)
             for each, argument in zip(written, block.args[1:], strict=True):
                 out.registers[each.element] = argument
+            self.ask_ahead(name, node)
             self._loops.node(node.for_get_body())
             out.insert(scf.YieldOp(*(out.registers[each.element] for each in written)))
         out.registers = outer

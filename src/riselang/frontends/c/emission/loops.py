@@ -129,6 +129,8 @@ class LoopEmitter:
         self.forget(name)
         known[name] = block.args[0]
         with self._out.inside(block):
+            if self._innermost is not None:
+                self._innermost.ask_ahead(name, node)
             self.node(node.for_get_body())
         return block
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -10,19 +10,17 @@ from riselang.config import Options
 from riselang.frontends.c.calling import Arrays, CFunction, Values
 from riselang.frontends.c.lifted.choices import for_product
 from riselang.frontends.c.lifted.costs import PATTERNS
+from riselang.frontends.c.lifted.halves import Load
 from riselang.frontends.c.lifted.running import PatternStep
 from riselang.frontends.c.model import Scop
 from riselang.frontends.c.tactics.parts import part_of, parts_of
-
-Load = Callable[[Sequence[Scop]], Mapping[str, CFunction]]
-"""Compiles regions as loops."""
 
 
 def lifted_function(scop: Scop, options: Options, load: Load) -> LiftedFunction | None:
     """A region with its products as patterns; None where it has none that is one of them."""
     steps: list[PatternStep | Scop] = []
     for number, part in enumerate(parts_of(scop)):
-        step = None if part.product is None else PatternStep(scop, part.product, options)
+        step = None if part.product is None else PatternStep(scop, part.product, options, load)
         if step is not None and for_product(scop, step.product, options).way is PATTERNS:
             steps.append(step)
         else:

@@ -44,11 +44,20 @@ def program(product: Product) -> str:
     return f"def {NAME} =\nfun(({', '.join(_parameters(product, element))}),\n  {body})\n"
 
 
-def plain_program(product: Product) -> str:
-    """The product of two matrices whose rows are both summed over, and nothing else."""
+def panels_program(product: Product, height: int, width: int) -> str:
+    """The product of matrices that come in panels of rows, each panel turned round."""
     element = element_type(product)
-    parameters = f"{LEFT} : n.l.{element}, {RIGHT} : m.l.{element}"
-    return f"def {NAME} =\nfun(({parameters}),\n  {_sums(LEFT, RIGHT, element)})\n"
+    parameters = f"{LEFT} : n.l.{height}.{element}, {RIGHT} : m.l.{width}.{element}"
+    left, right = (f"{side} |> map(transpose) |> join" for side in (LEFT, RIGHT))
+    return f"def {NAME} =\nfun(({parameters}),\n  {_sums(left, right, element)})\n"
+
+
+def panel_program(product: Product, height: int) -> str:
+    """Copies rows to panels, which are short: each of their rows is written out."""
+    parameter = f"rows : n.{height}.l.{element_type(product)}"
+    line = "mapSeq(fun(line, line |> mapSeqUnroll(fun(e, e))))"
+    body = f"rows |> mapSeq(fun(panel, panel |> transpose |> {line}))"
+    return f"def {NAME} =\nfun(({parameter}),\n  {body})\n"
 
 
 def element_type(product: Product) -> str:

@@ -15,16 +15,14 @@ from riselang.config import Options
 from riselang.frontends.c.calling import Arrays, Values
 from riselang.frontends.c.lifted.choices import for_product
 from riselang.frontends.c.lifted.costs import LOOPS
-from riselang.frontends.c.lifted.programs import NAME, plain_program, program, scalars
+from riselang.frontends.c.lifted.halves import HalfProduct, Load
+from riselang.frontends.c.lifted.programs import NAME, program, scalars
 from riselang.frontends.c.model import Scop
 from riselang.frontends.c.syntax import Literal
 from riselang.frontends.c.tactics.matching import Factor
 from riselang.frontends.c.tactics.products import Product, grouped
 from riselang.frontends.c.tactics.row_products import RowProduct
 from riselang.runtime.arrays import Array
-
-SMALL, LARGE = 48, 240
-"""Sides of the squares that half of a matrix is computed in: small ones along the diagonal."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +32,7 @@ class PatternStep:
     scop: Scop
     found: Product | RowProduct
     options: Options
+    load: Load
 
     @property
     def product(self) -> Product:
@@ -41,9 +40,12 @@ class PatternStep:
 
     @cached_property
     def _kernel(self) -> Any:
-        text = plain_program(self.product) if self.product.half else program(self.product)
-        options = self.options
-        return getattr(loads(text, name="lifted.rise", float=options.float), NAME)
+        text = program(self.product)
+        return getattr(loads(text, name="lifted.rise", float=self.options.float), NAME)
+
+    @cached_property
+    def _half(self) -> HalfProduct:
+        return HalfProduct(self.product, self.load)
 
     def is_worth_it(self, arrays: Arrays) -> bool:
         """Whether its sizes are such that patterns are faster than loops."""
@@ -106,51 +108,18 @@ class PatternStep:
         return array.reshape([prod(lengths[loop] for loop in group) for group in groups])
 
     def _run_half(self, arrays: Arrays, values: Values) -> None:
-        """The elements on one side of the diagonal, in squares; those on the diagonal are cut."""
+        """The elements on one side of the diagonal."""
         product = self.product
-        target = arrays[product.target.array]
-        size = len(target)
-        left, right = self._rows(arrays, -size % SMALL)
+        left, right = (self._rows_of(factor, arrays) for factor in (product.left, product.right))
+        pairs = [(left, right), (right, left)] if product.is_both else [(left, right)]
         scale = prod(_value(part, values) for part in product.scale)
-        if scale != 1.0:
-            left = left * np.asarray(scale, left.dtype)
-        is_lower = product.half == "lower"
-        cut = np.tril if is_lower else np.triu
-        for row, column, side in squares(len(left)):
-            across, down = (row, column) if is_lower else (column, row)
-            square = self._kernel(left[across : across + side], right[down : down + side])
-            part = target[across : across + side, down : down + side]
-            cropped = square[: part.shape[0], : part.shape[1]]
-            part += cut(cropped) if row == column else cropped
+        self._half.run(arrays[product.target.array], pairs, scale)
 
-    def _rows(self, arrays: Arrays, missing: int) -> tuple[Array, Array]:
-        """Both factors with what is summed over as the inner dimension, filled up with zeros."""
-        product = self.product
-        found: list[Array] = []
-        for factor in (product.left, product.right):
-            array = arrays[factor.array]
-            rows = array if factor.loops[-1] in product.depth else array.T
-            found.append(np.ascontiguousarray(np.pad(rows, ((0, missing), (0, 0)))
-                                              if missing else rows))  # fmt: skip
-        left, right = found
-        if product.is_both:
-            return np.concatenate([left, right], axis=1), np.concatenate([right, left], axis=1)
-        return left, right
-
-
-def squares(size: int) -> Iterator[tuple[int, int, int]]:
-    """Row, column and side of squares that cover what is at and below a diagonal.
-
-    `size` is a multiple of the small side.
-    """
-    for row in range(0, size, LARGE):
-        height = min(LARGE, size - row)
-        is_large = height == LARGE
-        if is_large:
-            yield from ((row, column, LARGE) for column in range(0, row, LARGE))
-        for inner in range(row, row + height, SMALL):
-            first = row if is_large else 0
-            yield from ((inner, column, SMALL) for column in range(first, inner + 1, SMALL))
+    def _rows_of(self, factor: Factor, arrays: Arrays) -> Array:
+        """A factor with what is summed over as the inner dimension."""
+        array = arrays[factor.array]
+        is_turned = factor.loops[-1] not in self.product.depth
+        return np.ascontiguousarray(array.T) if is_turned else array
 
 
 def _value(part: Any, values: Values) -> float:

@@ -1,0 +1,114 @@
+"""Code of C functions in the cache: found by what a model is, without loops and proofs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import riselang as rl
+from riselang.config import Options
+from riselang.frontends.c import building, scheduling
+from riselang.frontends.c.contraction import contracted
+from riselang.frontends.c.identity import identity
+from riselang.frontends.c.model import Scop
+from riselang.frontends.c.report import report
+from riselang.frontends.c.tactics.parts import part_of, parts_of
+from support.c_programs import KERNELS, model
+
+HEAD = "void f(int n, double a[n], double b[n]) "
+LOOP = "for (int i = 0; i < n; i++) "
+PAIRS = {
+    "a number": ("b[i] = 2 * a[i];", "b[i] = 3 * a[i];"),
+    "a small number": ("b[i] = 0.1 * a[i];", "b[i] = 0.10000000000000002 * a[i];"),
+    "a sign": ("b[i] = 0.0 * a[i];", "b[i] = -0.0 * a[i];"),
+    "an operator": ("b[i] = a[i] + b[i];", "b[i] = a[i] - b[i];"),
+    "the order of operands": ("b[i] = b[i] + a[i];", "b[i] = a[i] + b[i];"),
+    "an array": ("b[i] = a[i];", "a[i] = a[i];"),
+    "an index": ("b[i] = a[0];", "b[i] = a[i];"),
+    "which of two variables": (
+        "{ double t = a[i]; { double t = b[i]; b[i] = t; } b[i] += t; }",
+        "{ double t = a[i]; { t = b[i]; b[i] = t; } b[i] += t; }",
+    ),
+    "a condition": ("if (i < 3) b[i] = 1;", "if (i < 4) b[i] = 1;"),
+    "a condition on data": ("if (a[i] < 3) b[i] = 1;", "if (a[i] <= 3) b[i] = 1;"),
+    "a type": ("b[i] = (float)a[i];", "b[i] = a[i];"),
+    "a function": ("b[i] = sqrt(a[i]);", "b[i] = fabs(a[i]);"),
+}
+MATH = "double sqrt(double); double fabs(double);\n"
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_other_programs_have_another_identity(name: str) -> None:
+    first, second = (identity(model(f"{MATH}{HEAD}{{ {LOOP}{body} }}")) for body in PAIRS[name])
+    assert first is not None
+    assert first != second
+
+
+@pytest.mark.parametrize(
+    "head",
+    ["void f(int n, double a[n], double b[n + 1]) ", "void f(long n, double a[n], double b[n]) ",
+     "void f(int n, float a[n], double b[n]) ", "void f(int n, double *restrict a, double b[n]) ",
+     "void f(int n, double b[n], double a[n]) "],
+)  # fmt: skip
+def test_other_parameters_have_another_identity(head: str) -> None:
+    body = f"{{ {LOOP}b[i] = a[i]; }}"
+    assert identity(model(HEAD + body)) != identity(model(head + body))
+
+
+def test_places_and_processes_do_not_matter() -> None:
+    text = (KERNELS / "adi.c").read_text()
+    known = identity(model(text))
+    assert known == identity(model(f"\n// moved\n{text}"))
+    code = (
+        "import sys; from riselang.frontends.c.file import CFile; "
+        "from riselang.frontends.c.identity import identity; "
+        "sys.stdout.write(identity(CFile.of(sys.stdin.read(), 'x.c').whole()))"
+    )
+    run = [sys.executable, "-c", code]
+    for _ in range(2):
+        found = subprocess.run(run, input=text, capture_output=True, text=True, check=True).stdout
+        assert found == known
+
+
+def test_parts_and_contracted_regions_are_others() -> None:
+    scop = model((KERNELS / "2mm.c").read_text())
+    parts = [part_of(scop, part, number) for number, part in enumerate(parts_of(scop))]
+    texts = [identity(each) for each in (scop, contracted(scop), *parts)]
+    assert None not in texts
+    assert len(set(texts)) == len(texts)
+
+
+def test_what_cannot_be_written_has_no_identity() -> None:
+    @dataclass(frozen=True, eq=False)
+    class More(Scop):
+        more: object = None
+
+    scop = model((KERNELS / "atax.c").read_text())
+    fields = {name: getattr(scop, name) for name in Scop.__dataclass_fields__}
+    assert identity(More(**fields, more=object())) is None
+    assert identity(replace(scop)) == identity(scop)
+
+
+def test_code_that_was_kept_needs_no_loops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RISE_CACHE", "1")
+    monkeypatch.setenv("RISE_CACHE_DIR", str(tmp_path))
+    text = f"{HEAD}{{ {LOOP}b[i] = 2 * a[i]; }}"
+    rl.from_c(text)
+    monkeypatch.setattr(building, "loops", lambda *_: pytest.fail("loops are made again"))
+    a, b = np.arange(5.0), np.zeros(5)
+    rl.from_c(f"\n{text}")(5, a, b)
+    np.testing.assert_array_equal(b, 2 * a)
+
+
+def test_the_report_says_where_a_search_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    scop, options = model((KERNELS / "gemm.c").read_text()), Options("affine")
+    assert "the order of the text stays" not in report(scop, options, "isl")
+    monkeypatch.setattr(scheduling, "MOST_OPERATIONS", 1000)
+    kept = "the order of the text stays: the search for another took more than 1000 operations"
+    assert kept in report(scop, options, "isl")
+    assert "the order of the text" not in report(scop, options, "source")
