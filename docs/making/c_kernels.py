@@ -11,7 +11,8 @@ from riselang.frontends.c.file import CFile
 from riselang.frontends.c.lifted.choices import Choice, for_product
 from riselang.frontends.c.lifted.costs import CALL, PATTERNS
 from riselang.frontends.c.model import Scop
-from riselang.frontends.c.tactics.notation import NotLifted, notation
+from riselang.frontends.c.tactics.notation import notation
+from riselang.frontends.c.tactics.structures import NotLifted
 from riselang.frontends.c.tactics.parts import Part, parts_of
 from riselang.frontends.c.tactics.products import Product
 from riselang.frontends.c.tactics.recognition import Recognised, recognised

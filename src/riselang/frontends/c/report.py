@@ -6,10 +6,11 @@ from riselang.config import Options
 from riselang.frontends.c.lifted.choices import Choice, for_product, for_update
 from riselang.frontends.c.lifted.costs import CALL, LOOPS
 from riselang.frontends.c.model import Scop
-from riselang.frontends.c.tactics.notation import NotLifted, notation
+from riselang.frontends.c.tactics.notation import notation
 from riselang.frontends.c.tactics.parts import parts_of
 from riselang.frontends.c.tactics.recognition import Recognised, recognised
 from riselang.frontends.c.tactics.row_products import RowProduct
+from riselang.frontends.c.tactics.structures import NotLifted
 
 
 def report(scop: Scop, options: Options) -> str:

@@ -11,8 +11,17 @@ from riselang.frontends.c.calling import Arrays, CFunction, Values
 from riselang.frontends.c.lifted.choices import for_product
 from riselang.frontends.c.lifted.costs import PATTERNS
 from riselang.frontends.c.lifted.running import PatternStep
+from riselang.frontends.c.lifted.statements import StatementSteps, statement_steps
 from riselang.frontends.c.model import Scop
-from riselang.frontends.c.tactics.parts import part_of, parts_of
+from riselang.frontends.c.tactics.parts import (
+    Part,
+    circles_of,
+    is_separable,
+    part_of,
+    parts_of,
+    shares,
+    together,
+)
 
 Load = Callable[[Sequence[Scop]], Mapping[str, CFunction]]
 """Compiles regions as loops."""
@@ -30,6 +39,47 @@ def lifted_function(scop: Scop, options: Options, load: Load) -> LiftedFunction 
     if not any(isinstance(step, PatternStep) for step in steps):
         return None
     return LiftedFunction(scop, load, steps)
+
+
+def function_of_patterns(scop: Scop, options: Options, load: Load) -> PatternFunction | None:
+    """A region with every statement that is lifted as a program of its own; None without any."""
+    if not is_separable(scop):
+        return None
+    circles = [tuple(circle) for circle in circles_of(scop)]
+    found = {circle: statement_steps(scop, circle, options) for circle in circles}
+
+    def is_lifted(part: Part) -> bool:
+        return found.get(part.names) is not None
+
+    parts = together([Part(circle) for circle in circles], is_lifted)
+    if not any(map(is_lifted, parts)) or shares(scop, parts, is_lifted):
+        return None
+    steps = [
+        found.get(part.names) or part_of(scop, part, number) for number, part in enumerate(parts)
+    ]
+    return PatternFunction(scop, load, steps)
+
+
+class PatternFunction(CFunction):
+    """Runs the parts of a region one after the other, as programs or as loops."""
+
+    def __init__(self, scop: Scop, load: Load, steps: Sequence[StatementSteps | Scop]):
+        super().__init__(scop)
+        self._load = load
+        self._steps = tuple(steps)
+
+    @cached_property
+    def _parts(self) -> Mapping[str, CFunction]:
+        loops = [step for step in self._steps if isinstance(step, Scop)]
+        return self._load(loops) if loops else {}
+
+    def run(self, passed: Sequence[Any], arrays: Arrays, values: Values) -> Any:
+        for step in self._steps:
+            if isinstance(step, StatementSteps):
+                step.run(arrays, values)
+            else:
+                self._parts[step.name].run(passed, arrays, values)
+        return None
 
 
 class LiftedFunction(CFunction):

@@ -9,7 +9,7 @@ from typing import Any
 from riselang.frontends.c.dependences import dependences
 from riselang.frontends.c.model import ModelStatement, Scop
 from riselang.frontends.c.polyhedra import isl
-from riselang.frontends.c.syntax import Access, Assign, Call, Conditional, Literal, inside
+from riselang.frontends.c.syntax import Access, Assign, Binary, Call, Conditional, Literal, inside
 from riselang.frontends.c.tactics.isolation import loops_around
 from riselang.frontends.c.tactics.library import TACTICS
 from riselang.frontends.c.tactics.matching import (
@@ -22,6 +22,7 @@ from riselang.frontends.c.tactics.matching import (
     updates_of,
 )
 from riselang.frontends.c.tactics.products import NoProduct, Product, product_of
+from riselang.frontends.c.tactics.structures import NotLifted, Structure, structure_of
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,9 @@ def _both(
         reason = "loops around it stay"
     except NoProduct as found:
         reason = str(found)
+    assert isinstance(statement.body, Assign)
+    if (kind := _proven(scop, statement, around, statement.body)) is not None:
+        return Recognised(statement, kind, around)
     return Recognised(statement, None, around, None, f"nearest is syr2k, but {reason}")
 
 
@@ -203,6 +207,9 @@ def _mapped(
     body = statement.body
     if not isinstance(body, Assign):
         return refused("data decide what it does")
+    kind = _proven(scop, statement, around, body)
+    if kind is not None:
+        return Recognised(statement, kind, around)
     try:
         target = factor_of(body.target, statement)
     except NoMatch as reason:
@@ -212,18 +219,40 @@ def _mapped(
     inner = [name for _, name in statement.iterators if name not in around]
     idle = [loop for loop in inner if loop not in target.loops]
     if idle:
-        kind = _largest(body, statement)
-        if kind is not None and _is_box(statement, around):
-            return Recognised(statement, kind, around)
         return refused(f"{nearest}; the loop over {idle[0]} repeats it")
     if _depends_on_itself(scop, statement, around):
         return refused(f"{nearest}; and it reads what it has written in other iterations")
     if not _is_box(statement, around):
         return refused("nearest is a map, but its domain is not a box: bounds depend on loops")
-    return Recognised(statement, _kind(body, statement, target), around)
+    return Recognised(statement, _kind(body, statement, target.loops), around)
 
 
-def _kind(body: Assign, statement: ModelStatement, target: Factor) -> str:
+def _proven(
+    scop: Scop, statement: ModelStatement, around: tuple[str, ...], body: Assign
+) -> str | None:
+    """What a statement over a box is, if all that patterns need is proven of it."""
+    try:
+        found = structure_of(scop, statement, around)
+    except NotLifted:
+        return None
+    if not found.folded:
+        return _kind(body, statement, found.target.loops)
+    return "reduction" if _is_sum(found) else _largest(body, statement)
+
+
+def _is_sum(found: Structure) -> bool:
+    """`target = target + e`, whatever e is."""
+    value = found.value
+    if not isinstance(value, Binary) or value.operator != "+":
+        return False
+    sides = [
+        side for side in (value.left, value.right)
+        if any(isinstance(part, Access) and found.is_target(part) for part in inside(side))
+    ]  # fmt: skip
+    return len(sides) == 1 and isinstance(sides[0], Access)
+
+
+def _kind(body: Assign, statement: ModelStatement, loops: tuple[str, ...]) -> str:
     value = body.value
     if isinstance(value, Literal):
         return "fill"
@@ -234,9 +263,9 @@ def _kind(body: Assign, statement: ModelStatement, target: Factor) -> str:
             source = factor_of(value, statement)
         except NoMatch:
             return "elementwise"
-        if source.loops == target.loops:
+        if source.loops == loops:
             return "copy"
-        return "transpose" if sorted(source.loops) == sorted(target.loops) else "elementwise"
+        return "transpose" if sorted(source.loops) == sorted(loops) else "elementwise"
     moved: dict[object, set[tuple[object, ...]]] = {}
     for read in reads:
         subscript = statement.subscripts[read].indices or ()
