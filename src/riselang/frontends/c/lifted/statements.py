@@ -15,21 +15,16 @@ import numpy as np
 
 from riselang.api.entry import loads
 from riselang.config import Options
-from riselang.frontends.c.arrangement.order import groups
 from riselang.frontends.c.calling import Arrays, Values
 from riselang.frontends.c.entries import is_buffer
 from riselang.frontends.c.footprints import Footprints
+from riselang.frontends.c.lifted.choices import for_structure
+from riselang.frontends.c.lifted.costs import PATTERNS
 from riselang.frontends.c.linear import Linear
-from riselang.frontends.c.model import ModelStatement, Scop
-from riselang.frontends.c.tactics.isolation import edges_inside, loops_around
+from riselang.frontends.c.model import Scop
+from riselang.frontends.c.tactics.circles import circle_of
 from riselang.frontends.c.tactics.notation import Lifting, lifting
-from riselang.frontends.c.tactics.structures import (
-    Axis,
-    NotLifted,
-    Range,
-    is_upward_along,
-    ranges_of,
-)
+from riselang.frontends.c.tactics.structures import Axis, NotLifted, Range, Structure
 from riselang.frontends.c.tactics.views import is_fixed
 
 NAME = "statement"
@@ -62,7 +57,7 @@ class StatementStep:
         scalars = [values[each.variable] for each in self.lifting.scalars]
         place = tuple(self._written(axis, numbers) for axis in structure.target.axes)
         whole = arrays[structure.target.array]
-        part = whole[place]
+        part: Any = whole[place]
         is_whole = isinstance(part, np.ndarray) and part.flags.c_contiguous
         if is_whole and not any(np.shares_memory(part, each) for each in given):
             self._kernel(*given, *scalars, out=part)
@@ -95,11 +90,29 @@ class StatementSteps:
     def _footprints(self) -> Footprints:
         return Footprints(self.scop)
 
-    def run(self, arrays: Arrays, values: Values) -> None:
+    @property
+    def name(self) -> str:
+        """The first statement."""
+        return self.steps[0].lifting.structure.statement.name
+
+    def is_worth_it(self, tactic: str, values: Values | None = None) -> bool:
+        """Whether one statement is faster so, for the sizes of a call where they are known."""
+        structure = self.steps[0].lifting.structure
+        if values is None:
+            return for_structure(structure, tactic).way is PATTERNS
+        numbers = self._numbers(values)
+        lengths = {
+            loop: max(0, _value(each.length, numbers)) for loop, each in structure.ranges.items()
+        }
+        return for_structure(structure, tactic, lengths).way is PATTERNS
+
+    def _numbers(self, values: Values) -> Numbers:
         whole = {each: int(value) for each, value in values.items() if each.type.is_integer}
         known = self._footprints.values(whole)
-        numbers = {name: value for name, value in known.items() if value is not None}
-        for inner in self._iterations(list(self.around), numbers):
+        return {name: value for name, value in known.items() if value is not None}
+
+    def run(self, arrays: Arrays, values: Values) -> None:
+        for inner in self._iterations(list(self.around), self._numbers(values)):
             for step in self.steps:
                 step.run(arrays, values, inner)
 
@@ -113,57 +126,19 @@ class StatementSteps:
             yield from self._iterations(loops[1:], {**numbers, loops[0]: value})
 
 
-def statement_steps(
-    scop: Scop, names: Sequence[str], options: Options
-) -> StatementSteps | None:
+def statement_steps(scop: Scop, names: Sequence[str], options: Options) -> StatementSteps | None:
     """Statements that depend on each other, or one, as programs; None where one is none."""
-    statements = [scop.statement(name) for name in names]
     try:
-        around = _around(scop, statements)
-        outer = ranges_of(scop, statements[0], len(around))
-        _check_around(scop, statements, around, outer)
-        steps = [StatementStep(_runnable(scop, each, around), options) for each in statements]
+        circle = circle_of(scop, names)
+        steps = [StatementStep(_runnable(scop, each), options) for each in circle.structures]
     except NotLifted:
         return None
-    ordered = _in_order(scop, statements, len(around))
-    by_name = dict(zip(names, steps, strict=True))
-    return StatementSteps(scop, outer, [by_name[name] for name in ordered])
+    return StatementSteps(scop, circle.around, steps)
 
 
-def _around(scop: Scop, statements: Sequence[ModelStatement]) -> tuple[str, ...]:
-    """The loops that stay: those that one of the statements needs around it."""
-    depth = max(loops_around(scop, each) for each in statements)
-    found = {tuple(name for _, name in each.iterators[:depth]) for each in statements}
-    if len(found) > 1 or any(len(each.iterators) <= depth for each in statements):
-        raise NotLifted("the loops that stay are not around all statements")
-    return found.pop()
-
-
-def _check_around(
-    scop: Scop,
-    statements: Sequence[ModelStatement],
-    around: Sequence[str],
-    outer: Mapping[str, Range],
-) -> None:
-    """Whether loops that stay run upwards, for all statements alike."""
-    if not around:
-        return
-    if any(ranges_of(scop, each, len(around)) != outer for each in statements):
-        raise NotLifted("the loops that stay are not the same for all statements")
-    if not is_upward_along(scop, statements, len(around)):
-        raise NotLifted("the loops that stay run downwards")
-
-
-def _in_order(scop: Scop, statements: Sequence[ModelStatement], depth: int) -> list[str]:
-    """The statements in an order that keeps what they depend on, in one iteration."""
-    edges = edges_inside(scop, statements[0], depth)
-    names = [each.name for each in statements]
-    return [name for group in groups(names, edges) for name in group]
-
-
-def _runnable(scop: Scop, statement: ModelStatement, around: Sequence[str]) -> Lifting:
-    """The program of a statement that can be called with what the function gets."""
-    found = lifting(scop, statement, around)
+def _runnable(scop: Scop, structure: Structure) -> Lifting:
+    """The program of a statement, if it can be called with what the function gets."""
+    found = lifting(scop, structure)
     for array in (found.structure.target.array, *found.arrays):
         view = scop.views.get(array)
         if array not in scop.inputs or not array.is_array:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from riselang.dialects.rise.schemes import PATTERNS
 from riselang.frontends.c.linear import Linear
-from riselang.frontends.c.model import ModelStatement, Scop
+from riselang.frontends.c.model import Scop
 from riselang.frontends.c.syntax import Access, Binary, Expression, Variable
 from riselang.frontends.c.tactics.recognition import Recognised
 from riselang.frontends.c.tactics.structures import NotLifted, Operand, Structure, structure_of
@@ -48,16 +48,16 @@ class Lifting:
     scalars: tuple[Access, ...]
 
 
-def lifting(scop: Scop, statement: ModelStatement, around: Sequence[str] = ()) -> Lifting:
+def lifting(scop: Scop, structure: Structure) -> Lifting:
     """A statement as a program; raises NotLifted with the reason."""
-    return _Writer(scop, structure_of(scop, statement, around)).lifting()
+    return _Writer(scop, structure).lifting()
 
 
 def notation(scop: Scop, found: Recognised) -> str:
     """The program of what was recognised."""
     if found.tactic is None:
         raise NotLifted("it is nothing that is known")
-    return lifting(scop, found.statement, found.around).text
+    return lifting(scop, structure_of(scop, found.statement, found.around)).text
 
 
 class _Writer:
@@ -112,9 +112,7 @@ class _Writer:
                   if not is_fixed(axis, structure)]  # fmt: skip
         return {name for size in sizes for name in size.names()}
 
-    def _check_sizes(
-        self, groups: Sequence[Sequence[Operand]], arrays: Sequence[Variable]
-    ) -> None:
+    def _check_sizes(self, groups: Sequence[Sequence[Operand]], arrays: Sequence[Variable]) -> None:
         known = _determined([e for group in groups for e in self._extents(group)])
         unknown = sorted(self._sizes(groups) - known)
         if unknown:
@@ -191,16 +189,14 @@ class _Writer:
         ]
         return text, inner, element
 
-    def _value(
-        self, groups: Sequence[Sequence[Operand]], views: Sequence[View], start: str
-    ) -> str:
+    def _value(self, groups: Sequence[Sequence[Operand]], views: Sequence[View], start: str) -> str:
         for group, view in zip(groups, views, strict=True):
             for access, place in places(group, view):
                 text = view.text
                 for at, (_, width) in zip(place, view.windows, strict=True):
                     text = f"{text} |> at(clampIdx({width}, {at}_i32))"
-                self._elements[access] = f"({text})" if place else text
-        self._elements[self._structure.target.access] = start
+                self._elements[access] = _atom(text)
+        self._elements[self._structure.target.access] = _atom(start)
         return ValueWriter(self._element).text(self._reordered(self._structure.value))
 
     def _element(self, access: Access) -> str:
@@ -222,6 +218,11 @@ class _Writer:
             name = f"{base}{self._count}"
             if name not in taken:
                 return name
+
+
+def _atom(text: str) -> str:
+    """A text that can stand between operators."""
+    return f"({text})" if " " in text else text
 
 
 def _components(element: str, count: int) -> list[str]:

@@ -41,10 +41,14 @@ def parts_of(scop: Scop) -> tuple[Part, ...]:
     pairs = dependences(scop)
     if pairs is None or not is_separable(scop):
         return whole
-    made = _with_zeros(scop, [_part(scop, each) for each in circles_of(scop)])
-    parts = together(made, lambda part: part.product is not None)
+    parts = together(separate_parts(scop), lambda part: part.product is not None)
     is_apart = not shares(scop, parts, lambda part: part.product is not None)
     return parts if is_apart and any(part.product for part in parts) else whole
+
+
+def separate_parts(scop: Scop) -> list[Part]:
+    """A part for each circle, in an order that keeps what they depend on."""
+    return _with_zeros(scop, [_part(scop, each) for each in circles_of(scop)])
 
 
 def is_separable(scop: Scop) -> bool:
@@ -119,7 +123,7 @@ def together(parts: Sequence[Part], is_other: Callable[[Part], bool]) -> tuple[P
 
 
 def shares(scop: Scop, parts: Sequence[Part], is_lifted: Callable[[Part], bool]) -> bool:
-    """Whether what lives inside of the region is used by several parts, or by one that is lifted."""
+    """Whether what lives inside of the region is used by several parts, or a lifted one."""
     seen: set[Variable] = set()
     for part in parts:
         used = _used(scop, part)

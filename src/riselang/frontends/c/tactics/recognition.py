@@ -103,7 +103,8 @@ def _both(
     except NoProduct as found:
         reason = str(found)
     assert isinstance(statement.body, Assign)
-    if (kind := _proven(scop, statement, around, statement.body)) is not None:
+    kind, _ = _proven(scop, statement, around, statement.body)
+    if kind is not None:
         return Recognised(statement, kind, around)
     return Recognised(statement, None, around, None, f"nearest is syr2k, but {reason}")
 
@@ -207,15 +208,15 @@ def _mapped(
     body = statement.body
     if not isinstance(body, Assign):
         return refused("data decide what it does")
-    kind = _proven(scop, statement, around, body)
+    kind, failed = _proven(scop, statement, around, body)
     if kind is not None:
         return Recognised(statement, kind, around)
-    try:
-        target = factor_of(body.target, statement)
-    except NoMatch as reason:
-        return refused(f"nearest is a map, but {reason}")
     if not body.target.indices:
         return refused("it sets a variable")
+    try:
+        target = factor_of(body.target, statement)
+    except NoMatch:
+        return refused(f"nearest is a map, but {failed}")
     inner = [name for _, name in statement.iterators if name not in around]
     idle = [loop for loop in inner if loop not in target.loops]
     if idle:
@@ -229,15 +230,23 @@ def _mapped(
 
 def _proven(
     scop: Scop, statement: ModelStatement, around: tuple[str, ...], body: Assign
-) -> str | None:
-    """What a statement over a box is, if all that patterns need is proven of it."""
+) -> tuple[str | None, str]:
+    """What a statement over a box is, if all that patterns need is proven of it; else what is not
+    so."""
     try:
         found = structure_of(scop, statement, around)
-    except NotLifted:
-        return None
+    except NotLifted as reason:
+        return None, str(reason)
     if not found.folded:
-        return _kind(body, statement, found.target.loops)
-    return "reduction" if _is_sum(found) else _largest(body, statement)
+        return _kind(body, statement, found.target.loops), ""
+    is_sum = _is_sum(found)
+    if not is_sum and not _is_largest(found):
+        return None, f"the loop over {found.folded[0]} neither adds to it nor takes the larger"
+    if not any(len(axis.loops) > 1 for read in found.reads for axis in read.axes):
+        return "reduction", ""
+    # A window moves over an array: its elements are weighted, or not.
+    is_weighted = is_sum and len({read.array for read in found.reads}) > 1
+    return "convolution" if is_weighted else "pooling", ""
 
 
 def _is_sum(found: Structure) -> bool:
@@ -277,23 +286,18 @@ def _kind(body: Assign, statement: ModelStatement, loops: tuple[str, ...]) -> st
     return "stencil" if is_near else "affine map"
 
 
-def _largest(body: Assign, statement: ModelStatement) -> str | None:
-    """`t = t < x ? x : t` and its kind: the largest of several, over a window or over all."""
-    value = body.value
-    parts = {part for part in inside(value) if isinstance(part, Access) and part.indices}
-    others = parts - {body.target}
-    is_choice = isinstance(value, Conditional) or (
-        isinstance(value, Call) and value.function in ("fmax", "fmin", "fmaxf", "fminf")
-    )
-    if not is_choice or body.target not in parts or len(others) != 1:
-        return None
-    (other,) = others
-    if other.variable is body.target.variable:
-        return None
-    indices = statement.subscripts[other].indices
-    if indices is None:
-        return None
-    return "pooling" if any(len(index.terms) > 1 for index in indices) else "reduction"
+def _is_largest(found: Structure) -> bool:
+    """`t = t < e ? e : t` and its kind: the larger, or the smaller, of two."""
+    match found.value:
+        case Conditional(condition=Binary(left=left, right=right), first=first, second=second):
+            is_choice = {left, right} == {first, second}
+        case Call(function="fmax" | "fmin" | "fmaxf" | "fminf", arguments=(first, second)):
+            is_choice = True
+        case _:
+            return False
+    targets = [each for each in (first, second) if isinstance(each, Access)
+               and found.is_target(each)]  # fmt: skip
+    return is_choice and len(targets) == 1
 
 
 def _depends_on_itself(scop: Scop, statement: ModelStatement, around: tuple[str, ...]) -> bool:

@@ -110,6 +110,9 @@ def structure_of(scop: Scop, statement: ModelStatement, around: Sequence[str] = 
     )  # fmt: skip
     others = [access for access in read if not found.is_target(access)]
     reads = tuple(_operand(statement, access, inner) for access in others if access.indices)
+    for read_ in reads:
+        if len(set(read_.loops)) != len(read_.loops):
+            raise NotLifted(f"a loop runs along two dimensions of {read_.array.name}")
     extents = {each.array: extents_of(scop, each.array) for each in (target, *reads)}
     found = Structure(
         statement, found.around, target, reads,
@@ -176,7 +179,7 @@ def _ranges(scop: Scop, statement: ModelStatement, around: Sequence[str]) -> dic
     return ranges
 
 
-def ranges_of(scop: Scop, statement: ModelStatement, count: int) -> dict[str, Range]:
+def outer_ranges(scop: Scop, statement: ModelStatement, count: int) -> dict[str, Range]:
     """The ranges of the outer loops alone."""
     rest = len(statement.iterators) - count
     outer = statement.domain.eliminate(isl().dim_type.set, count, rest)
@@ -199,25 +202,6 @@ def _box(
     if not isl().Set(box).intersect_params(points.params()).is_equal(points):
         raise NotLifted("its iterations are no box: bounds depend on loops, or steps are taken")
     return ranges
-
-
-def is_upward_along(scop: Scop, statements: Sequence[ModelStatement], count: int) -> bool:
-    """Whether statements depend on each other in the order of their outer loops' variables."""
-    pairs = dependences(scop)
-    own = {each.name for each in statements}
-    found: list[bool] = []
-    dims = isl().dim_type
-
-    def look(pair: Any) -> None:
-        if pair.get_tuple_name(dims.in_) in own and pair.get_tuple_name(dims.out) in own:
-            outer = pair.project_out(dims.in_, count, pair.dim(dims.in_) - count)
-            outer = outer.project_out(dims.out, count, pair.dim(dims.out) - count)
-            outer = outer.reset_tuple_id(dims.in_).reset_tuple_id(dims.out)
-            found.append(outer.is_subset(isl().Map.lex_le(outer.get_space().domain())))
-
-    if pairs is not None:
-        pairs.all.foreach_map(look)
-    return pairs is not None and all(found)
 
 
 def _bound(bound: Any) -> Linear:

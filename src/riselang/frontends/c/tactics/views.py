@@ -35,7 +35,8 @@ class View:
 def size_text(size: Linear) -> str:
     """A size in notation."""
     text = ""
-    for atom, factor in (*size.terms, ("", size.constant)):
+    terms = sorted(size.terms, key=lambda term: term[1] < 0)
+    for atom, factor in (*terms, ("", size.constant)):
         if not factor or (not atom and text and not size.constant):
             continue
         part = str(abs(factor)) if not atom else f"{abs(factor)} * {atom}"
@@ -145,9 +146,7 @@ def _one_loop(
     return [*steps, f"slide(1, {factor})", "map(at(clampIdx(1, 0_i32)))"], [loop]
 
 
-def _two_loops(
-    structure: Structure, axis: Axis, extent: Linear
-) -> tuple[list[str], list[str]]:
+def _two_loops(structure: Structure, axis: Axis, extent: Linear) -> tuple[list[str], list[str]]:
     """A window that moves: one loop moves it, the other one runs along it."""
     out = structure.target.loops
     ordered = sorted(axis.loops, key=lambda each: (abs(each[1]) != 1, each[0] in out, each[1]))
