@@ -28,6 +28,8 @@ TESTS = (
 C_TESTS = (
     "tests/unit/frontends/test_c_arrangement.py", "tests/programs/test_c_kernels.py",
     "tests/unit/frontends/test_c_dependences.py", "tests/programs/test_c_linking.py",
+    "tests/unit/frontends/test_c_tactics.py", "tests/unit/frontends/test_c_library.py",
+    "tests/unit/frontends/test_c_lifting.py", "tests/properties/test_c_lifted.py",
     "tests/properties/test_c_programs.py",
 )  # fmt: skip
 """Those for faults in the C front end."""

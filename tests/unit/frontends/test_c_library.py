@@ -172,7 +172,7 @@ STRUCTURED = {
     "jacobi-1d": "generic generic", "jacobi-2d": "generic generic", "heat-3d": "generic generic",
     "fdtd-2d": "generic generic generic generic", "mvt": "generic generic",
     "gesummv": "fill fill generic generic generic", "covariance": "fill generic generic generic",
-    "3mm": "fill fill fill matmul matmul matmul",
+    "3mm": "fill fill fill matmul matmul matmul", "deriche": "generic generic",
 }  # fmt: skip
 
 

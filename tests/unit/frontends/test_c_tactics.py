@@ -94,6 +94,35 @@ def notation_of(scop: Scop) -> str:
     return "\n".join(f"def {name} =\n{text}" for name, text in notations(scop).items())
 
 
+NOT_LIFTED = {
+    "for (int i = 1; i < n - 1; i++) y[i] = y[i - 1] + y[i + 1];": "other iterations",
+    "for (int i = 0; i < n - 1; i++) y[i] = y[i + 1];": "other iterations",
+    "for (int i = 0; i < n; i++) for (int j = 0; j < i; j++) D[i][j] = z[j];": "box",
+    "for (int i = 0; i < n; i += 2) z[i] = y[i];": "box",
+    "for (int i = 0; i < n; i++) if (i != 3) z[i] = y[i];": "several",
+    "for (int i = 0; i < n; i++) for (int k = 0; k < l; k++) y[i] = A[i][k];": "repeats it",
+    "for (int i = 0; i < n; i++) for (int k = l - 1; k >= 0; k--) y[i] += A[i][k];": "downwards",
+    "for (int i = 0; i < n; i++) for (int k = 0; k < l; k++) y[i] = y[i] - A[i][k];": "subtracts",
+    "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) D[i][j] += D[j][i];": "D",
+    "for (int i = 0; i < n; i++) y[0] += y[i];": "read elsewhere",
+    "for (int i = 0; i < n; i++) z[i] = D[i][i];": "two dimensions",
+    "for (int i = 0; i < n; i++) D[i][i] = z[i];": "loop of its own",
+    "for (int i = 0; i < n; i++) z[i] = i;": "number of an iteration",
+    "for (int i = 0; i < n; i++) z[i] = y[i / 2];": "quotient",
+    "for (int i = 0; i < n; i++) z[i] = (int)y[i];": "integer of a float",
+    "for (int i = 0; i < n; i++) z[i] = y[(int)z[i]];": "not affine",
+    "for (int i = 0; i < n; i++) if (y[i] > 0.0) z[i] = y[i];": "data decide",
+    "for (int i = 0; i < l; i++) for (int k = 0; k < 4; k++) x[i] += y[2 * i + 2 * k];": "by one",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("body", NOT_LIFTED)
+def test_what_is_never_lifted(body: str) -> None:
+    scop = model(f"void f({PARAMETERS}) {{ {body} }}")
+    assert notations(scop) == {}
+    assert NOT_LIFTED[body] in described(scop, recognised(scop)[0])
+
+
 def test_products_of_any_layout_are_lifted() -> None:
     text = (KERNELS / "mvt.c").read_text()
     scop = model(text)

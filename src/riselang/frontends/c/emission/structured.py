@@ -32,12 +32,11 @@ ONE = Linear(1)
 
 
 def is_structured(structure: Structure) -> bool:
-    """Whether a structure can be an op: of numbers, and of variables that stay as they are."""
+    """Whether a structure can be an op: of numbers, and along loops upwards."""
     operands = (structure.target, *structure.reads)
     is_number = not any(each.array.type.is_bool for each in operands)
-    is_still = not any(each in structure.statement.subscripts for each in structure.scalars)
     is_along = all(_span(structure, axis) is not None for each in operands for axis in each.axes)
-    return is_number and is_still and is_along
+    return is_number and is_along
 
 
 def _span(structure: Structure, axis: Axis) -> tuple[Linear, Linear] | None:
@@ -125,6 +124,10 @@ class StructuredEmitter:
             indices = statement.subscripts[operand.access].indices
             assert indices is not None
             out.registers[operand.array, indices] = value
+        for scalar in structure.scalars:
+            # What is in memory stays the same, and is read once.
+            if scalar in statement.subscripts:
+                out.registers[scalar.variable, ()] = out.load(scalar)
         body = statement.body
         assert isinstance(body, Assign)
         with out.inside(block):
