@@ -9,7 +9,9 @@ import random
 from dataclasses import dataclass, field
 
 SIZES = (0, 1, 2, 3, 4, 5, 6, 7, 9, 12)
+INTEGERS = ("int", "long", "short", "signed char")
 _OPERATORS = ("+", "-", "*", "+", "*", "/")
+_WHOLE = ("+", "-", "+", "-", "*")
 
 
 @dataclass
@@ -44,7 +46,8 @@ class StructureGenerator:
 
     def __post_init__(self) -> None:
         self.random = random.Random(self.seed)
-        self.type = self.random.choice(("double", "double", "double", "float"))
+        self.type = self.random.choice(("double", "double", "double", "float", "float", *INTEGERS))
+        self.operators = _WHOLE if self.type in INTEGERS else _OPERATORS
 
     def program(self) -> Structured:
         choice = self.random
@@ -128,7 +131,7 @@ class StructureGenerator:
         if kind < 0.6:
             return "g"
         if kind < 0.65:
-            return "0.75" if self.type == "double" else "0.75f"
+            return "3" if self.type in INTEGERS else choice.choice(("0.75", "0.3f", "0.3"))
         if kind < 0.7:
             return f"{self._array([f'{out[0].size} + 3'])}[2]"
         return self._element("r", choice.sample(loops, choice.randint(1, len(loops))))
@@ -137,11 +140,11 @@ class StructureGenerator:
         choice = self.random
         if depth == 0:
             return self._leaf(out, folded)
-        if choice.random() < 0.1:
+        if choice.random() < 0.1 and self.type not in INTEGERS:
             return f"fabs({self._expression(out, folded, depth - 1)})"
         left = self._expression(out, folded, depth - 1)
         right = self._expression(out, folded, choice.randint(0, depth - 1))
-        return f"({left} {choice.choice(_OPERATORS)} {right})"
+        return f"({left} {choice.choice(self.operators)} {right})"
 
     def _value(self, target: str, out: list[Loop], folded: list[Loop]) -> str:
         choice = self.random

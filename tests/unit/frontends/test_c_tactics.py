@@ -108,6 +108,8 @@ NOT_LIFTED = {
     "for (int i = 0; i < n; i++) z[i] = D[i][i];": "two dimensions",
     "for (int i = 0; i < n; i++) D[i][i] = z[i];": "loop of its own",
     "for (int i = 0; i < n; i++) z[i] = i;": "number of an iteration",
+    "for (int i = 0; i < n; i++) z[i] = i > 0 ? y[i - 1] : 0.0;": "number of an iteration",
+    "for (int i = 0; i < n; i++) z[i] = y[i] < 1.0 ? y[i + l] : 0.0;": "depends on a condition",
     "for (int i = 0; i < n; i++) z[i] = y[i / 2];": "quotient",
     "for (int i = 0; i < n; i++) z[i] = (int)y[i];": "integer of a float",
     "for (int i = 0; i < n; i++) z[i] = y[(int)z[i]];": "not affine",

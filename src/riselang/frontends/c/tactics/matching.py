@@ -212,34 +212,6 @@ def factor_of(access: Access, statement: ModelStatement) -> Factor:
     return Factor(access, tuple(name for name in names if name is not None))
 
 
-def is_convolution(statement: ModelStatement, around: Sequence[str]) -> bool:
-    """`y[i] += w[k] * x[i + k]`, in any number of dimensions: a window moves over an array."""
-    body = statement.body
-    if not isinstance(body, Assign):
-        return False
-    try:
-        target = factor_of(body.target, statement)
-        parts = [part for part in product_parts(added_to(body.value, body.target))
-                 if isinstance(part, Access) and part.indices]  # fmt: skip
-    except NoMatch:
-        return False
-    if len(parts) != 2 or any(part.variable is target.array for part in parts):
-        return False
-    inner = {name for _, name in statement.iterators} - set(around)
-    out = set(target.loops) & inner
-    for weights, data in (parts, parts[::-1]):
-        found = statement.subscripts[weights].indices, statement.subscripts[data].indices
-        if found[0] is None or found[1] is None:
-            continue
-        window = {plain_loop(index) for index in found[0]}
-        moved = [set(index.names()) & inner for index in found[1]]
-        is_moving = all(len(names & out) == 1 and len(names & (inner - out)) == 1
-                        for names in moved if names)  # fmt: skip
-        if window <= inner - out and window and is_moving and any(moved):
-            return True
-    return False
-
-
 def plain_loop(index: Linear) -> str | None:
     """The name that an index is, with nothing added."""
     if index.constant == 0 and len(index.terms) == 1 and index.terms[0][1] == 1:

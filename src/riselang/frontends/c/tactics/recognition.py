@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -17,11 +17,10 @@ from riselang.frontends.c.tactics.matching import (
     NoMatch,
     Update,
     factor_of,
-    is_convolution,
     offsets,
     updates_of,
 )
-from riselang.frontends.c.tactics.products import NoProduct, Product, product_of
+from riselang.frontends.c.tactics.products import NoProduct, product_of
 from riselang.frontends.c.tactics.structures import NotLifted, Structure, structure_of
 
 
@@ -33,11 +32,8 @@ class Recognised:
     tactic: str | None
     around: tuple[str, ...] = ()
     """The loops that stay around it."""
-    update: Update | None = None
     reason: str = ""
     """Where it is nothing: the nearest tactic and the condition that fails."""
-    product: Product | None = None
-    """Where it is a product of matrices: which."""
 
 
 @lru_cache(maxsize=64)
@@ -45,19 +41,8 @@ def recognised(scop: Scop) -> tuple[Recognised, ...]:
     """What each statement of a region is."""
     if dependences(scop) is None:
         reason = "the dependences of the region take too long to find"
-        return tuple(Recognised(each, None, (), None, reason) for each in scop.statements)
-    return tuple(_with_product(scop, _recognised(scop, each)) for each in scop.statements)
-
-
-def _with_product(scop: Scop, found: Recognised) -> Recognised:
-    """What was recognised, with the product of matrices that it is."""
-    if found.update is None or found.around:
-        return found
-    try:
-        updates = updates_of(found.statement)
-        return replace(found, product=product_of(scop, found.statement, updates))
-    except NoProduct:
-        return found
+        return tuple(Recognised(each, None, (), reason) for each in scop.statements)
+    return tuple(_recognised(scop, each) for each in scop.statements)
 
 
 def _recognised(scop: Scop, statement: ModelStatement) -> Recognised:
@@ -68,28 +53,21 @@ def _recognised(scop: Scop, statement: ModelStatement) -> Recognised:
         if others:
             return _both(scop, statement, around, (update, *others))
     except NoMatch as reason:
-        if is_convolution(statement, around) and _is_box(statement, around):
-            return Recognised(statement, "convolution", around)
         return _mapped(scop, statement, around, str(reason))
     inner = [name for _, name in statement.iterators[depth:]]
     used = {name for factor in (update.target, *update.factors) for name in factor.loops}
     name = _name(update, around)
     idle = [loop for loop in inner if loop not in used]
     if idle:
-        return Recognised(statement, None, around, None,
-                          f"{name}, but the loop over {idle[0]} repeats it")  # fmt: skip
+        reason = f"{name}, but the loop over {idle[0]} repeats it"
+        return Recognised(statement, None, around, reason)
     if _is_box(statement, around):
-        return Recognised(statement, name, around, update)
+        return Recognised(statement, name, around)
     is_symmetric = len({factor.array for factor in update.factors}) == 1
     if name == "syrk" and is_symmetric and _is_triangle(statement, update):
-        return Recognised(statement, "syrk", around, update)
-    return Recognised(
-        statement,
-        None,
-        around,
-        None,
-        f"{name}, but its domain is not a box: bounds depend on loops",
-    )
+        return Recognised(statement, "syrk", around)
+    reason = f"{name}, but its domain is not a box: bounds depend on loops"
+    return Recognised(statement, None, around, reason)
 
 
 def _both(
@@ -98,7 +76,7 @@ def _both(
     """Two products that are added: one and the same with its factors in each other's place."""
     try:
         if not around and product_of(scop, statement, updates).is_both:
-            return Recognised(statement, "syr2k", around, updates[0])
+            return Recognised(statement, "syr2k", around)
         reason = "loops around it stay"
     except NoProduct as found:
         reason = str(found)
@@ -106,7 +84,7 @@ def _both(
     kind, _ = _proven(scop, statement, around, statement.body)
     if kind is not None:
         return Recognised(statement, kind, around)
-    return Recognised(statement, None, around, None, f"nearest is syr2k, but {reason}")
+    return Recognised(statement, None, around, f"nearest is syr2k, but {reason}")
 
 
 def _name(update: Update, around: tuple[str, ...]) -> str:
@@ -203,7 +181,7 @@ def _mapped(
     """A map, a copy, a transposition or a stencil; else why it is not a product."""
 
     def refused(reason: str) -> Recognised:
-        return Recognised(statement, None, around, None, reason)
+        return Recognised(statement, None, around, reason)
 
     body = statement.body
     if not isinstance(body, Assign):

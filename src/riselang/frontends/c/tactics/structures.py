@@ -255,18 +255,24 @@ def _own_dependences(scop: Scop, found: Structure) -> Any:
 def _check_bounds(scop: Scop, found: Structure, operand: Operand) -> None:
     """Whether there are sizes for which all that is accessed is inside of its array.
 
-    It is the caller who sees to that it is, as in C.
+    It is the caller who sees to that it is, as in C. What is only read where a condition holds is
+    read always once it is lifted, so it must be inside for all sizes.
     """
     statement = found.statement
-    possible = statement.domain.params()
+    sizes = possible = statement.domain.params()
+    is_certain = operand.access in statement.certain
     known = {each.name for each in scop.parameters}
     names = ", ".join(name for _, name in statement.iterators)
     for axis, extent in zip(operand.axes, found.extents[operand.array], strict=True):
         if extent is None or not set(extent.names()) <= known:
+            if not is_certain:
+                raise NotLifted(f"what is read of {operand.array.name} depends on a condition")
             continue
         index = axis.offset + Linear(0, axis.loops)
         inside = f"{scop.prefix}{{ {statement.name}[{names}] : 0 <= {index} < {extent} }}"
         outside = statement.domain.subtract(isl().Set(inside))
         possible = possible.subtract(outside.params())
+    if not is_certain and not possible.is_equal(sizes):
+        raise NotLifted(f"what is read of {operand.array.name} depends on a condition")
     if possible.is_empty():
         raise NotLifted(f"{operand.array.name} is accessed outside of its length")
