@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import riselang as rl
+from riselang.errors import UserError
 from riselang.frontends.c.calling import CFunction
 from riselang.frontends.c.lifted.costs import CALL, LOOPS, PATTERNS, Work, best
 from riselang.frontends.c.lifted.functions import LiftedFunction, PatternFunction
@@ -215,6 +216,14 @@ def test_every_statement_as_a_program(kernel: str, size: int) -> None:
     function(*given)
     run_by_c(text, scop, theirs)
     assert all(same_bits(mine, right) for mine, right in zip(given, theirs, strict=True))
+
+
+def test_arrays_that_share_memory_are_refused() -> None:
+    text = "void f(int n, double y[n], double x[n]) { for (int i = 1; i < n; i++) y[i] = x[i - 1]; }"
+    function = rl.from_c(text, schedule="patterns")
+    x = np.arange(5.0)
+    with pytest.raises(UserError, match="share memory"):
+        function(5, x, x)
 
 
 def test_small_calls_run_as_loops(monkeypatch: pytest.MonkeyPatch) -> None:

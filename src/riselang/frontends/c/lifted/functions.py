@@ -100,6 +100,10 @@ class LiftedFunction(CFunction):
         loops = [step for step in self._steps if isinstance(step, Scop)]
         return self._load(loops) if loops else {}
 
+    @cached_property
+    def _tactics(self) -> Mapping[str, str]:
+        return {each.statement.name: each.tactic or "" for each in recognised(self._scop)}
+
     def run(self, passed: Sequence[Any], arrays: Arrays, values: Values) -> Any:
         if not self._is_worth_it(arrays, values):
             return self._whole.run(passed, arrays, values)
@@ -112,11 +116,10 @@ class LiftedFunction(CFunction):
 
     def _is_worth_it(self, arrays: Arrays, values: Values) -> bool:
         """Whether a step is faster as patterns, for the sizes of a call."""
-        known = {each.statement.name: each.tactic or "" for each in recognised(self._scop)}
         return any(
             step.is_worth_it(arrays)
             if isinstance(step, PatternStep)
-            else step.is_worth_it(known[step.name], values)
+            else step.is_worth_it(self._tactics[step.name], values)
             for step in self._steps
             if not isinstance(step, Scop)
         )
