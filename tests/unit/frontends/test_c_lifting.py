@@ -219,7 +219,8 @@ def test_every_statement_as_a_program(kernel: str, size: int) -> None:
 
 
 def test_arrays_that_share_memory_are_refused() -> None:
-    text = "void f(int n, double y[n], double x[n]) { for (int i = 1; i < n; i++) y[i] = x[i - 1]; }"
+    body = "for (int i = 1; i < n; i++) y[i] = x[i - 1];"
+    text = f"void f(int n, double y[n], double x[n]) {{ {body} }}"
     function = rl.from_c(text, schedule="patterns")
     x = np.arange(5.0)
     with pytest.raises(UserError, match="share memory"):
