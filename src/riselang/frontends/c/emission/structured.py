@@ -172,17 +172,15 @@ class StructuredEmitter:
         values = [length for length in lengths if not isinstance(length, int)]
         element = structure.target.array.type.stored
         buffer = out.add(memref.AllocaOp.get(element, None, shape, values))
-        return [buffer], [self._affine([(((loop, 1),), 0) for loop in loops])]
+        return [buffer], [self._affine([Linear.of(loop) for loop in loops])]
 
     def _map(self, operand: Operand) -> AffineMapAttr:
-        return self._affine([(axis.loops, 0) for axis in operand.axes])
+        return self._affine([Linear(0, axis.loops) for axis in operand.axes])
 
-    def _affine(self, axes: Sequence[tuple[Sequence[tuple[str, int]], int]]) -> AffineMapAttr:
+    def _affine(self, indices: Sequence[Linear]) -> AffineMapAttr:
         results = tuple(
-            Linear(constant, tuple(loops)).affine(
-                lambda name: AffineExpr.dimension(self._loops.index(name))
-            )
-            for loops, constant in axes
+            index.affine(lambda name: AffineExpr.dimension(self._loops.index(name)))
+            for index in indices
         )
         return AffineMapAttr(AffineMap(len(self._loops), 0, results))
 
