@@ -27,9 +27,9 @@ TESTS = (
 """The quick ones first: the first that fails is enough."""
 C_TESTS = (
     "tests/programs/test_c_kernels.py::test_what_the_kernels_do_not_cover",
-    "tests/unit/frontends/test_c_dependences.py", "tests/programs/test_c_linking.py",
-    "tests/unit/frontends/test_c_arrangement.py", "tests/programs/test_c_kernels.py",
-    "tests/properties/test_c_programs.py",
+    "tests/properties/test_c_programs.py", "tests/unit/frontends/test_c_dependences.py",
+    "tests/programs/test_c_linking.py", "tests/unit/frontends/test_c_arrangement.py",
+    "tests/programs/test_c_kernels.py",
 )  # fmt: skip
 """Those for faults in the C front end."""
 LIFTING_TESTS = (
