@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 from riselang.config import Options
+from riselang.frontends.c.building import program_of
 from riselang.frontends.c.file import CFile
 from riselang.frontends.c.lifted.choices import Choice, for_product
-from riselang.frontends.c.lifted.costs import CALL, PATTERNS
+from riselang.frontends.c.lifted.costs import PATTERNS
 from riselang.frontends.c.model import Scop
-from riselang.frontends.c.tactics.notation import NotLifted, notation
-from riselang.frontends.c.tactics.parts import Part, parts_of
-from riselang.frontends.c.tactics.products import Product
+from riselang.frontends.c.tactics.notation import notation
+from riselang.frontends.c.tactics.parts import parts_of
 from riselang.frontends.c.tactics.recognition import Recognised, recognised
 from riselang.frontends.c.tactics.row_products import RowProduct
+from riselang.frontends.c.tactics.structures import NotLifted
 
 KERNELS = Path(__file__).parents[2] / "examples" / "c" / "kernels"
 
@@ -23,14 +25,16 @@ KERNELS = Path(__file__).parents[2] / "examples" / "c" / "kernels"
 def table() -> str:
     """A row for each kernel, made by running it through the front end."""
     rows = [
-        "| kernel | statements | recognised | lifted to RISE | runs as patterns | calls of BLAS |",
-        "|---|---|---|---|---|---|",
+        "| kernel | statements | recognised | lifted to RISE | ops of linalg | runs as patterns "
+        "| calls of BLAS |",
+        "|---|---|---|---|---|---|---|",
     ]
     for path in sorted(KERNELS.glob("*.c")):
         scop = CFile.of(path.read_text(), path.name).whole()
         found = recognised(scop)
         lifted = [each for each in found if _is_lifted(scop, each)]
-        cells = [_counted(found), _counted(lifted), _patterns(scop), _calls(scop)]
+        names = [_names(each) for each in (found, lifted)]
+        cells = [*map(_counted, names), _ops(scop), _patterns(scop), _calls(scop)]
         rows.append(f"| {path.stem} | {len(found)} | {' | '.join(cells)} |")
     return "\n".join(rows)
 
@@ -46,15 +50,19 @@ def _patterns(scop: Scop) -> str:
     return ", ".join(texts) or "-"
 
 
+def _ops(scop: Scop) -> str:
+    text = program_of([scop], Options("affine", "strict")).linalg()
+    return _counted(re.findall(r"linalg\.(?!yield)(\w+)", text))
+
+
 def _calls(scop: Scop) -> str:
     options = Options("affine", "relaxed", library="blas")
-    whole = [part for part in parts_of(scop) if isinstance(part.product, Product)]
-    chosen = _choices(scop, options, whole)
-    return str(sum(each.way is CALL for each in chosen) or "-")
+    text = program_of([scop], options).affine()
+    return _counted(re.findall(r"call @cblas_d(\w+)", text))
 
 
-def _choices(scop: Scop, options: Options, parts: Sequence[Part] | None = None) -> list[Choice]:
-    products = [part.product for part in (parts_of(scop) if parts is None else parts)]
+def _choices(scop: Scop, options: Options) -> list[Choice]:
+    products = [part.product for part in parts_of(scop)]
     return [
         for_product(scop, each.product if isinstance(each, RowProduct) else each, options)
         for each in products
@@ -70,6 +78,9 @@ def _is_lifted(scop: Scop, found: Recognised) -> bool:
     return found.tactic is not None
 
 
-def _counted(found: Sequence[Recognised]) -> str:
-    names = Counter(each.tactic for each in found if each.tactic is not None)
-    return ", ".join(f"{count} {name}" for name, count in names.items()) or "-"
+def _names(found: Sequence[Recognised]) -> list[str]:
+    return [each.tactic for each in found if each.tactic is not None]
+
+
+def _counted(names: Sequence[str]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in Counter(names).items()) or "-"

@@ -47,5 +47,18 @@ C_FAULTS = (
     fault("what vectors leave over is dropped", "emission/innermost.py", "self._stepped(name, end, upper, indices.constant(1), node, instances, None)", "pass"),
     fault("elements stay in registers that others write", "emission/registers.py", "and not _are_apart(scop, kept, other)", "and False"),
     fault("statements are taken apart in any order", "arrangement/order.py", "if all(other in reached[name] or name not in reached[other] for other in left)", "if name in left"),
+    # What is lifted
+    fault("stencils in place are lifted", "tactics/structures.py", "if not own.is_empty():", "if False:"),
+    fault("folds that run downwards are lifted", "tactics/structures.py", "if not own.is_subset(isl().Map.lex_lt(own.get_space().domain())):", "if False:"),
+    fault("what is folded into is read elsewhere", "tactics/structures.py", "if any(each.array is array for each in found.reads):", "if False:"),
+    fault("iterations that are no box are lifted", "tactics/structures.py", "if not isl().Set(box).intersect_params(points.params()).is_equal(points):", "if False:"),
+    fault("views begin with the first element", "tactics/views.py", "return [] if first == Linear() else", "return [] if first else"),
+    fault("windows are read at their beginning", "tactics/views.py", "found.append(-min(offset.constant for offset in offsets))", "found.append(0)"),
+    fault("windows that run backwards run forwards", "tactics/views.py", '*(["map(reverse)"] if sign < 0 else [])', "*[]"),
+    fault("parts are written one place before", "lifted/statements.py", "first = start + _value(range_.first, numbers)", "first = start"),
+    fault("statements run in any order in loops that stay", "tactics/circles.py", "for group in groups(names, edges) for name in group", "for group in groups(names, edges)[::-1] for name in group"),
+    fault("ops of parts begin with the first element", "emission/structured.py", "first = first + structure.ranges[loop].first.times(factor)", "pass"),
+    fault("the transpose is not told to gemv", "emission/routines.py", "flag = self._flag(matrix.loops[0] != target.loops[0])", "flag = self._flag(False)"),
+    fault("products of rows forget the last row", "emission/row_calls.py", "out.insert(memref.DeallocOp.get(buffer))\n        self._copy_last_row()", "out.insert(memref.DeallocOp.get(buffer))"),
     fault("arrays that share memory are not noticed", "aliasing.py", "found = emitter.add(arith.OrIOp(found, meet))", "pass"),
 )  # fmt: skip

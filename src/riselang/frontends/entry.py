@@ -183,9 +183,10 @@ def from_c(
     Scalars are passed by value and arrays as numpy arrays, which are written in place. `function`
     may be left out where the file has one function, or one with `#pragma scop`. `defines` are
     macros (`-D`), `include` folders with headers (`-I`). The loops are in an order that suits the
-    machine, with the same result, bit by bit; `schedule="source"` keeps that of the text.
-    Large products of matrices run as patterns, where `float` permits the order of their sums; with
-    `library="blas"`, which permits any, they are calls of BLAS routines.
+    machine, with the same result, bit by bit; `schedule="source"` keeps that of the text. Large
+    products of matrices run as patterns, where `float` permits the order of their sums, and so do
+    windows that move over arrays; `schedule="patterns"` runs all that is lifted so. With
+    `library="blas"`, which permits any order, products are calls of BLAS routines.
     """
     from riselang.frontends.c.loading import load_function
 

@@ -69,7 +69,7 @@ def _has_entry(path: str) -> bool:
         return False
 
 
-ROUTINES = ("gemm", "gemv", "ger", "dot", "axpy", "nrm2", "syrk", "syr2k")
+ROUTINES = ("gemm", "gemv", "ger", "dot", "axpy", "copy", "nrm2", "syrk", "syr2k")
 """The routines that compiled code calls, each for f32 and f64."""
 _PREFIXES = ("", "scipy_")
 """What stands before the names of the routines in some builds."""

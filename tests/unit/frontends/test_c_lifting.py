@@ -10,9 +10,10 @@ import pytest
 
 import riselang as rl
 from riselang.api import caching
+from riselang.errors import UserError
 from riselang.frontends.c.calling import CFunction
 from riselang.frontends.c.lifted.costs import CALL, LOOPS, PATTERNS, Work, best
-from riselang.frontends.c.lifted.functions import LiftedFunction
+from riselang.frontends.c.lifted.functions import LiftedFunction, PatternFunction
 from riselang.frontends.c.lifted.running import PatternStep
 from riselang.frontends.c.tactics.parts import parts_of
 from riselang.frontends.c.tactics.row_products import RowProduct
@@ -172,6 +173,61 @@ def test_a_product_row_by_row(start: str, read: str, is_product: bool) -> None:
     assert any(isinstance(part.product, RowProduct) for part in parts) == bool(is_product)
 
 
+WINDOWS = {
+    "pooling": (
+        "int n, double y[n][n], double x[2 * n][2 * n]",
+        "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int k = 0; k < 2; k++)"
+        " for (int l = 0; l < 2; l++)"
+        " y[i][j] = y[i][j] < x[2 * i + k][2 * j + l] ? x[2 * i + k][2 * j + l] : y[i][j];",
+    ),
+    "convolution": (
+        "int n, double y[n + 2][n], double x[n + 6][n + 6], double w[7][7]",
+        "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int k = 0; k < 7; k++)"
+        " for (int l = 0; l < 7; l++) y[i + 1][j] += w[k][l] * x[i + k][j + l];"
+        " for (int i = 0; i < n; i++) y[0][i] = y[1][i];",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+def test_windows_run_as_patterns_where_they_are_many(name: str) -> None:
+    parameters, body = WINDOWS[name]
+    text = f"void f({parameters}) {{ {body} }}"
+    for size in (150, 40, 3):
+        function, ours, theirs = both(text, "strict", {"n": size})
+        assert isinstance(function, LiftedFunction)
+        assert all(same_bits(mine, right) for mine, right in zip(ours, theirs, strict=True))
+
+
+def test_what_memory_decides_runs_as_loops() -> None:
+    for kernel in ("atax", "jacobi-2d", "gemver", "fdtd-2d"):
+        text = (KERNELS / f"{kernel}.c").read_text()
+        assert not isinstance(loaded(text, "relaxed"), LiftedFunction)
+
+
+@pytest.mark.parametrize("kernel", ["jacobi-2d", "heat-3d", "fdtd-2d", "doitgen", "gemver", "trmm"])
+@pytest.mark.parametrize("size", [6, 1])
+def test_every_statement_as_a_program(kernel: str, size: int) -> None:
+    text = (KERNELS / f"{kernel}.c").read_text()
+    function = rl.from_c(text, float="strict", schedule="patterns")
+    assert isinstance(function, PatternFunction)
+    scop = model(text)
+    given = arguments_for(scop, {**dict.fromkeys(SIZES, size), "nx": size, "ny": size}, 4)
+    theirs = [each.copy() if isinstance(each, np.ndarray) else each for each in given]
+    function(*given)
+    run_by_c(text, scop, theirs)
+    assert all(same_bits(mine, right) for mine, right in zip(given, theirs, strict=True))
+
+
+def test_arrays_that_share_memory_are_refused() -> None:
+    body = "for (int i = 1; i < n; i++) y[i] = x[i - 1];"
+    text = f"void f(int n, double y[n], double x[n]) {{ {body} }}"
+    function = rl.from_c(text, schedule="patterns")
+    x = np.arange(5.0)
+    with pytest.raises(UserError, match="share memory"):
+        function(5, x, x)
+
+
 def test_small_calls_run_as_loops(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PatternStep, "run", None)
     _, ours, theirs = both((KERNELS / "3mm.c").read_text(), "strict", SIZES)
@@ -211,11 +267,13 @@ def test_half_of_a_product_is_compiled_once_for_all_sizes(monkeypatch: pytest.Mo
         monkeypatch.setattr(caching, "compiled", lambda *_: pytest.fail("compiled again"))
 
 
-def test_the_cost_model_keeps_what_memory_decides_as_loops() -> None:
+def test_the_cost_model() -> None:
     product = Work(1000**3, 3 * 1000**2, 1000**2, 8)
     vector = Work(1000**2, 1000**2 + 2000, 1000, 8)
     tiny = Work(4**3, 3 * 4**2, 4**2, 8)
     assert best(product, (LOOPS, PATTERNS)) is PATTERNS
     assert best(product, (LOOPS, CALL)) is CALL
-    assert best(vector, (LOOPS, CALL)) is LOOPS
+    assert best(vector, (LOOPS, CALL)) is CALL
+    assert vector.cycles(LOOPS) < 1.5 * vector.cycles(CALL)
+    assert best(Work(100**2, 100**2 + 200, 100, 8), (LOOPS, CALL)) is LOOPS
     assert best(tiny, (LOOPS, CALL)) is LOOPS

@@ -22,14 +22,14 @@ from riselang.frontends.c.emission.functions import declarations, function_of, m
 from riselang.frontends.c.emission.values import Called
 from riselang.frontends.c.entries import INNER, OUTER, PLAIN, is_buffer, llvm_entry, wrapper
 from riselang.frontends.c.identity import identity
-from riselang.frontends.c.lifted.functions import lifted_function
+from riselang.frontends.c.lifted.functions import function_of_patterns, lifted_function
 from riselang.frontends.c.lifted.steps import with_calls, with_structures
 from riselang.frontends.c.model import Scop
 from riselang.frontends.c.polyhedra import isl
 from riselang.frontends.c.prototypes import header
 from riselang.frontends.c.refusal import Refusal
 from riselang.frontends.c.report import notations, report
-from riselang.frontends.c.scheduling import loops
+from riselang.frontends.c.scheduling import ISL, PATTERNS, loops
 from riselang.lowering.debug_locations import complete_locations
 from riselang.lowering.distinct import distinct_pointers, mark_distinct
 from riselang.native import libraries, llvm
@@ -68,7 +68,7 @@ class CProgram:
 
     @property
     def _is_arranged(self) -> bool:
-        return self.schedule == "isl"
+        return self.schedule in (ISL, PATTERNS)
 
     @property
     def _is_changed(self) -> bool:
@@ -243,7 +243,8 @@ class CProgram:
 
     def _lifted(self) -> dict[str, CFunction]:
         """Those with products of matrices that run as patterns."""
-        found = [lifted_function(scop, self.options, self._loaded) for scop in self.regions]
+        lift = function_of_patterns if self.schedule == PATTERNS else lifted_function
+        found = [lift(scop, self.options, self._loaded) for scop in self.regions]
         return {each.__name__: each for each in found if each is not None}
 
     def _loaded(self, regions: Sequence[Scop]) -> dict[str, CFunction]:

@@ -44,11 +44,15 @@ class Footprints:
             return
         for variable, array in arrays.items():
             self._check_extents(variable, array, scalars)
-        values = {p.name: self._value(p, scalars) for p in self._scop.parameters}
+        values = self.values(scalars)
         for variable, ranges in self._ranges.items():
             if variable in arrays:
                 self._check_ranges(variable, ranges, arrays[variable], values, scalars)
         self._seen.add(key)
+
+    def values(self, scalars: Mapping[Variable, int]) -> dict[str, int | None]:
+        """What parameters are in a call; None where that is not known."""
+        return {p.name: self._value(p, scalars) for p in self._scop.parameters}
 
     def _check_extents(
         self, variable: Variable, array: Array, scalars: Mapping[Variable, int]

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from riselang.errors import SourceLocation, UserError
 from riselang.frontends.c.model import Scop
-from riselang.frontends.c.tactics.notation import NotLifted, notation
+from riselang.frontends.c.tactics.notation import notation
 from riselang.frontends.c.tactics.recognition import recognised
+from riselang.frontends.c.tactics.structures import NotLifted
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from riselang.config import Options
-from riselang.frontends.c.lifted.choices import Choice, for_product, for_update
-from riselang.frontends.c.lifted.costs import CALL, LOOPS
+from riselang.frontends.c.lifted.choices import Choice, for_product, for_structure
+from riselang.frontends.c.lifted.costs import LOOPS
+from riselang.frontends.c.lifted.steps import called_parts
 from riselang.frontends.c.model import Scop
 from riselang.frontends.c.scheduling import order
-from riselang.frontends.c.tactics.notation import NotLifted, notation
-from riselang.frontends.c.tactics.parts import parts_of
+from riselang.frontends.c.tactics.notation import notation
+from riselang.frontends.c.tactics.parts import is_separable, parts_of
 from riselang.frontends.c.tactics.recognition import Recognised, recognised
 from riselang.frontends.c.tactics.row_products import RowProduct
+from riselang.frontends.c.tactics.structures import NotLifted, Structure, structure_of
 
 
 def report(scop: Scop, options: Options, schedule: str = "source") -> str:
@@ -28,20 +30,29 @@ def report(scop: Scop, options: Options, schedule: str = "source") -> str:
 
 
 def _ways(scop: Scop, options: Options) -> dict[str, str]:
-    """How statements run that are parts of products, and why."""
+    """How statements run that are lifted, and why."""
     ways: dict[str, str] = {}
-    for part in parts_of(scop):
-        if part.product is not None:
-            is_row = isinstance(part.product, RowProduct)
-            product = part.product.product if isinstance(part.product, RowProduct) else part.product
-            choice = for_product(scop, product, options)
-            if is_row and choice.way is CALL:
-                choice = Choice(LOOPS, "its rows are made one by one")
-            ways |= dict.fromkeys(part.names, str(choice))
     for found in recognised(scop):
-        if found.update is not None and found.statement.name not in ways:
-            ways[found.statement.name] = str(for_update(found.update))
+        structure = _structure(scop, found)
+        if structure is not None and found.tactic is not None:
+            choice = for_structure(structure, found.tactic)
+            is_whole = not found.around and is_separable(scop)
+            ways[found.statement.name] = str(choice if is_whole else Choice(LOOPS))
+    for part, called in called_parts(scop, options) if options.library == "blas" else ():
+        ways |= dict.fromkeys(part.names, str(called.choice))
+    for part in parts_of(scop) if options.library == "none" else ():
+        if part.product is not None:
+            product = part.product
+            product = product.product if isinstance(product, RowProduct) else product
+            ways |= dict.fromkeys(part.names, str(for_product(scop, product, options)))
     return ways
+
+
+def _structure(scop: Scop, found: Recognised) -> Structure | None:
+    try:
+        return structure_of(scop, found.statement, found.around)
+    except NotLifted:
+        return None
 
 
 def described(scop: Scop, found: Recognised) -> str:

@@ -24,8 +24,10 @@ MOST_OPERATIONS = 3_000_000
 """How much isl may do before the order of the text is kept."""
 MOST_FOR_PROOF = 400_000
 """How much isl may do to prove that loops are right."""
-SCHEDULES = ("source", "isl")
-"""The order of the text, or one that isl finds."""
+SOURCE, ISL, PATTERNS = "source", "isl", "patterns"
+SCHEDULES = (SOURCE, ISL, PATTERNS)
+"""The order of the text, or one that isl finds; or that, with every statement that is lifted as a
+program of its own."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ def order(scop: Scop, schedule: str) -> Order:
     # A proof may take too long, but is never wrong.
     if within_limits(lambda: is_faithful(scop, source), MOST_FOR_PROOF) is False:
         raise Refusal(scop.place, "the loops that isl makes of this region are not its own")
-    if schedule == "source":
+    if schedule == SOURCE:
         return Order(source)
     found = within_limits(lambda: (_other(scop),), MOST_OPERATIONS)
     if found is None:

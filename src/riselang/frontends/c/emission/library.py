@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import Float32Type, Float64Type, FloatAttr, IntegerAttr, i32, i64
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from riselang.frontends.c.emission.indices import INDEX
 from riselang.frontends.c.emission.values import Emitter
@@ -22,13 +22,53 @@ UPLO = {"upper": 121, "lower": 122}
 """The values of CBLAS's enumeration."""
 
 
-class CallEmitter:
+class Routines:
+    """Writes calls of routines, and what they take."""
+
+    def __init__(self, out: Emitter, type: Attribute):
+        self._out = out
+        self._type = type
+
+    def _invoke(
+        self, routine: str, arguments: Sequence[SSAValue], result: Attribute | None = None
+    ) -> SSAValue | None:
+        name = symbol(routine, self._type)
+        self._out.called[name] = ([value.type for value in arguments], result)
+        results = [] if result is None else [result]
+        call = self._out.insert(func.CallOp(name, arguments, results))
+        return None if result is None else call.results[0]
+
+    def _number(self, parts: Sequence[Expression]) -> SSAValue:
+        value: SSAValue | None = None
+        for part in parts:
+            if isinstance(part, Literal):
+                factor = self._constant(float(part.value))
+            else:
+                assert isinstance(part, Access)
+                factor = self._out.value(part)
+            value = factor if value is None else self._out.add(arith.MulfOp(value, factor))
+        return self._constant(1.0) if value is None else value
+
+    def _constant(self, value: float) -> SSAValue:
+        assert isinstance(self._type, Float32Type | Float64Type)
+        return self._out.add(arith.ConstantOp(FloatAttr(value, self._type)))
+
+    def _flag(self, is_turned: bool) -> SSAValue:
+        return self._integer(TRANSPOSED if is_turned else AS_IT_IS)
+
+    def _integer(self, value: int) -> SSAValue:
+        return self._out.add(arith.ConstantOp(IntegerAttr(value, i32)))
+
+    def _narrow(self, value: SSAValue) -> SSAValue:
+        return self._out.add(arith.IndexCastOp(value, i32))
+
+
+class CallEmitter(Routines):
     """Writes the call that computes a product."""
 
     def __init__(self, out: Emitter, product: Product):
-        self._out = out
+        super().__init__(out, product.target.array.type.mlir)
         self._product = product
-        self._type = product.target.array.type.mlir
 
     def run(self) -> None:
         if not self._product.batch:
@@ -67,11 +107,6 @@ class CallEmitter:
             factors, routine = [*left, *right], "gemm"
         self._invoke(routine, [order, *flags, *lengths, alpha, *factors, beta, *target])
 
-    def _invoke(self, routine: str, arguments: Sequence[SSAValue]) -> None:
-        name = symbol(routine, self._type)
-        self._out.called[name] = ([value.type for value in arguments], None)
-        self._out.insert(func.CallOp(name, arguments, []))
-
     # Arguments
 
     def _operand(self, factor: Factor, batch: SSAValue | None) -> list[SSAValue]:
@@ -80,7 +115,7 @@ class CallEmitter:
         start = memref.ExtractAlignedPointerAsIndexOp.get(out.memory[factor.array])
         address = out.add(start)
         inner = self._inner(factor)
-        if batch is not None:
+        if batch is not None and product.batch[0] in factor.loops:
             loops = tuple(loop for loop in factor.loops if loop not in product.batch)
             size = out.indices.constant(factor.array.type.bits // 8)
             distance = out.add(arith.MuliOp(self._length(factor, loops), size))
@@ -106,27 +141,3 @@ class CallEmitter:
             total = length if total is None else out.add(arith.MuliOp(total, length))
         assert total is not None
         return total
-
-    def _number(self, parts: Sequence[Expression]) -> SSAValue:
-        value: SSAValue | None = None
-        for part in parts:
-            if isinstance(part, Literal):
-                factor = self._constant(float(part.value))
-            else:
-                assert isinstance(part, Access)
-                factor = self._out.value(part)
-            value = factor if value is None else self._out.add(arith.MulfOp(value, factor))
-        return self._constant(1.0) if value is None else value
-
-    def _constant(self, value: float) -> SSAValue:
-        assert isinstance(self._type, Float32Type | Float64Type)
-        return self._out.add(arith.ConstantOp(FloatAttr(value, self._type)))
-
-    def _flag(self, is_turned: bool) -> SSAValue:
-        return self._integer(TRANSPOSED if is_turned else AS_IT_IS)
-
-    def _integer(self, value: int) -> SSAValue:
-        return self._out.add(arith.ConstantOp(IntegerAttr(value, i32)))
-
-    def _narrow(self, value: SSAValue) -> SSAValue:
-        return self._out.add(arith.IndexCastOp(value, i32))

@@ -1,99 +1,135 @@
-"""Statements over whole arrays as `linalg.generic`: each array at some of the loops, in an order.
+"""Statements over boxes of elements as ops of linalg: arrays, or parts of them, along loops.
 
 What is computed for each element is what the statement says, in the same order; loops that the
-target has not are reductions, and run upwards.
+target has not are reductions, and run upwards. Filling, copying, transposing and the product of two
+matrices have ops with names of their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from xdsl.dialects.builtin import AffineMapAttr, MemRefType
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import AffineMapAttr, DenseArrayBase, MemRefType, i64
 from xdsl.dialects.linalg.attrs import IteratorTypeAttr
-from xdsl.dialects.linalg.ops import GenericOp, YieldOp
-from xdsl.ir import Block, Region
+from xdsl.dialects.linalg.ops import (
+    CopyOp,
+    FillOp,
+    GenericOp,
+    MatmulOp,
+    TransposeOp,
+    YieldOp,
+)
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from riselang.frontends.c.emission.values import Emitter
 from riselang.frontends.c.linear import Linear
-from riselang.frontends.c.model import ModelStatement, Scop
-from riselang.frontends.c.syntax import Access, Assign, Expression, operands
-from riselang.frontends.c.tactics.matching import Factor, NoMatch, factor_of
-from riselang.frontends.c.tactics.products import NoProduct, is_upward, lengths_of
+from riselang.frontends.c.syntax import Access, Assign, Binary, Fma, Literal
+from riselang.frontends.c.tactics.structures import Axis, Operand, Structure
+
+ONE = Linear(1)
 
 
-def structured_factors(scop: Scop, statement: ModelStatement) -> tuple[Factor, ...] | None:
-    """The target and what is read of arrays, if the statement is a structured op; else None."""
-    body = statement.body
-    if not isinstance(body, Assign) or not body.target.indices or not statement.is_certain:
-        return None
-    used = list(_accesses(body.value))
-    read = [each for each in used if each.indices]
-    accesses = [body.target, *dict.fromkeys(each for each in read if each != body.target)]
-    try:
-        factors = tuple(factor_of(access, statement) for access in accesses)
-        lengths_of(scop, statement, factors)
-    except (NoMatch, NoProduct):
-        return None
-    # What is written must not be read at another place, and no scalar may change.
-    if any(factor.array is factors[0].array for factor in factors[1:]):
-        return None
-    is_plain = all(access.indices for access in (*statement.reads, *statement.writes))
-    variables = {variable for variable, _ in statement.iterators}
-    counts = any(each.variable in variables for each in used)
-    is_number = not any(factor.array.type.is_bool for factor in factors)
-    if not is_plain or not is_number or counts or not is_upward(scop, statement):
-        return None
-    return factors if statement.iterators else None
+def is_structured(structure: Structure) -> bool:
+    """Whether a structure can be an op: of numbers, and along loops upwards."""
+    operands = (structure.target, *structure.reads)
+    is_number = not any(each.array.type.is_bool for each in operands)
+    is_along = all(_span(structure, axis) is not None for each in operands for axis in each.axes)
+    return is_number and is_along
 
 
-def _accesses(expression: Expression) -> Iterator[Access]:
-    """What a value is computed from, without what is computed for subscripts."""
-    if isinstance(expression, Access):
-        yield expression
-        return
-    for operand in operands(expression):
-        yield from _accesses(operand)
+def _span(structure: Structure, axis: Axis) -> tuple[Linear, Linear] | None:
+    """The first index of a dimension, and how many from there on; None where it runs downwards."""
+    first, last = axis.offset, Linear()
+    for loop, factor in axis.loops:
+        if factor < 0:
+            return None
+        first = first + structure.ranges[loop].first.times(factor)
+        last = last + (structure.ranges[loop].length - ONE).times(factor)
+    return first, last + ONE
 
 
 class StructuredEmitter:
     """Writes the op of a statement."""
 
-    def __init__(self, out: Emitter, statement: ModelStatement, factors: Sequence[Factor]):
+    def __init__(self, out: Emitter, structure: Structure):
         self._out = out
-        self._statement = statement
-        self._factors = factors
-        self._loops = [name for _, name in statement.iterators]
+        self._structure = structure
+        self._loops = list(structure.ranges)
 
     def run(self) -> None:
-        target, *inputs = self._factors
-        body = self._statement.body
-        assert isinstance(body, Assign)
-        out = self._out
-        buffers = [out.memory[factor.array] for factor in (*inputs, target)]
-        types = [buffer.type for buffer in buffers]
-        block = Block(arg_types=[type.element_type for type in types
-                                 if isinstance(type, MemRefType)])  # fmt: skip
-        with out.at(self._statement.place):
-            self._fill(block, (*inputs, target), body)
-            kinds = [
-                IteratorTypeAttr.parallel() if loop in target.loops
-                else IteratorTypeAttr.reduction()
-                for loop in self._loops
-            ]  # fmt: skip
-            maps = [self._map(factor) for factor in (*inputs, target)]
-            out.insert(GenericOp(buffers[:-1], buffers[-1:], Region(block), maps, kinds))
+        structure, out = self._structure, self._out
+        with out.at(structure.statement.place):
+            inputs = [self._buffer(each) for each in structure.reads]
+            target = self._buffer(structure.target)
+            out.insert(self._named(inputs, target) or self._generic(inputs, target))
 
-    def _fill(self, block: Block, factors: Sequence[Factor], body: Assign) -> None:
+    # Ops
+
+    def _generic(self, inputs: Sequence[SSAValue], target: SSAValue) -> Operation:
+        structure = self._structure
+        shapes, shape_maps = self._shapes()
+        buffers = [*inputs, *shapes, target]
+        block = Block(arg_types=[each.type.element_type for each in buffers
+                                 if isinstance(each.type, MemRefType)])  # fmt: skip
+        self._fill(block, len(shapes))
+        kinds = [
+            IteratorTypeAttr.parallel() if loop in structure.target.loops
+            else IteratorTypeAttr.reduction()
+            for loop in self._loops
+        ]  # fmt: skip
+        maps = [*map(self._map, structure.reads), *shape_maps, self._map(structure.target)]
+        return GenericOp(buffers[:-1], buffers[-1:], Region(block), maps, kinds)
+
+    def _named(self, inputs: Sequence[SSAValue], target: SSAValue) -> Operation | None:
+        structure, value = self._structure, self._structure.value
+        loops = structure.target.loops
+        if not inputs and not structure.folded and isinstance(value, Literal):
+            return FillOp([self._out.value(value)], [target], res=())
+        if not all(_is_plain(each) for each in (structure.target, *structure.reads)):
+            return None
+        if isinstance(value, Access) and len(inputs) == 1 and not structure.folded:
+            read = structure.reads[0].loops
+            if read == loops:
+                return CopyOp(inputs, [target], res=())
+            if sorted(read) == sorted(loops):
+                order = DenseArrayBase.from_list(i64, [read.index(loop) for loop in loops])
+                return TransposeOp(inputs[0], target, order)
+        return self._matmul(inputs, target)
+
+    def _matmul(self, inputs: Sequence[SSAValue], target: SSAValue) -> Operation | None:
+        """`C[i, j] += A[i, k] * B[k, j]`."""
+        structure = self._structure
+        if len(inputs) != 2 or len(structure.target.loops) != 2 or len(structure.folded) != 1:
+            return None
+        (i, j), (k,) = structure.target.loops, structure.folded
+        reads = [each.loops for each in structure.reads]
+        if sorted(reads) != sorted([(i, k), (k, j)]) or not _is_product(structure):
+            return None
+        left, right = inputs if reads[0] == (i, k) else inputs[::-1]
+        return MatmulOp([left, right], [target], res=())
+
+    def _fill(self, block: Block, shapes: int) -> None:
         """The block: elements come in, and what is stored goes out."""
-        out = self._out
+        out, structure = self._out, self._structure
+        statement = structure.statement
         outer = (out.statement, dict(out.counters), dict(out.registers))
-        out.statement = self._statement
-        for variable, name in self._statement.iterators:
+        out.statement = statement
+        for variable, name in statement.iterators:
             out.counters[variable] = Linear.of(name)
-        for factor, argument in zip(factors, block.args, strict=True):
-            place = tuple(Linear.of(loop) for loop in factor.loops)
-            out.registers[factor.array, place] = argument
+        *arguments, last = block.args
+        values = [*arguments[: len(arguments) - shapes], last]
+        for operand, value in zip((*structure.reads, structure.target), values, strict=True):
+            indices = statement.subscripts[operand.access].indices
+            assert indices is not None
+            out.registers[operand.array, indices] = value
+        for scalar in structure.scalars:
+            # What is in memory stays the same, and is read once.
+            if scalar in statement.subscripts:
+                out.registers[scalar.variable, ()] = out.load(scalar)
+        body = statement.body
+        assert isinstance(body, Assign)
         with out.inside(block):
             out.insert(YieldOp(out.value(body.value)))
         out.statement, counters, registers = outer
@@ -102,6 +138,71 @@ class StructuredEmitter:
         out.registers.clear()
         out.registers.update(registers)
 
-    def _map(self, factor: Factor) -> AffineMapAttr:
-        results = tuple(AffineExpr.dimension(self._loops.index(loop)) for loop in factor.loops)
+    # Operands
+
+    def _buffer(self, operand: Operand) -> SSAValue:
+        """The array of an operand, or the part of it that is accessed."""
+        out, buffer = self._out, self._out.memory[operand.array]
+        spans = [_span(self._structure, axis) for axis in operand.axes]
+        extents = self._structure.extents[operand.array]
+        if [(Linear(), extent) for extent in extents] == spans:
+            return buffer
+        firsts = [out.indices.value(span[0]) for span in spans if span is not None]
+        lengths = [self._length(span[1]) for span in spans if span is not None]
+        strides = [1] * len(lengths)
+        type = buffer.type
+        assert isinstance(type, MemRefType)
+        found = memref.SubviewOp.infer_result_type(type, firsts, lengths, strides)
+        return out.add(memref.SubviewOp.get(buffer, firsts, lengths, strides, found))
+
+    def _length(self, length: Linear) -> SSAValue | int:
+        return length.constant if length.is_constant else self._out.indices.value(length)
+
+    def _shapes(self) -> tuple[list[SSAValue], list[AffineMapAttr]]:
+        """A buffer that nobody reads, for the lengths of loops that no array has alone."""
+        structure, out = self._structure, self._out
+        operands = (structure.target, *structure.reads)
+        alone = {axis.loops[0][0] for each in operands for axis in each.axes
+                 if len(axis.loops) == 1 and axis.loops[0][1] == 1}  # fmt: skip
+        loops = [loop for loop in self._loops if loop not in alone]
+        if not loops:
+            return [], []
+        lengths = [self._length(structure.ranges[loop].length) for loop in loops]
+        shape = [length if isinstance(length, int) else -1 for length in lengths]
+        values = [length for length in lengths if not isinstance(length, int)]
+        element = structure.target.array.type.stored
+        buffer = out.add(memref.AllocaOp.get(element, None, shape, values))
+        return [buffer], [self._affine([Linear.of(loop) for loop in loops])]
+
+    def _map(self, operand: Operand) -> AffineMapAttr:
+        return self._affine([Linear(0, axis.loops) for axis in operand.axes])
+
+    def _affine(self, indices: Sequence[Linear]) -> AffineMapAttr:
+        results = tuple(
+            index.affine(lambda name: AffineExpr.dimension(self._loops.index(name)))
+            for index in indices
+        )
         return AffineMapAttr(AffineMap(len(self._loops), 0, results))
+
+
+def _is_plain(operand: Operand) -> bool:
+    """Whether each dimension is a loop of its own."""
+    return all(len(axis.loops) == 1 and axis.loops[0][1] == 1 for axis in operand.axes)
+
+
+def _is_product(structure: Structure) -> bool:
+    """`target + one * other`, rounded once or twice."""
+    value, reads = structure.value, {each.access for each in structure.reads}
+    if not value.type.is_float:
+        return False
+    if isinstance(value, Fma):
+        return {value.first, value.second} == reads and value.third == structure.target.access
+    if not isinstance(value, Binary) or value.operator != "+":
+        return False
+    sides = [side for side in (value.left, value.right) if side != structure.target.access]
+    return (
+        len(sides) == 1
+        and isinstance(sides[0], Binary)
+        and sides[0].operator == "*"
+        and {sides[0].left, sides[0].right} == reads
+    )

@@ -6,12 +6,30 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from riselang.config import Options
-from riselang.frontends.c.lifted.costs import CALL, LOOPS, PATTERNS, Way, best, work_of
+from riselang.frontends.c.lifted.costs import (
+    CALL,
+    LOOPS,
+    PATTERNS,
+    STRIDED_LOOPS,
+    SUM_LOOPS,
+    VECTOR_CALL,
+    WINDOW_LOOPS,
+    WINDOW_PATTERNS,
+    Way,
+    Work,
+    best,
+    work_along,
+    work_of,
+)
 from riselang.frontends.c.model import Scop
 from riselang.frontends.c.syntax import Access
-from riselang.frontends.c.tactics.matching import Update
 from riselang.frontends.c.tactics.products import Product
+from riselang.frontends.c.tactics.routines import Routine, too_long
+from riselang.frontends.c.tactics.structures import Structure
 from riselang.lowering.library_calls import LARGEST
+
+WINDOWED = ("convolution", "pooling")
+"""Tactics whose elements are used in several windows."""
 
 
 @dataclass(frozen=True)
@@ -43,16 +61,48 @@ def for_product(
     return Choice(way, "it is small" if way is LOOPS else "each element is used many times")
 
 
-def for_update(update: Update) -> Choice:
-    """The way of an update that is no product of matrices."""
-    loops = tuple(dict.fromkeys(
-        loop for factor in (update.target, *update.factors) for loop in factor.loops
-    ))  # fmt: skip
-    factors = (update.target, *update.factors)
-    work = work_of(loops, factors, {}, max(1, update.target.array.type.bits // 8))
-    if best(work, (LOOPS, CALL)) is LOOPS:
+def for_routine(scop: Scop, routine: Routine) -> Choice:
+    """The way of what a routine for vectors computes, where a library may be called."""
+    structure = routine.structure
+    if length := too_long(scop, structure):
+        return Choice(LOOPS, f"the length {length} may be more than a routine takes")
+    loops = LOOPS if structure.target.loops else SUM_LOOPS
+    if best(_work(structure, _constants(structure)), (loops, VECTOR_CALL)) is loops:
+        return Choice(LOOPS, "it is small")
+    return Choice(CALL, f"{routine.name} gets more of what memory delivers")
+
+
+def for_structure(
+    structure: Structure, tactic: str, lengths: Mapping[str, int] | None = None
+) -> Choice:
+    """The way of a statement over a box of elements, for lengths of loops where they are known."""
+    if tactic not in WINDOWED:
         return Choice(LOOPS, "memory decides, each element is used once")
-    return Choice(LOOPS)
+    loops = STRIDED_LOOPS if _is_strided(structure) else WINDOW_LOOPS
+    work = _work(structure, {**_constants(structure), **(lengths or {})})
+    if best(work, (loops, WINDOW_PATTERNS)) is loops:
+        return Choice(LOOPS, "its windows are small")
+    return Choice(PATTERNS, "its elements are in many windows")
+
+
+def _is_strided(structure: Structure) -> bool:
+    """Whether windows are more than an element apart in memory."""
+    out = structure.target.loops
+    return any(
+        factor > 1 for each in structure.reads for loop, factor in each.axes[-1].loops
+        if loop in out
+    )  # fmt: skip
+
+
+def _work(structure: Structure, lengths: Mapping[str, int]) -> Work:
+    operands = (structure.target, *structure.reads)
+    bytes = max(1, structure.target.array.type.bits // 8)
+    return work_along(tuple(structure.ranges), [each.loops for each in operands], lengths, bytes)
+
+
+def _constants(structure: Structure) -> dict[str, int]:
+    lengths = {loop: each.length for loop, each in structure.ranges.items()}
+    return {loop: each.constant for loop, each in lengths.items() if each.is_constant}
 
 
 def _no_call(scop: Scop, product: Product) -> str:

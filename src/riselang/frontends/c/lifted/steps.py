@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from xdsl.dialects import scf
+from xdsl.ir import Block, Region
+
 from riselang.config import Options
+from riselang.frontends.c.dependences import dependences
+from riselang.frontends.c.emission.indices import INDEX
 from riselang.frontends.c.emission.library import CallEmitter
-from riselang.frontends.c.emission.structured import StructuredEmitter, structured_factors
+from riselang.frontends.c.emission.routines import RoutineEmitter
+from riselang.frontends.c.emission.row_calls import RowCallEmitter
+from riselang.frontends.c.emission.structured import StructuredEmitter, is_structured
 from riselang.frontends.c.emission.values import Emitter
-from riselang.frontends.c.lifted.choices import for_product
+from riselang.frontends.c.lifted.choices import Choice, for_product, for_routine
 from riselang.frontends.c.lifted.costs import CALL
-from riselang.frontends.c.model import ModelStatement, Scop
+from riselang.frontends.c.model import Scop
 from riselang.frontends.c.scheduling import loops
-from riselang.frontends.c.tactics.matching import Factor
-from riselang.frontends.c.tactics.parts import Part, circles_of, part_of, parts_of, together
+from riselang.frontends.c.tactics.circles import Circle, circle_of
+from riselang.frontends.c.tactics.parts import (
+    Part,
+    circles_of,
+    part_of,
+    separate_parts,
+    together,
+)
 from riselang.frontends.c.tactics.products import Product
+from riselang.frontends.c.tactics.routines import Routine, routine_of
+from riselang.frontends.c.tactics.row_products import RowProduct
+from riselang.frontends.c.tactics.structures import NotLifted
 
 
 def with_calls(region: Scop, scop: Scop, options: Options, schedule: str) -> Any:
@@ -22,49 +40,109 @@ def with_calls(region: Scop, scop: Scop, options: Options, schedule: str) -> Any
 
     `scop` is the region with what the float permission makes of it.
     """
-    steps: list[Any] = []
-    is_called = False
-    for number, part in enumerate(parts_of(region)):
-        product = part.product
-        if isinstance(product, Product) and for_product(region, product, options).way is CALL:
-            is_called = True
-            steps.append(_call(product))
+    chosen = {part.names: found for part, found in called_parts(region, options)
+              if found.choice.way is CALL}  # fmt: skip
+    if not chosen:
+        return loops(scop, schedule)
+    parts = together(separate_parts(region), lambda part: part.names in chosen)
+    return tuple(
+        _call(chosen[part.names].what)
+        if part.names in chosen
+        else loops(part_of(scop, part, number), schedule)
+        for number, part in enumerate(parts)
+    )
+
+
+@dataclass(frozen=True)
+class Called:
+    """What a routine computes, and whether it is called."""
+
+    what: Product | RowProduct | Routine
+    choice: Choice
+
+
+def called_parts(region: Scop, options: Options) -> list[tuple[Part, Called]]:
+    """The parts of a region that routines compute."""
+    if dependences(region) is None:
+        return []
+    found: list[tuple[Part, Called]] = []
+    for part in separate_parts(region):
+        what = part.product
+        if isinstance(what, RowProduct):
+            choice = for_product(region, what.product, options)
+        elif isinstance(what, Product):
+            choice = for_product(region, what, options)
         else:
-            steps.append(loops(part_of(scop, part, number), schedule))
-    return tuple(steps) if is_called else loops(scop, schedule)
+            routine = _routine(region, part)
+            if routine is None:
+                continue
+            what, choice = routine, for_routine(region, routine)
+        found.append((part, Called(what, choice)))
+    return found
 
 
-def _call(product: Product) -> Any:
-    return lambda out: _emit_call(out, product)
+def _routine(region: Scop, part: Part) -> Routine | None:
+    return routine_of(region, region.statement(part.names[0])) if len(part.names) == 1 else None
 
 
-def _emit_call(out: Emitter, product: Product) -> None:
-    with out.at(product.target.access.place):
-        CallEmitter(out, product).run()
+def _call(what: Product | RowProduct | Routine) -> Any:
+    return lambda out: _emit_call(out, what)
+
+
+def _emit_call(out: Emitter, what: Product | RowProduct | Routine) -> None:
+    if isinstance(what, Product):
+        with out.at(what.target.access.place):
+            CallEmitter(out, what).run()
+    elif isinstance(what, RowProduct):
+        with out.at(what.product.target.access.place):
+            RowCallEmitter(out, what).run()
+    else:
+        with out.at(what.target.access.place):
+            RoutineEmitter(out, what).run()
 
 
 def with_structures(scop: Scop, schedule: str) -> Any:
-    """Statements over whole arrays as ops of linalg."""
+    """Statements over boxes of elements as ops of linalg."""
+    circles = [tuple(circle) for circle in circles_of(scop)]
+    found = {circle: _structured(scop, circle) for circle in circles}
+    parts = together([Part(circle) for circle in circles], lambda part: part.names in found
+                     and found[part.names] is not None)  # fmt: skip
     steps: list[Any] = []
-    parts = together([Part(tuple(circle), None) for circle in circles_of(scop)], _is_op(scop))
     for number, part in enumerate(parts):
-        statement = scop.statement(part.names[0])
-        factors = structured_factors(scop, statement) if len(part.names) == 1 else None
-        if factors is not None:
-            steps.append(_structure(statement, factors))
+        circle = found.get(part.names)
+        if circle is not None:
+            steps.append(_structures(circle))
         else:
             steps.append(loops(part_of(scop, part, number), schedule))
     return tuple(steps)
 
 
-def _is_op(scop: Scop) -> Any:
-    def is_op(part: Part) -> bool:
-        if len(part.names) != 1:
-            return False
-        return structured_factors(scop, scop.statement(part.names[0])) is not None
+def _structured(scop: Scop, names: Sequence[str]) -> Circle | None:
+    """Statements that are all ops; None where one is not."""
+    try:
+        circle = circle_of(scop, names)
+    except NotLifted:
+        return None
+    return circle if all(map(is_structured, circle.structures)) else None
 
-    return is_op
+
+def _structures(circle: Circle) -> Any:
+    return lambda out: _emit_structures(out, circle, list(circle.around))
 
 
-def _structure(statement: ModelStatement, factors: tuple[Factor, ...]) -> Any:
-    return lambda out: StructuredEmitter(out, statement, factors).run()
+def _emit_structures(out: Emitter, circle: Circle, around: Sequence[str]) -> None:
+    """The ops of a circle, in the loops that stay."""
+    if not around:
+        for structure in circle.structures:
+            StructuredEmitter(out, structure).run()
+        return
+    range_ = circle.around[around[0]]
+    block = Block(arg_types=[INDEX])
+    block.args[0].name_hint = around[0]
+    out.indices.others[around[0]] = block.args[0]
+    with out.inside(block):
+        _emit_structures(out, circle, around[1:])
+        out.insert(scf.YieldOp())
+    first, end = (out.indices.value(each) for each in (range_.first, range_.first + range_.length))
+    out.insert(scf.ForOp(first, end, out.indices.constant(1), [], Region(block)))
+    del out.indices.others[around[0]]

@@ -23,7 +23,7 @@ def loops_around(scop: Scop, statement: ModelStatement) -> int:
 
 def _is_tied(scop: Scop, statement: ModelStatement, depth: int) -> bool:
     """Whether dependences lead from the statement to others and back, inside of `depth` loops."""
-    edges = _edges(scop, statement, depth)
+    edges = edges_inside(scop, statement, depth)
     after = _reached(statement.name, edges)
     before = _reached(statement.name, {(target, source) for source, target in edges})
     return bool((after & before) - {statement.name})
@@ -43,7 +43,7 @@ def _reached(start: str, edges: set[tuple[str, str]]) -> set[str]:
     return reached
 
 
-def _edges(scop: Scop, statement: ModelStatement, depth: int) -> set[tuple[str, str]]:
+def edges_inside(scop: Scop, statement: ModelStatement, depth: int) -> set[tuple[str, str]]:
     """Pairs of statements with a dependence in the same iteration of the outer loops."""
     names = [name for _, name in statement.iterators[:depth]]
     found: set[tuple[str, str]] = set()

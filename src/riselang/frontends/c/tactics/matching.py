@@ -145,13 +145,13 @@ def _target_and_added(statement: ModelStatement) -> tuple[Factor, Expression]:
     body = statement.body
     if not isinstance(body, Assign):
         raise NoMatch("data decide what it does")
-    return factor_of(body.target, statement), _added(body.value, body.target)
+    return factor_of(body.target, statement), added_to(body.value, body.target)
 
 
 def _update(statement: ModelStatement, target: Factor, added: Expression) -> Update:
     """One product that is added to a target."""
     factors: list[Factor] = []
-    for part in _product(added):
+    for part in product_parts(added):
         match part:
             case Access() if part.indices:
                 factors.append(factor_of(part, statement))
@@ -168,7 +168,7 @@ def _update(statement: ModelStatement, target: Factor, added: Expression) -> Upd
     return Update(target, tuple(factors), tuple(_chain(added)))
 
 
-def _added(value: Expression, target: Access) -> Expression:
+def added_to(value: Expression, target: Access) -> Expression:
     """What is added to the target."""
     if isinstance(value, Binary) and value.operator == "-" and value.left == target:
         raise NoMatch("it subtracts where the tactic adds")
@@ -182,10 +182,11 @@ def _added(value: Expression, target: Access) -> Expression:
     raise NoMatch("it does not add to its target")
 
 
-def _product(expression: Expression) -> Iterator[Expression]:
+def product_parts(expression: Expression) -> Iterator[Expression]:
+    """All that is multiplied, however it is grouped."""
     if isinstance(expression, Binary) and expression.operator == "*":
-        yield from _product(expression.left)
-        yield from _product(expression.right)
+        yield from product_parts(expression.left)
+        yield from product_parts(expression.right)
     else:
         yield expression
 
@@ -209,34 +210,6 @@ def factor_of(access: Access, statement: ModelStatement) -> Factor:
     if not set(names) <= known:
         raise NoMatch(f"a subscript of {access.variable.name} is not a loop variable")
     return Factor(access, tuple(name for name in names if name is not None))
-
-
-def is_convolution(statement: ModelStatement, around: Sequence[str]) -> bool:
-    """`y[i] += w[k] * x[i + k]`, in any number of dimensions: a window moves over an array."""
-    body = statement.body
-    if not isinstance(body, Assign):
-        return False
-    try:
-        target = factor_of(body.target, statement)
-        parts = [part for part in _product(_added(body.value, body.target))
-                 if isinstance(part, Access) and part.indices]  # fmt: skip
-    except NoMatch:
-        return False
-    if len(parts) != 2 or any(part.variable is target.array for part in parts):
-        return False
-    inner = {name for _, name in statement.iterators} - set(around)
-    out = set(target.loops) & inner
-    for weights, data in (parts, parts[::-1]):
-        found = statement.subscripts[weights].indices, statement.subscripts[data].indices
-        if found[0] is None or found[1] is None:
-            continue
-        window = {plain_loop(index) for index in found[0]}
-        moved = [set(index.names()) & inner for index in found[1]]
-        is_moving = all(len(names & out) == 1 and len(names & (inner - out)) == 1
-                        for names in moved if names)  # fmt: skip
-        if window <= inner - out and window and is_moving and any(moved):
-            return True
-    return False
 
 
 def plain_loop(index: Linear) -> str | None:

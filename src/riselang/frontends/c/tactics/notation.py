@@ -1,143 +1,228 @@
 """RISE programs of what was recognised, in notation.
 
-A product is built from the outside in: for each loop of the target, the arrays that it runs along
-are zipped and mapped over, and the others are used as they are; then the loops that are summed
-over become a reduction, which begins with the element of the target that was there. That is the
-order of the C loops, so the result is the same bit by bit.
+A program is built from the outside in: for each loop of the target, the views that it runs along
+are zipped and mapped over, and the others are used as they are; then other loops become a
+reduction, which begins with the element of the target that was there. That is the order of the C
+loops, so the result is the same bit by bit. It is what the statement writes, which may be a part of
+the target.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from riselang.frontends.c.model import ModelStatement, Scop
-from riselang.frontends.c.syntax import Access, Expression, Literal, Variable
-from riselang.frontends.c.tactics.matching import Factor, Update
-from riselang.frontends.c.tactics.products import NoProduct, is_upward, lengths_of
+from riselang.dialects.rise.schemes import PATTERNS
+from riselang.frontends.c.linear import Linear
+from riselang.frontends.c.model import Scop
+from riselang.frontends.c.syntax import Access, Binary, Expression, Variable
 from riselang.frontends.c.tactics.recognition import Recognised
+from riselang.frontends.c.tactics.structures import NotLifted, Operand, Structure, structure_of
+from riselang.frontends.c.tactics.values import ValueWriter, type_text
+from riselang.frontends.c.tactics.views import (
+    View,
+    fronted,
+    groups_of,
+    is_fixed,
+    places,
+    size_text,
+    view_of,
+)
+from riselang.term.scalars import OVERLOADS
 
-LIFTED = frozenset(("gemm", "batched gemm", "gemv", "ger", "contraction", "reduction"))
-
-
-class NotLifted(Exception):
-    """Why what was recognised has no program of its own."""
+_WORDS = frozenset((
+    *PATTERNS, *OVERLOADS, "def", "let", "if", "then", "else", "fun", "depFun", "true", "false",
+    "inf", "nan", "embed", "cast", "select", "floordiv", "mod", "min", "max", "nat", "data", "idx",
+    "vec", "r",
+))  # fmt: skip
+"""Names that mean something in notation."""
 
 
 @dataclass(frozen=True)
-class _Part:
-    """An array or a part of one, by name, with the loops that it still runs along."""
+class Lifting:
+    """The program of a statement, and what it is called with."""
 
+    structure: Structure
     text: str
-    loops: tuple[str, ...]
+    arrays: tuple[Variable, ...]
+    scalars: tuple[Access, ...]
+
+
+def lifting(scop: Scop, structure: Structure) -> Lifting:
+    """A statement as a program; raises NotLifted with the reason."""
+    return _Writer(scop, structure).lifting()
 
 
 def notation(scop: Scop, found: Recognised) -> str:
-    """The program of a recognised update."""
-    update = found.update
-    if update is None or found.tactic not in LIFTED:
-        raise NotLifted(f"{found.tactic} stays loops")
-    if found.around:
-        raise NotLifted("loops around it stay")
-    if not is_upward(scop, found.statement):
-        raise NotLifted("its sum runs downwards")
-    if not update.is_from_left:
-        raise NotLifted("its product is not computed from the left")
-    lengths = _lengths(scop, found.statement, update)
-    names = [_name(scop, factor) for factor in (update.target, *update.factors)]
-    if len(set(names)) != len(names):
-        raise NotLifted("an array is used twice")
-    element = _type(update.target.array)
-    parameters = [
-        f"{name} : {'.'.join(lengths[loop] for loop in factor.loops)}.{element}"
-        for name, factor in zip(names, (update.target, *update.factors), strict=True)
-    ]
-    scalars = [part for part in update.scale if isinstance(part, Access)]
-    parameters += [f"{scop.names.of(part.variable)} : {_type(part.variable)}"
-                   for part in dict.fromkeys(scalars)]  # fmt: skip
-    used = zip(names, (update.target, *update.factors), strict=True)
-    parts = [_Part(name, factor.loops) for name, factor in used]
-    summed = [name for _, name in found.statement.iterators if name not in update.target.loops]
-    body = _Builder(summed, update, scop).built(list(update.target.loops), parts)
-    return f"fun(({', '.join(parameters)}),\n  {body})"
+    """The program of what was recognised."""
+    if found.tactic is None:
+        raise NotLifted("it is nothing that is known")
+    return lifting(scop, structure_of(scop, found.statement, found.around)).text
 
 
-def _name(scop: Scop, factor: Factor) -> str:
-    return scop.names.of(factor.array)
+class _Writer:
+    """Writes the program of a structure."""
 
-
-def _type(variable: Variable) -> str:
-    type = variable.type
-    return f"{'f' if type.is_float else 'i'}{type.bits}"
-
-
-def _lengths(scop: Scop, statement: ModelStatement, update: Update) -> dict[str, str]:
-    """The length of each loop, which has to be that of the dimensions it runs along."""
-    try:
-        return lengths_of(scop, statement, (update.target, *update.factors))
-    except NoProduct as reason:
-        raise NotLifted(str(reason)) from None
-
-
-class _Builder:
-    """Text of a program, from the outermost loop inwards."""
-
-    def __init__(self, summed: list[str], update: Update, scop: Scop):
-        self._summed = summed
-        self._update = update
+    def __init__(self, scop: Scop, structure: Structure):
         self._scop = scop
-        self._taken = {variable.name for variable in scop.inputs}
+        self._structure = structure
         self._count = 0
+        self._elements: dict[Access, str] = {}
+        """What stands for what is read, at the place of the moment."""
+        self._names: dict[Variable, str] = {}
 
-    def built(self, out: list[str], parts: list[_Part]) -> str:
-        if out:
-            return self._mapped(out[0], parts, lambda inner: self.built(out[1:], inner))
-        target, *factors = parts
-        return self._sum(list(self._summed), factors, target.text)
+    def lifting(self) -> Lifting:
+        structure = self._structure
+        target = structure.target
+        groups = groups_of(structure, structure.reads)
+        if self._needs_target(groups):
+            groups.insert(0, [target])
+        arrays = list(dict.fromkeys(group[0].array for group in groups))
+        parameters = [f"{self._name(array)} : {self._type(groups, array)}" for array in arrays]
+        self._check_sizes(groups, arrays)
+        for scalar in structure.scalars:
+            text = self._name(scalar.variable)
+            self._elements[scalar] = text
+            parameters.append(f"{text} : {type_text(scalar.type)}")
+        views = [view_of(structure, self._name(group[0].array), group) for group in groups]
+        body = self._built(list(target.loops), groups, views)
+        text = f"fun(({', '.join(parameters)}),\n  {body})"
+        return Lifting(structure, text, tuple(arrays), structure.scalars)
 
-    def _sum(self, loops: list[str], factors: list[_Part], start: str) -> str:
+    def _needs_target(self, groups: Sequence[Sequence[Operand]]) -> bool:
+        """Whether the target is read, or has to be there for its lengths."""
+        structure = self._structure
+        read = {loop for group in groups for loop in group[0].loops}
+        if structure.is_updated or not set(structure.target.loops) <= read:
+            return True
+        known = _determined([e for group in groups for e in self._extents(group)])
+        return not self._sizes(groups) <= known
+
+    def _extents(self, group: Sequence[Operand]) -> list[Linear | None]:
+        """The lengths of an array that the program gets."""
+        axes, extents = group[0].axes, self._structure.extents[group[0].array]
+        pairs = zip(axes, extents, strict=True)
+        return [extent for axis, extent in pairs if not is_fixed(axis, self._structure)]
+
+    def _sizes(self, groups: Sequence[Sequence[Operand]]) -> set[str]:
+        """All names of sizes that the program has."""
+        structure = self._structure
+        sizes = [size for each in structure.ranges.values() for size in (each.first, each.length)]
+        sizes += [axis.offset for group in groups for operand in group for axis in operand.axes
+                  if not is_fixed(axis, structure)]  # fmt: skip
+        return {name for size in sizes for name in size.names()}
+
+    def _check_sizes(self, groups: Sequence[Sequence[Operand]], arrays: Sequence[Variable]) -> None:
+        known = _determined([e for group in groups for e in self._extents(group)])
+        unknown = sorted(self._sizes(groups) - known)
+        if unknown:
+            raise NotLifted(f"{unknown[0]} is the length of no array that it reads")
+        for array in arrays:
+            shapes = {tuple(self._extents(group)) for group in groups if group[0].array is array}
+            if len(shapes) > 1:
+                raise NotLifted(f"parts of {array.name} of several kinds are read")
+            fixed = {_fixed_part(group[0], self._structure) for group in groups
+                     if group[0].array is array}  # fmt: skip
+            if len(fixed) > 1:
+                raise NotLifted(f"several parts of {array.name} are read")
+
+    def _type(self, groups: Sequence[Sequence[Operand]], array: Variable) -> str:
+        group = next(group for group in groups if group[0].array is array)
+        lengths: list[str] = []
+        for extent in self._extents(group):
+            if extent is None:
+                raise NotLifted(f"the length of {array.name} is not declared")
+            text = size_text(extent)
+            lengths.append(text if text.isdecimal() or text.isidentifier() else f"({text})")
+        return ".".join([*lengths, type_text(array.type)])
+
+    def _name(self, variable: Variable) -> str:
+        if variable not in self._names:
+            name = self._scop.names.of(variable)
+            self._names[variable] = f"{name}_" if name in _WORDS else name
+        return self._names[variable]
+
+    # The loops
+
+    def _built(
+        self, loops: list[str], groups: Sequence[Sequence[Operand]], views: list[View]
+    ) -> str:
+        if loops:
+            along, inner, element = self._along(loops[0], views)
+            body = self._built(loops[1:], groups, inner)
+            return f"{along} |> map(fun({element}, {body}))"
+        start = self._start(groups, views)
+        return self._folded(list(self._structure.folded), groups, views, start)
+
+    def _start(self, groups: Sequence[Sequence[Operand]], views: Sequence[View]) -> str:
+        for group, view in zip(groups, views, strict=True):
+            if group[0] is self._structure.target:
+                return view.text
+        return ""
+
+    def _folded(
+        self,
+        loops: list[str],
+        groups: Sequence[Sequence[Operand]],
+        views: list[View],
+        start: str,
+    ) -> str:
         if not loops:
-            return f"{self._product([part.text for part in factors])} + {start}"
-        along, names, element = self._along(loops[0], factors)
-        inner = [_Part(name, tuple(loop for loop in part.loops if loop != loops[0]))
-                 for name, part in zip(names, factors, strict=True)]  # fmt: skip
+            return self._value(groups, views, start)
+        if not any(loops[0] in view.loops for view in views):
+            raise NotLifted(f"the loop over {loops[0]} repeats it")
+        along, inner, element = self._along(loops[0], views)
         total = self._fresh("acc")
-        body = self._sum(loops[1:], inner, total)
+        body = self._folded(loops[1:], groups, inner, total)
         return f"{along} |> reduce(fun(({element}, {total}), {body}), {start})"
 
-    def _mapped(self, loop: str, parts: list[_Part], body: object) -> str:
-        along, names, element = self._along(loop, parts)
-        inner = [_Part(name, tuple(other for other in part.loops if other != loop))
-                 for name, part in zip(names, parts, strict=True)]  # fmt: skip
-        assert callable(body)
-        return f"{along} |> map(fun({element}, {body(inner)}))"
-
-    def _along(self, loop: str, parts: list[_Part]) -> tuple[str, list[str], str]:
-        """The arrays along a loop, zipped; what each part is inside; and the name of an element."""
-        rows = [_fronted(part, loop) for part in parts if loop in part.loops]
+    def _along(self, loop: str, views: list[View]) -> tuple[str, list[View], str]:
+        """Views along a loop, zipped; what each is inside; and the name of an element."""
+        rows = [fronted(view, loop) for view in views if loop in view.loops]
         element = self._fresh("x")
         *first, text = rows
         for row in reversed(first):
             text = f"zip({row}, {text})"
         components = iter(_components(element, len(rows)))
-        names = [next(components) if loop in part.loops else part.text for part in parts]
-        return text, names, element
+        inner = [
+            view.without(loop, next(components)) if loop in view.loops else view for view in views
+        ]
+        return text, inner, element
 
-    def _product(self, factors: list[str]) -> str:
-        """The product in the order of the text."""
-        elements = iter(factors)
-        return " * ".join(
-            next(elements)
-            if isinstance(part, Access) and part.indices
-            else _scale(part, self._scop)
-            for part in self._update.parts
-        )
+    def _value(self, groups: Sequence[Sequence[Operand]], views: Sequence[View], start: str) -> str:
+        for group, view in zip(groups, views, strict=True):
+            for access, place in places(group, view):
+                text = view.text
+                for at, (_, width) in zip(place, view.windows, strict=True):
+                    text = f"{text} |> at(clampIdx({width}, {at}_i32))"
+                self._elements[access] = _atom(text)
+        self._elements[self._structure.target.access] = _atom(start)
+        return ValueWriter(self._element).text(self._reordered(self._structure.value))
+
+    def _element(self, access: Access) -> str:
+        is_target = self._structure.is_target(access)
+        return self._elements[self._structure.target.access if is_target else access]
+
+    def _reordered(self, value: Expression) -> Expression:
+        """`target + e` as `e + target`, which is the same: so sums are written in RISE."""
+        if not isinstance(value, Binary) or value.operator != "+":
+            return value
+        if not isinstance(value.left, Access) or not self._structure.is_target(value.left):
+            return value
+        return Binary(value.place, value.type, "+", value.right, value.left)
 
     def _fresh(self, base: str) -> str:
+        taken = set(self._names.values())
         while True:
             self._count += 1
             name = f"{base}{self._count}"
-            if name not in self._taken:
+            if name not in taken:
                 return name
+
+
+def _atom(text: str) -> str:
+    """A text that can stand between operators."""
+    return f"({text})" if " " in text else text
 
 
 def _components(element: str, count: int) -> list[str]:
@@ -147,19 +232,19 @@ def _components(element: str, count: int) -> list[str]:
     return [f"fst({element})", *_components(f"snd({element})", count - 1)]
 
 
-def _scale(part: Expression, scop: Scop) -> str:
-    if isinstance(part, Access):
-        return scop.names.of(part.variable)
-    assert isinstance(part, Literal)
-    return repr(part.value)
+def _fixed_part(operand: Operand, structure: Structure) -> tuple[Linear, ...]:
+    return tuple(axis.offset for axis in operand.axes if is_fixed(axis, structure))
 
 
-def _fronted(part: _Part, loop: str) -> str:
-    """An array with the dimension of a loop as the outermost."""
-    text = part.text
-    for position in reversed(range(part.loops.index(loop))):
-        swap = "transpose"
-        for _ in range(position):
-            swap = f"map({swap})"
-        text = f"({text} |> {swap})"
-    return text
+def _determined(extents: Sequence[Linear | None]) -> set[str]:
+    """The names of sizes that follow from the lengths of arrays."""
+    known: set[str] = set()
+    while True:
+        found: set[str] = set()
+        for extent in extents:
+            missing = set() if extent is None else set(extent.names()) - known
+            if len(missing) == 1:
+                found |= missing
+        if not found:
+            return known
+        known |= found

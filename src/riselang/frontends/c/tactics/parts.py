@@ -39,11 +39,24 @@ def parts_of(scop: Scop) -> tuple[Part, ...]:
     """The parts of a region; one where nothing is a product, or it cannot be taken apart."""
     whole = (Part(tuple(each.name for each in scop.statements)),)
     pairs = dependences(scop)
-    if pairs is None or scop.result is not None or _changes_parameters(scop):
+    if pairs is None or not is_separable(scop):
         return whole
-    made = _with_zeros(scop, [_part(scop, each) for each in circles_of(scop)])
-    parts = together(made, lambda part: part.product is not None)
-    return whole if not any(part.product for part in parts) or _shares(scop, parts) else parts
+    parts = together(separate_parts(scop), lambda part: part.product is not None)
+    is_apart = not shares(scop, parts, lambda part: part.product is not None)
+    return parts if is_apart and any(part.product for part in parts) else whole
+
+
+def separate_parts(scop: Scop) -> list[Part]:
+    """A part for each circle, in an order that keeps what they depend on."""
+    return _with_zeros(scop, [_part(scop, each) for each in circles_of(scop)])
+
+
+def is_separable(scop: Scop) -> bool:
+    """Whether parts of a region see all of what others do: it has no result, and changes no value
+    that is passed."""
+    return scop.result is None and not any(
+        variable in scop.written and not variable.is_array for variable in scop.inputs
+    )
 
 
 def circles_of(scop: Scop) -> list[list[str]]:
@@ -109,17 +122,12 @@ def together(parts: Sequence[Part], is_other: Callable[[Part], bool]) -> tuple[P
     return tuple(part for part, _ in made)
 
 
-def _changes_parameters(scop: Scop) -> bool:
-    """Whether a value that is passed is changed, which other parts would not see."""
-    return any(variable in scop.written and not variable.is_array for variable in scop.inputs)
-
-
-def _shares(scop: Scop, parts: Sequence[Part]) -> bool:
-    """Whether what lives inside of the region is used by several parts, or by a product."""
+def shares(scop: Scop, parts: Sequence[Part], is_lifted: Callable[[Part], bool]) -> bool:
+    """Whether what lives inside of the region is used by several parts, or a lifted one."""
     seen: set[Variable] = set()
     for part in parts:
         used = _used(scop, part)
-        if used & seen or (part.product is not None and used):
+        if used & seen or (used and is_lifted(part)):
             return True
         seen |= used
     return False

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from riselang.frontends.c.dependences import dependences
 from riselang.frontends.c.model import ModelStatement, Scop
 from riselang.frontends.c.polyhedra import isl
-from riselang.frontends.c.syntax import Access, Assign, Call, Conditional, Literal, inside
+from riselang.frontends.c.syntax import Access, Assign, Binary, Call, Conditional, Literal, inside
 from riselang.frontends.c.tactics.isolation import loops_around
 from riselang.frontends.c.tactics.library import TACTICS
 from riselang.frontends.c.tactics.matching import (
@@ -17,11 +17,11 @@ from riselang.frontends.c.tactics.matching import (
     NoMatch,
     Update,
     factor_of,
-    is_convolution,
     offsets,
     updates_of,
 )
-from riselang.frontends.c.tactics.products import NoProduct, Product, product_of
+from riselang.frontends.c.tactics.products import NoProduct, product_of
+from riselang.frontends.c.tactics.structures import NotLifted, Structure, structure_of
 
 
 @dataclass(frozen=True)
@@ -32,11 +32,8 @@ class Recognised:
     tactic: str | None
     around: tuple[str, ...] = ()
     """The loops that stay around it."""
-    update: Update | None = None
     reason: str = ""
     """Where it is nothing: the nearest tactic and the condition that fails."""
-    product: Product | None = None
-    """Where it is a product of matrices: which."""
 
 
 @lru_cache(maxsize=64)
@@ -44,19 +41,8 @@ def recognised(scop: Scop) -> tuple[Recognised, ...]:
     """What each statement of a region is."""
     if dependences(scop) is None:
         reason = "the dependences of the region take too long to find"
-        return tuple(Recognised(each, None, (), None, reason) for each in scop.statements)
-    return tuple(_with_product(scop, _recognised(scop, each)) for each in scop.statements)
-
-
-def _with_product(scop: Scop, found: Recognised) -> Recognised:
-    """What was recognised, with the product of matrices that it is."""
-    if found.update is None or found.around:
-        return found
-    try:
-        updates = updates_of(found.statement)
-        return replace(found, product=product_of(scop, found.statement, updates))
-    except NoProduct:
-        return found
+        return tuple(Recognised(each, None, (), reason) for each in scop.statements)
+    return tuple(_recognised(scop, each) for each in scop.statements)
 
 
 def _recognised(scop: Scop, statement: ModelStatement) -> Recognised:
@@ -67,28 +53,21 @@ def _recognised(scop: Scop, statement: ModelStatement) -> Recognised:
         if others:
             return _both(scop, statement, around, (update, *others))
     except NoMatch as reason:
-        if is_convolution(statement, around) and _is_box(statement, around):
-            return Recognised(statement, "convolution", around)
         return _mapped(scop, statement, around, str(reason))
     inner = [name for _, name in statement.iterators[depth:]]
     used = {name for factor in (update.target, *update.factors) for name in factor.loops}
     name = _name(update, around)
     idle = [loop for loop in inner if loop not in used]
     if idle:
-        return Recognised(statement, None, around, None,
-                          f"{name}, but the loop over {idle[0]} repeats it")  # fmt: skip
+        reason = f"{name}, but the loop over {idle[0]} repeats it"
+        return Recognised(statement, None, around, reason)
     if _is_box(statement, around):
-        return Recognised(statement, name, around, update)
+        return Recognised(statement, name, around)
     is_symmetric = len({factor.array for factor in update.factors}) == 1
     if name == "syrk" and is_symmetric and _is_triangle(statement, update):
-        return Recognised(statement, "syrk", around, update)
-    return Recognised(
-        statement,
-        None,
-        around,
-        None,
-        f"{name}, but its domain is not a box: bounds depend on loops",
-    )
+        return Recognised(statement, "syrk", around)
+    reason = f"{name}, but its domain is not a box: bounds depend on loops"
+    return Recognised(statement, None, around, reason)
 
 
 def _both(
@@ -97,11 +76,15 @@ def _both(
     """Two products that are added: one and the same with its factors in each other's place."""
     try:
         if not around and product_of(scop, statement, updates).is_both:
-            return Recognised(statement, "syr2k", around, updates[0])
+            return Recognised(statement, "syr2k", around)
         reason = "loops around it stay"
     except NoProduct as found:
         reason = str(found)
-    return Recognised(statement, None, around, None, f"nearest is syr2k, but {reason}")
+    assert isinstance(statement.body, Assign)
+    kind, _ = _proven(scop, statement, around, statement.body)
+    if kind is not None:
+        return Recognised(statement, kind, around)
+    return Recognised(statement, None, around, f"nearest is syr2k, but {reason}")
 
 
 def _name(update: Update, around: tuple[str, ...]) -> str:
@@ -198,32 +181,65 @@ def _mapped(
     """A map, a copy, a transposition or a stencil; else why it is not a product."""
 
     def refused(reason: str) -> Recognised:
-        return Recognised(statement, None, around, None, reason)
+        return Recognised(statement, None, around, reason)
 
     body = statement.body
     if not isinstance(body, Assign):
         return refused("data decide what it does")
-    try:
-        target = factor_of(body.target, statement)
-    except NoMatch as reason:
-        return refused(f"nearest is a map, but {reason}")
+    kind, failed = _proven(scop, statement, around, body)
+    if kind is not None:
+        return Recognised(statement, kind, around)
     if not body.target.indices:
         return refused("it sets a variable")
+    try:
+        target = factor_of(body.target, statement)
+    except NoMatch:
+        return refused(f"nearest is a map, but {failed}")
     inner = [name for _, name in statement.iterators if name not in around]
     idle = [loop for loop in inner if loop not in target.loops]
     if idle:
-        kind = _largest(body, statement)
-        if kind is not None and _is_box(statement, around):
-            return Recognised(statement, kind, around)
         return refused(f"{nearest}; the loop over {idle[0]} repeats it")
     if _depends_on_itself(scop, statement, around):
         return refused(f"{nearest}; and it reads what it has written in other iterations")
     if not _is_box(statement, around):
         return refused("nearest is a map, but its domain is not a box: bounds depend on loops")
-    return Recognised(statement, _kind(body, statement, target), around)
+    return Recognised(statement, _kind(body, statement, target.loops), around)
 
 
-def _kind(body: Assign, statement: ModelStatement, target: Factor) -> str:
+def _proven(
+    scop: Scop, statement: ModelStatement, around: tuple[str, ...], body: Assign
+) -> tuple[str | None, str]:
+    """What a statement over a box is, if all that patterns need is proven of it; else what is not
+    so."""
+    try:
+        found = structure_of(scop, statement, around)
+    except NotLifted as reason:
+        return None, str(reason)
+    if not found.folded:
+        return _kind(body, statement, found.target.loops), ""
+    is_sum = _is_sum(found)
+    if not is_sum and not _is_largest(found):
+        return None, f"the loop over {found.folded[0]} neither adds to it nor takes the larger"
+    if not any(len(axis.loops) > 1 for read in found.reads for axis in read.axes):
+        return "reduction", ""
+    # A window moves over an array: its elements are weighted, or not.
+    is_weighted = is_sum and len({read.array for read in found.reads}) > 1
+    return "convolution" if is_weighted else "pooling", ""
+
+
+def _is_sum(found: Structure) -> bool:
+    """`target = target + e`, whatever e is."""
+    value = found.value
+    if not isinstance(value, Binary) or value.operator != "+":
+        return False
+    sides = [
+        side for side in (value.left, value.right)
+        if any(isinstance(part, Access) and found.is_target(part) for part in inside(side))
+    ]  # fmt: skip
+    return len(sides) == 1 and isinstance(sides[0], Access)
+
+
+def _kind(body: Assign, statement: ModelStatement, loops: tuple[str, ...]) -> str:
     value = body.value
     if isinstance(value, Literal):
         return "fill"
@@ -234,9 +250,9 @@ def _kind(body: Assign, statement: ModelStatement, target: Factor) -> str:
             source = factor_of(value, statement)
         except NoMatch:
             return "elementwise"
-        if source.loops == target.loops:
+        if source.loops == loops:
             return "copy"
-        return "transpose" if sorted(source.loops) == sorted(target.loops) else "elementwise"
+        return "transpose" if sorted(source.loops) == sorted(loops) else "elementwise"
     moved: dict[object, set[tuple[object, ...]]] = {}
     for read in reads:
         subscript = statement.subscripts[read].indices or ()
@@ -248,23 +264,18 @@ def _kind(body: Assign, statement: ModelStatement, target: Factor) -> str:
     return "stencil" if is_near else "affine map"
 
 
-def _largest(body: Assign, statement: ModelStatement) -> str | None:
-    """`t = t < x ? x : t` and its kind: the largest of several, over a window or over all."""
-    value = body.value
-    parts = {part for part in inside(value) if isinstance(part, Access) and part.indices}
-    others = parts - {body.target}
-    is_choice = isinstance(value, Conditional) or (
-        isinstance(value, Call) and value.function in ("fmax", "fmin", "fmaxf", "fminf")
-    )
-    if not is_choice or body.target not in parts or len(others) != 1:
-        return None
-    (other,) = others
-    if other.variable is body.target.variable:
-        return None
-    indices = statement.subscripts[other].indices
-    if indices is None:
-        return None
-    return "pooling" if any(len(index.terms) > 1 for index in indices) else "reduction"
+def _is_largest(found: Structure) -> bool:
+    """`t = t < e ? e : t` and its kind: the larger, or the smaller, of two."""
+    match found.value:
+        case Conditional(condition=Binary(left=left, right=right), first=first, second=second):
+            is_choice = {left, right} == {first, second}
+        case Call(function="fmax" | "fmin" | "fmaxf" | "fminf", arguments=(first, second)):
+            is_choice = True
+        case _:
+            return False
+    targets = [each for each in (first, second) if isinstance(each, Access)
+               and found.is_target(each)]  # fmt: skip
+    return is_choice and len(targets) == 1
 
 
 def _depends_on_itself(scop: Scop, statement: ModelStatement, around: tuple[str, ...]) -> bool:

@@ -1,0 +1,78 @@
+"""Statements that depend on each other in circles: structures, in loops that stay around them.
+
+In each iteration of those loops the statements run one after the other, each as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from riselang.frontends.c.arrangement.order import groups
+from riselang.frontends.c.dependences import dependences
+from riselang.frontends.c.model import ModelStatement, Scop
+from riselang.frontends.c.polyhedra import isl
+from riselang.frontends.c.tactics.isolation import edges_inside, loops_around
+from riselang.frontends.c.tactics.structures import (
+    NotLifted,
+    Range,
+    Structure,
+    outer_ranges,
+    structure_of,
+)
+
+
+@dataclass(frozen=True)
+class Circle:
+    """Loops that stay, from the outermost inwards, and what runs in each iteration."""
+
+    around: Mapping[str, Range]
+    structures: tuple[Structure, ...]
+
+
+def circle_of(scop: Scop, names: Sequence[str]) -> Circle:
+    """Statements that depend on each other, or one; raises NotLifted with the reason."""
+    statements = [scop.statement(name) for name in names]
+    around = _around(scop, statements)
+    outer = outer_ranges(scop, statements[0], len(around))
+    if around and any(outer_ranges(scop, each, len(around)) != outer for each in statements):
+        raise NotLifted("the loops that stay are not the same for all statements")
+    if around and not _is_upward(scop, names, len(around)):
+        raise NotLifted("the loops that stay run downwards")
+    order = _in_order(scop, statements, len(around))
+    return Circle(outer, tuple(structure_of(scop, each, around) for each in order))
+
+
+def _around(scop: Scop, statements: Sequence[ModelStatement]) -> tuple[str, ...]:
+    """The loops that stay: those that one of the statements needs around it."""
+    depth = max(loops_around(scop, each) for each in statements)
+    found = {tuple(name for _, name in each.iterators[:depth]) for each in statements}
+    if len(found) > 1 or any(len(each.iterators) <= depth for each in statements):
+        raise NotLifted("the loops that stay are not around all statements")
+    return found.pop()
+
+
+def _is_upward(scop: Scop, names: Sequence[str], count: int) -> bool:
+    """Whether statements depend on each other in the order of their outer loops' variables."""
+    pairs = dependences(scop)
+    found: list[bool] = []
+    dims = isl().dim_type
+
+    def look(pair: Any) -> None:
+        if pair.get_tuple_name(dims.in_) in names and pair.get_tuple_name(dims.out) in names:
+            outer = pair.project_out(dims.in_, count, pair.dim(dims.in_) - count)
+            outer = outer.project_out(dims.out, count, outer.dim(dims.out) - count)
+            outer = outer.reset_tuple_id(dims.in_).reset_tuple_id(dims.out)
+            found.append(bool(outer.is_subset(isl().Map.lex_le(outer.get_space().domain()))))
+
+    if pairs is not None:
+        pairs.all.foreach_map(look)
+    return pairs is not None and all(found)
+
+
+def _in_order(scop: Scop, statements: Sequence[ModelStatement], depth: int) -> list[ModelStatement]:
+    """The statements in an order that keeps what they depend on, in one iteration."""
+    names = [each.name for each in statements]
+    edges = edges_inside(scop, statements[0], depth)
+    return [scop.statement(name) for group in groups(names, edges) for name in group]

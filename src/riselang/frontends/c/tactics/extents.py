@@ -1,0 +1,43 @@
+"""The lengths of arrays as sums of parameters."""
+
+from __future__ import annotations
+
+from riselang.frontends.c.linear import Linear
+from riselang.frontends.c.model import Scop
+from riselang.frontends.c.syntax import Access, Binary, Convert, Expression, Literal, Variable
+
+
+def extents_of(scop: Scop, variable: Variable) -> tuple[Linear | None, ...]:
+    """The lengths that the declaration gives to dimensions; None where it gives none."""
+    if not variable.is_array:
+        return ()
+    view = scop.views.get(variable)
+    found = view.extents if view is not None else variable.extents
+    return tuple(None if each is None else _extent(scop, each) for each in found)
+
+
+def _extent(scop: Scop, extent: Expression | tuple[Linear, ...]) -> Linear | None:
+    if isinstance(extent, tuple):
+        return extent[0] if len(extent) == 1 else None
+    match extent:
+        case Literal(value=int() as value):
+            return Linear(value)
+        case Access(variable=variable, indices=()) if variable.type.is_integer:
+            return Linear.of(scop.names.of(variable))
+        case Convert() if extent.type.is_integer:
+            return _extent(scop, extent.operand)
+        case Binary(operator="+" | "-" | "*") if extent.type.is_signed:
+            return _combined(extent, _extent(scop, extent.left), _extent(scop, extent.right))
+        case _:
+            return None
+
+
+def _combined(extent: Binary, left: Linear | None, right: Linear | None) -> Linear | None:
+    if left is None or right is None:
+        return None
+    if extent.operator == "+":
+        return left + right
+    if extent.operator == "-":
+        return left - right
+    number, other = (left, right) if left.is_constant else (right, left)
+    return other.times(number.constant) if number.is_constant else None

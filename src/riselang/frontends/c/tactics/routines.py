@@ -1,0 +1,138 @@
+"""Statements that routines of BLAS for vectors compute: gemv, ger, dot, axpy.
+
+`target + number * element * element`, where each loop runs along one dimension of an array, of
+which one lies side by side in a matrix. Arrays may be parts of others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from riselang.frontends.c.linear import Linear
+from riselang.frontends.c.model import ModelStatement, Scop
+from riselang.frontends.c.syntax import Access, Expression, Literal
+from riselang.frontends.c.tactics.matching import NoMatch, added_to, product_parts
+from riselang.frontends.c.tactics.structures import NotLifted, Operand, Structure, structure_of
+from riselang.frontends.c.tactics.views import size_text
+from riselang.lowering.library_calls import LARGEST
+
+BITS = 32
+"""Of the integers that routines take."""
+
+
+@dataclass(frozen=True)
+class Routine:
+    """A routine, and its arguments in the order in which it takes them."""
+
+    name: str
+    structure: Structure
+    operands: tuple[Operand, ...]
+    scale: tuple[Expression, ...]
+    """What products are multiplied with."""
+
+    @property
+    def target(self) -> Operand:
+        return self.structure.target
+
+
+def routine_of(scop: Scop, statement: ModelStatement) -> Routine | None:
+    """The routine that a statement is; None where it is none."""
+    try:
+        structure = structure_of(scop, statement)
+        added = added_to(structure.value, structure.target.access)
+    except (NotLifted, NoMatch):
+        return None
+    parts = list(product_parts(added))
+    elements = [part for part in parts if isinstance(part, Access) and part.indices]
+    scale = tuple(part for part in parts if part not in elements)
+    reads = {each.access: each for each in structure.reads}
+    if not all(each in reads for each in elements) or not _are_numbers(structure, scale):
+        return None
+    operands = [reads[each] for each in elements]
+    if not _are_vectors(scop, structure, operands):
+        return None
+    found = _sorted(structure, operands)
+    return None if found is None else Routine(found[0], structure, found[1], scale)
+
+
+def _are_numbers(structure: Structure, parts: Sequence[Expression]) -> bool:
+    """Whether all is a number, or a variable that stays as it is."""
+    return all(
+        isinstance(part, Literal)
+        or (
+            isinstance(part, Access)
+            and part not in structure.statement.subscripts
+            and part.type == structure.target.access.type
+        )
+        for part in parts
+    )
+
+
+def _are_vectors(scop: Scop, structure: Structure, operands: Sequence[Operand]) -> bool:
+    """Whether routines can step through all of it: floats of one type, along single loops."""
+    target = structure.target
+    type = target.array.type
+    if not type.is_float or any(each.array.type != type for each in operands):
+        return False
+    if any(each.array is target.array for each in operands):
+        return False
+    return all(_is_stepped(structure, each) for each in (target, *operands))
+
+
+def _is_stepped(structure: Structure, operand: Operand) -> bool:
+    """Whether loops run along the last two dimensions, each by one."""
+    if any(axis.loops and [factor for _, factor in axis.loops] != [1] for axis in operand.axes):
+        return False
+    return not any(axis.loops for axis in operand.axes[:-2])
+
+
+def _sorted(
+    structure: Structure, operands: Sequence[Operand]
+) -> tuple[str, tuple[Operand, ...]] | None:
+    """The routine by the loops of target and factors, and the factors as it takes them."""
+    out, folded = structure.target.loops, structure.folded
+    loops = [each.loops for each in operands]
+    match (len(out), len(folded)):
+        case (0, 1) if loops == [folded, folded]:
+            return "dot", tuple(operands)
+        case (1, 0) if loops == [out]:
+            return "axpy", tuple(operands)
+        case (2, 0) if sorted(loops) == sorted([(out[0],), (out[1],)]):
+            return "ger", tuple(operands if loops[0] == (out[0],) else reversed(operands))
+        case (1, 1) if len(loops) == 2:
+            matrix, vector = sorted(operands, key=lambda each: -len(each.loops))
+            if set(matrix.loops) == {*out, *folded} and vector.loops == folded:
+                return "gemv", (matrix, vector)
+            return None
+        case _:
+            return None
+
+
+def too_long(scop: Scop, structure: Structure) -> str:
+    """A length that may be more than a routine takes; nothing where there is none.
+
+    What an `int` counts is never too long.
+    """
+    for variable, name in structure.statement.iterators:
+        length = structure.ranges[name].length
+        if variable.type.bits > BITS and not _is_short(scop, length):
+            return size_text(length)
+    for operand in (structure.target, *structure.reads):
+        declared = operand.array.extents
+        for at, extent in enumerate(structure.extents[operand.array][1:], 1):
+            expression = declared[at] if at < len(declared) else None
+            is_int = expression is not None and expression.type.bits <= BITS
+            if extent is not None and not is_int and not _is_short(scop, extent):
+                return size_text(extent)
+    return ""
+
+
+def _is_short(scop: Scop, size: Linear) -> bool:
+    """Whether a size fits, by the types of parameters."""
+    known = {each.name: each.largest for each in scop.parameters}
+    (atom, factor), *others = size.terms or ((None, 1),)
+    if atom is None:
+        return size.constant <= LARGEST
+    is_one = isinstance(atom, str) and factor == 1 and not others and size.constant <= 0
+    return is_one and known.get(str(atom), LARGEST + 1) <= LARGEST

@@ -1,0 +1,278 @@
+"""Statements over boxes of elements: their loops, and how arrays are accessed along them.
+
+Loops of the target make elements, each on its own; others fold into an element, in the order of the
+text. That is what patterns and structured ops say. All of it is proven: the iterations are a box,
+subscripts are sums of loops, elements do not depend on each other, and a fold runs upwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from riselang.frontends.c.dependences import dependences
+from riselang.frontends.c.linear import Linear
+from riselang.frontends.c.model import ModelStatement, Scop
+from riselang.frontends.c.polyhedra import isl
+from riselang.frontends.c.syntax import Access, Assign, Expression, Variable, operands
+from riselang.frontends.c.tactics.extents import extents_of
+
+
+class NotLifted(Exception):
+    """Why a statement is no structure."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The index of one dimension: loops, each times a number, and what stays the same."""
+
+    loops: tuple[tuple[str, int], ...]
+    offset: Linear
+
+
+@dataclass(frozen=True)
+class Operand:
+    """An element that every iteration accesses."""
+
+    access: Access
+    axes: tuple[Axis, ...]
+
+    @property
+    def array(self) -> Variable:
+        return self.access.variable
+
+    @property
+    def loops(self) -> tuple[str, ...]:
+        return tuple(loop for axis in self.axes for loop, _ in axis.loops)
+
+
+@dataclass(frozen=True)
+class Range:
+    """The values that a loop's variable takes."""
+
+    first: Linear
+    length: Linear
+
+
+@dataclass(frozen=True)
+class Structure:
+    """A statement as an operation on arrays."""
+
+    statement: ModelStatement
+    around: tuple[str, ...]
+    """Loops that stay: it is what one iteration of them does."""
+    target: Operand
+    reads: tuple[Operand, ...]
+    """What is read of arrays, each once; without the target."""
+    scalars: tuple[Access, ...]
+    """Variables that are read and stay the same."""
+    ranges: Mapping[str, Range]
+    """Of each loop, in the order of the text."""
+    extents: Mapping[Variable, tuple[Linear | None, ...]]
+    """The lengths of arrays; None where none is declared."""
+    value: Expression
+    """What an element becomes."""
+    is_updated: bool
+    """Whether the target is read."""
+
+    @property
+    def folded(self) -> tuple[str, ...]:
+        """Loops that the target has not."""
+        return tuple(loop for loop in self.ranges if loop not in self.target.loops)
+
+    def is_target(self, access: Access) -> bool:
+        return access == self.target.access or (
+            access.variable is self.target.array
+            and bool(access.indices)
+            and self.statement.subscripts[access].indices
+            == self.statement.subscripts[self.target.access].indices
+        )
+
+
+def structure_of(scop: Scop, statement: ModelStatement, around: Sequence[str] = ()) -> Structure:
+    """A statement inside of loops that stay; raises NotLifted with the reason."""
+    body = statement.body
+    if not isinstance(body, Assign) or not statement.is_certain:
+        raise NotLifted("data decide what it does")
+    inner = [name for _, name in statement.iterators if name not in around]
+    if not inner:
+        raise NotLifted("no loop is left for it")
+    read = list(dict.fromkeys(_accesses(body.value)))
+    counters = {variable for variable, _ in statement.iterators}
+    if any(access.variable in counters for access in read):
+        raise NotLifted("the number of an iteration is part of its value")
+    target = _operand(statement, body.target, inner)
+    _check_target(target)
+    found = Structure(
+        statement, tuple(around), target, (), (), _ranges(scop, statement, around),
+        {}, body.value, is_updated=False,
+    )  # fmt: skip
+    others = [access for access in read if not found.is_target(access)]
+    reads = tuple(_operand(statement, access, inner) for access in others if access.indices)
+    for read_ in reads:
+        if len(set(read_.loops)) != len(read_.loops):
+            raise NotLifted(f"a loop runs along two dimensions of {read_.array.name}")
+    extents = {each.array: extents_of(scop, each.array) for each in (target, *reads)}
+    found = Structure(
+        statement, found.around, target, reads,
+        tuple(access for access in others if not access.indices),
+        found.ranges, extents, body.value, is_updated=len(others) < len(read),
+    )  # fmt: skip
+    _check_dependences(scop, found)
+    for operand in (target, *reads):
+        _check_bounds(scop, found, operand)
+    return found
+
+
+def _accesses(expression: Expression) -> Iterator[Access]:
+    """What a value is computed from, without what is computed for subscripts."""
+    if isinstance(expression, Access):
+        yield expression
+        return
+    for operand in operands(expression):
+        yield from _accesses(operand)
+
+
+def _operand(statement: ModelStatement, access: Access, inner: Sequence[str]) -> Operand:
+    if not access.indices:
+        return Operand(access, ())
+    subscript = statement.subscripts.get(access)
+    if subscript is None or subscript.indices is None:
+        raise NotLifted(f"a subscript of {access.variable.name} is not affine")
+    return Operand(access, tuple(_axis(access, index, inner) for index in subscript.indices))
+
+
+def _axis(access: Access, index: Linear, inner: Sequence[str]) -> Axis:
+    loops: list[tuple[str, int]] = []
+    offset = Linear(index.constant)
+    for atom, factor in index.terms:
+        if not isinstance(atom, str):
+            raise NotLifted(f"a subscript of {access.variable.name} has a quotient or remainder")
+        if atom in inner:
+            loops.append((atom, factor))
+        else:
+            offset = offset + Linear(0, ((atom, factor),))
+    return Axis(tuple(loops), offset)
+
+
+def _check_target(target: Operand) -> None:
+    name = target.array.name
+    if len(set(target.loops)) != len(target.loops) or any(
+        axis.loops and [factor for _, factor in axis.loops] != [1] for axis in target.axes
+    ):
+        raise NotLifted(f"a subscript of {name}, which is written, is not one loop of its own")
+
+
+# Iterations
+
+
+def _ranges(scop: Scop, statement: ModelStatement, around: Sequence[str]) -> dict[str, Range]:
+    """The range of each loop; raises NotLifted where the iterations are no box."""
+    dims = isl().dim_type
+    count = len(statement.iterators)
+    outer = statement.domain.eliminate(dims.set, len(around), count - len(around))
+    inner = statement.domain.eliminate(dims.set, 0, len(around))
+    ranges = _box(scop, statement, inner, range(len(around), count))
+    if not inner.intersect(outer).is_equal(statement.domain):
+        raise NotLifted("its bounds depend on loops that stay")
+    return ranges
+
+
+def outer_ranges(scop: Scop, statement: ModelStatement, count: int) -> dict[str, Range]:
+    """The ranges of the outer loops alone."""
+    rest = len(statement.iterators) - count
+    outer = statement.domain.eliminate(isl().dim_type.set, count, rest)
+    return _box(scop, statement, outer, range(count))
+
+
+def _box(
+    scop: Scop, statement: ModelStatement, points: Any, positions: Sequence[int]
+) -> dict[str, Range]:
+    """The ranges of some dimensions, of which the points are all that is in them."""
+    names = [name for _, name in statement.iterators]
+    ranges: dict[str, Range] = {}
+    for position in positions:
+        first, last = _bound(points.dim_min(position)), _bound(points.dim_max(position))
+        ranges[names[position]] = Range(first, last - first + Linear(1))
+    conditions = " and ".join(
+        f"{each.first} <= {name} < {each.first + each.length}" for name, each in ranges.items()
+    )
+    box = f"{scop.prefix}{{ {statement.name}[{', '.join(names)}] : {conditions or '0 = 0'} }}"
+    if not isl().Set(box).intersect_params(points.params()).is_equal(points):
+        raise NotLifted("its iterations are no box: bounds depend on loops, or steps are taken")
+    return ranges
+
+
+def _bound(bound: Any) -> Linear:
+    """The least or greatest value of a loop, as one sum of parameters."""
+    pieces = bound.get_pieces()
+    if len(pieces) != 1:
+        raise NotLifted("a bound of its loops is the least or greatest of several")
+    _, value = pieces[0]
+    dims = isl().dim_type
+    if value.get_denominator_val().to_python() != 1:
+        raise NotLifted("a bound of its loops is a quotient")
+    total = Linear(value.get_constant_val().to_python())
+    for position in range(value.dim(dims.param)):
+        factor = value.get_coefficient_val(dims.param, position).to_python()
+        if factor:
+            total = total + Linear.of(value.get_dim_name(dims.param, position)).times(factor)
+    return total
+
+
+# What a statement depends on
+
+
+def _check_dependences(scop: Scop, found: Structure) -> None:
+    own = _own_dependences(scop, found)
+    array = found.target.array
+    if not found.folded:
+        if not own.is_empty():
+            raise NotLifted("it reads what it has written in other iterations")
+        return
+    if not found.is_updated:
+        raise NotLifted(f"the loop over {found.folded[0]} repeats it")
+    if any(each.array is array for each in found.reads):
+        raise NotLifted(f"{array.name} is read elsewhere, while it is folded into")
+    if not own.is_subset(isl().Map.lex_lt(own.get_space().domain())):
+        raise NotLifted("it folds downwards")
+
+
+def _own_dependences(scop: Scop, found: Structure) -> Any:
+    """Pairs of instances of a statement in one iteration of the loops around."""
+    pairs = dependences(scop)
+    if pairs is None:
+        raise NotLifted("the dependences of the region take too long to find")
+    space = found.statement.domain.get_space()
+    own = pairs.all.extract_map(space.map_from_domain_and_range(space))
+    dims = isl().dim_type
+    for position in range(len(found.around)):
+        own = own.equate(dims.in_, position, dims.out, position)
+    return own
+
+
+def _check_bounds(scop: Scop, found: Structure, operand: Operand) -> None:
+    """Whether there are sizes for which all that is accessed is inside of its array.
+
+    It is the caller who sees to that it is, as in C. What is only read where a condition holds is
+    read always once it is lifted, so it must be inside for all sizes.
+    """
+    statement = found.statement
+    sizes = possible = statement.domain.params()
+    is_certain = operand.access in statement.certain
+    known = {each.name for each in scop.parameters}
+    names = ", ".join(name for _, name in statement.iterators)
+    for axis, extent in zip(operand.axes, found.extents[operand.array], strict=True):
+        if extent is None or not set(extent.names()) <= known:
+            if not is_certain:
+                raise NotLifted(f"what is read of {operand.array.name} depends on a condition")
+            continue
+        index = axis.offset + Linear(0, axis.loops)
+        inside = f"{scop.prefix}{{ {statement.name}[{names}] : 0 <= {index} < {extent} }}"
+        outside = statement.domain.subtract(isl().Set(inside))
+        possible = possible.subtract(outside.params())
+    if not is_certain and not possible.is_equal(sizes):
+        raise NotLifted(f"what is read of {operand.array.name} depends on a condition")
+    if possible.is_empty():
+        raise NotLifted(f"{operand.array.name} is accessed outside of its length")

@@ -1,0 +1,25 @@
+"""A region of C as structured ops, compiled."""
+
+from __future__ import annotations
+
+from riselang import pipelines
+from riselang.config import Options
+from riselang.frontends.c.building import program_of
+from riselang.frontends.c.calling import CompiledCFunction
+from riselang.frontends.c.entries import llvm_entry
+from riselang.frontends.c.lifted import steps
+from riselang.frontends.c.model import Scop
+from riselang.lowering.distinct import distinct_pointers
+from riselang.native import llvm
+from riselang.native.build import Job
+from riselang.native.text import native_text
+
+
+def structured_function(scop: Scop) -> CompiledCFunction:
+    """A function whose statements are ops of linalg, as far as they can be."""
+    program = program_of([scop], Options("affine", "strict"), "isl")
+    vars(program)["_trees"] = [steps.with_structures(scop, "source")]
+    module = program._linked(is_checked=True)
+    pipeline = pipelines.cpu(threads=False, structured=True, bf16=False)
+    job = Job(native_text(module), pipeline, distinct_pointers(module), llvm_entry(scop))
+    return CompiledCFunction(scop, llvm.load_objects([job.object_code()]))
