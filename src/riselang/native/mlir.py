@@ -65,7 +65,9 @@ def stablehlo_wheel() -> Any:
         stablehlo: Any = importlib.import_module("torch_mlir._mlir_libs._stablehlo")
     stablehlo.register_stablehlo_passes()
     records = ("Conv", "Dot", "Gather", "Scatter")
-    enumerations = ("ComparisonDirection", "ComparisonType", "RngAlgorithm", "Precision")
+    enumerations = (
+        "ComparisonDirection", "ComparisonType", "RngAlgorithm", "RngDistribution", "Precision",
+    )  # fmt: skip
     return SimpleNamespace(
         **vars(wheel),
         stablehlo=stablehlo,

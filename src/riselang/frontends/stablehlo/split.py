@@ -114,7 +114,7 @@ class SplitBody(Body):
 
     def _program(self, number: int, section: Section) -> Program:
         graph = function_of(self._graph, section, f"{self._graph.name}_{number}")
-        return lower(graph, argument_names([each.name for each in section.inputs]))
+        return lower(graph, argument_names([each.name for each in section.inputs]), self._graph)
 
     def _legalised(self) -> dict[Section, str]:
         """What MLIR makes of the other units; refuses ops that it does not take either."""

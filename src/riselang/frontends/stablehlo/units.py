@@ -11,7 +11,7 @@ import numpy as np
 
 from riselang import pipelines
 from riselang.api.caching import compiled
-from riselang.frontends.stablehlo.body import ProgramKernel
+from riselang.frontends.stablehlo.body import ProgramKernel, as_signed
 from riselang.frontends.stablehlo.elements import TensorType
 from riselang.native.build import Job
 from riselang.native.linalg import UNIT
@@ -108,13 +108,6 @@ class LinalgUnit:
 
     def as_text(self, stage: str) -> str:
         return self.text.rstrip("\n")
-
-
-def as_signed(array: Any) -> Any:
-    """Unsigned integers as the signed ones of the same bits."""
-    if getattr(array, "dtype", None) is not None and array.dtype.kind == "u":
-        return array.view(array.dtype.name.removeprefix("u"))
-    return array
 
 
 def _count(type: TensorType) -> int:
