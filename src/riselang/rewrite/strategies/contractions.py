@@ -19,14 +19,25 @@ from riselang.rewrite.addresses import loop
 from riselang.rewrite.combinators import Identity, seq, try_
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
 from riselang.rewrite.registry import schedule
-from riselang.rewrite.rules.lowering import map_in_parallel, parallel_as_map
+from riselang.rewrite.rules.lowering import (
+    map_in_parallel,
+    pack_vectors_of_blocks,
+    parallel_as_map,
+)
+from riselang.rewrite.rules.movement import pad_before_zip
+from riselang.rewrite.strategies.epilogues import (
+    at_columns,
+    at_sums,
+    epilogue_apart,
+    epilogue_in_vectors,
+    fold_in,
+)
 from riselang.rewrite.strategies.schedules import (
     fill,
     hoist,
     interchange,
     keep,
     pack,
-    pack_vectors,
     parallel,
     reorder,
     sequential,
@@ -144,23 +155,26 @@ def register_tiles(
     """Tiles of accumulators in registers, for a map of a map of a fold; block counts tiles."""
     steps: list[Strategy] = [
         try_(parallel_as_map),
-        fill(columns) @ loop(2),
+        fill(columns) @ loop(2) >> try_(argument(pad_before_zip) @ loop(2)),
         fill(rows * block) @ loop(1),
         tile(rows, columns) @ loop(1),
-        reorder(1, 2, 5, 3, 4) @ loop(1),
-        vectorize(lanes) @ loop(3),
+        try_(epilogue_apart),
+        at_sums(reorder(3, 1, 2)) @ loop(3),
+        at_sums(vectorize(lanes)) @ loop(3),
     ]
     if kept:
-        steps.append(keep(lanes) @ loop(3))
+        steps.append(at_sums(keep(lanes)) @ loop(3))
+    steps.append(try_(epilogue_in_vectors(lanes)))
     if packed:
-        copies = pack_vectors(lanes) >> (_COPIES_ON_THREADS if threads else Identity())
-        steps += [split(block) @ loop(1), interchange() @ loop(2), copies @ loop(2), hoist()]
+        copies = pack_vectors_of_blocks(lanes) >> (_ON_THREADS if threads else Identity())
+        steps += [split(block) @ loop(1), interchange() @ loop(2)]
+        steps += [at_columns(copies) @ loop(2), hoist()]
         steps += [pack() @ loop(3), hoist()]
     steps += [(parallel() if threads else sequential()) @ loop(1), sequential() @ loop(2)]
     return seq(*steps)
 
 
-_COPIES_ON_THREADS = argument(argument(argument(map_in_parallel)))
+_ON_THREADS = argument(argument(map_in_parallel))
 
 
 @dataclass(frozen=True, repr=False)
@@ -185,10 +199,13 @@ def contraction() -> Strategy:
 
 
 def contraction_shape(term: Term) -> Shape | None:
-    """The shape of `a |> map(row => b |> map(column => zip(row, column) |> reduce(f, c)))`."""
+    """The shape of `a |> map(row => b |> map(column => f(zip(row, column) |> reduce(g, c))))`.
+
+    What f does with the sum is an epilogue, of the sum and of scalars beside the column.
+    """
     outer = applied(term, "map", "mapPar")
     inner = None if outer is None else _applied_in(outer[0], "map")
-    fold = None if inner is None else _applied_in(inner[0], "reduce")
+    fold = None if inner is None else fold_in(inner[0])
     if outer is None or inner is None or fold is None or mentions(inner[1], 0):
         return None
     pair, type = applied(fold[2], "zip"), fold[1].type
