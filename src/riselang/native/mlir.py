@@ -68,6 +68,7 @@ def stablehlo_wheel() -> Any:
     records = ("Conv", "Dot", "Gather", "Scatter")
     enumerations = (
         "ComparisonDirection", "ComparisonType", "RngAlgorithm", "RngDistribution", "Precision",
+        "Transpose",
     )  # fmt: skip
     return SimpleNamespace(
         **vars(wheel),

@@ -41,10 +41,11 @@ func.func @main(%key: tensor<2xui64>) -> (tensor<2xui64>, tensor<2x5xui32>) {
   return %0, %1 : tensor<2xui64>, tensor<2x5xui32>
 }
 """
-SOLVE = """func.func @main(%a: tensor<2x2xf32>, %x: tensor<2x2xf32>) -> tensor<2x2xf32> {
-  %0 = stablehlo.add %a, %a : tensor<2x2xf32>
-  %1 = stablehlo.cholesky %0, lower = true : tensor<2x2xf32>
-  return %1 : tensor<2x2xf32>
+FOURIER = """func.func @main(%a: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
+  %0 = stablehlo.add %a, %a : tensor<4xcomplex<f32>>
+  %1 = stablehlo.fft %0, type = FFT, length = [4]
+      : (tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>>
+  return %1 : tensor<4xcomplex<f32>>
 }
 """
 
@@ -138,8 +139,8 @@ def test_random_bits_are_the_same_at_each_call_and_move_the_key_on() -> None:
 
 def test_what_nobody_takes_is_refused_by_name_and_place() -> None:
     with pytest.raises(rl.LimitationError) as caught:
-        rl.from_stablehlo(SOLVE, fallback="linalg")
-    assert str(caught.value).startswith("<text>:3:8: error: stablehlo.cholesky is not supported")
+        rl.from_stablehlo(FOURIER, fallback="linalg")
+    assert str(caught.value).startswith("<text>:3:8: error: stablehlo.fft is not supported")
     assert "stablehlo-legalize-to-linalg does not take it" in str(caught.value)
 
 

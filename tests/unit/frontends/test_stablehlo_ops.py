@@ -329,7 +329,8 @@ ELSEWHERE = ("chlo.acos", "chlo.asin", "chlo.atan", "chlo.cosh", "chlo.sinh", "c
              "arith.constant", "stablehlo.custom_call @shape_assertion",
              "stablehlo.bitcast_convert", "stablehlo.optimization_barrier", "stablehlo.dot",
              "stablehlo.broadcast", "stablehlo.map", "stablehlo.reduce_precision", PARTS,
-             "stablehlo.rng", "stablehlo.rng_bit_generator")  # fmt: skip
+             "stablehlo.rng", "stablehlo.rng_bit_generator", "stablehlo.cholesky",
+             "stablehlo.triangular_solve")  # fmt: skip
 """Ops that the tests below are for, and those of files beside this one."""
 
 

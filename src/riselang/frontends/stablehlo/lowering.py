@@ -22,6 +22,7 @@ from riselang.frontends.stablehlo import (
     random_draws,
     random_numbers,
     reduction,
+    solving,
 )
 from riselang.frontends.stablehlo.clusters import roots
 from riselang.frontends.stablehlo.elements import TensorType, tensor_type
@@ -49,7 +50,7 @@ from riselang.term.nodes import Term
 
 ROOMS = (
     arithmetic, bits, contraction, control, convolution, indexing, layout, random_draws,
-    random_numbers, reduction,
+    random_numbers, reduction, solving,
 )  # fmt: skip
 """Where ops are registered."""
 
