@@ -62,9 +62,14 @@ EXACT_BF16 = (
 LLVM would narrow the operations again, and its AArch64 back end then rounds them towards zero.
 """
 
+COPY_BY_LOOPS = "copy-by-loops"
+"""Not a pass of MLIR: `native.mlir` does it. A copy from or to a part of a buffer would become a
+call of a library that is not there."""
+
 STRUCTURED = (
     "one-shot-bufferize",
     "func.func(promote-buffers-to-stack{max-alloc-size-in-bytes=65536})",
+    COPY_BY_LOOPS,
     "convert-linalg-to-loops",
 )
 """Tensors become buffers on the stack, and structured ops become loops."""
@@ -85,6 +90,7 @@ LINALG = (
     "canonicalize",
     "buffer-deallocation-simplification",
     "bufferization-lower-deallocations",
+    COPY_BY_LOOPS,
     "convert-linalg-to-loops",
     "convert-complex-to-standard",
     "math-extend-to-supported-types{target-type=f32 extra-types=f16}",

@@ -7,11 +7,15 @@ its imaginary parts, and an unsigned integer is a signed one of the same bits.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from base64 import b64decode
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from riselang.errors import LimitationError, SourceLocation
+from riselang.native.build import Job
+from riselang.native.bytecode import as_text
+from riselang.native.isolated import Died, ask
 from riselang.native.stablehlo import Reader, prepared_module, run
 from riselang.pipelines import STABLEHLO_TO_LINALG
 
@@ -20,8 +24,6 @@ Place = tuple[int | None, int]
 UNIT = "unit"
 """The name of the function that a part becomes."""
 _FOREIGN = ("stablehlo.", "chlo.")
-_FATAL = ("stablehlo.bitcast_convert",)
-"""Ops of which the pass dies where they are of complex numbers."""
 _COMPLEX = re.compile(r"complex<(.*)>")
 _UNSIGNED = re.compile(r"ui(\d+)")
 
@@ -34,6 +36,14 @@ class Part:
     inputs: tuple[Place, ...]
     outputs: tuple[Place, ...]
 
+    @staticmethod
+    def of(data: Mapping[str, Any]) -> Part:
+        """What `asdict` gave, also by way of JSON."""
+        places = [
+            tuple((at, number) for at, number in data[each]) for each in ("inputs", "outputs")
+        ]
+        return Part(tuple(data["positions"]), *places)
+
 
 class NotTaken(Exception):
     """The pass leaves an op as it is."""
@@ -42,6 +52,10 @@ class NotTaken(Exception):
         super().__init__(op)
         self.op = op
         self.location = location
+
+
+class Failed(Exception):
+    """MLIR makes nothing of an op, or ends the process that it is to do it in."""
 
 
 def linalg_texts(
@@ -53,8 +67,50 @@ def linalg_texts(
 ) -> list[str]:
     """Each part of a function as a module with one function of buffers, results first.
 
-    An op that `stablehlo-legalize-to-linalg` does not take is `NotTaken`.
+    An op that `stablehlo-legalize-to-linalg` does not take is `NotTaken`; where the pass fails, or
+    dies, that is `Failed`.
     """
+    text = source if isinstance(source, str) else as_text(source)
+    request = {
+        "source": text, "name": name, "types": types, "function": function,
+        "parts": [asdict(each) for each in parts],
+    }  # fmt: skip
+    try:
+        answer = ask("legalise", request)
+    except Died as error:
+        raise Failed(f"stablehlo-legalize-to-linalg dies of it ({error})") from None
+    if "failed" in answer:
+        raise Failed(answer["failed"])
+    if "op" in answer:
+        place = answer["location"]
+        raise NotTaken(answer["op"], None if place is None else SourceLocation(**place))
+    return answer["texts"]
+
+
+def unit_code(job: Job) -> bytes:
+    """The machine code of a part; where MLIR makes none, or dies, that is `Failed`."""
+    try:
+        answer = ask("compile_job", {"job": job.to_json()})
+    except Died as error:
+        raise Failed(f"MLIR dies of its loops ({error})") from None
+    if "failed" in answer:
+        raise Failed(f"MLIR makes no machine code of its loops: {_first_line(answer['failed'])}")
+    return b64decode(answer["code"])
+
+
+def _first_line(error: str) -> str:
+    lines = [line.strip() for line in error.splitlines() if line.strip()]
+    return next((line for line in lines if "error:" in line), lines[0] if lines else "no reason")
+
+
+def legalised_parts(
+    source: str,
+    name: str,
+    types: Sequence[str] | None,
+    function: str,
+    parts: Sequence[Part],
+) -> list[str]:
+    """The same in this process."""
     with prepared_module(source, name, types) as (wheel, module, text):
         found = next(
             each.operation
@@ -70,14 +126,11 @@ def linalg_texts(
 
 
 def _legalised(wheel: Any, module: Any, reader: Reader) -> str:
-    _refuse(wheel, module, reader, lambda op: op.name in _FATAL and _has_complex(op))
     try:
         for passes in STABLEHLO_TO_LINALG:
             run(wheel, module, passes)
     except wheel.ir.MLIRError as error:
-        message = next(
-            (line.strip() for line in str(error).splitlines() if "error:" in line), str(error)
-        )
+        message = _first_line(str(error))
         raise LimitationError(f"stablehlo-legalize-to-linalg fails: {message}") from None
     _refuse(
         wheel,
@@ -105,10 +158,6 @@ def _called(op: Any) -> str:
     """The name of an op, and what it calls."""
     target = "call_target_name"
     return f"{op.name} @{op.attributes[target].value}" if target in op.attributes else op.name
-
-
-def _has_complex(op: Any) -> bool:
-    return any("complex<" in str(each.type) for each in (*op.operands, *op.results))
 
 
 class _Unit:

@@ -15,6 +15,7 @@ from typing import Any
 
 from riselang.errors import InternalError, LimitationError, RiseError, SourceLocation, UserError
 from riselang.pipelines import (
+    COPY_BY_LOOPS,
     INLINE_SCOPES,
     KEEP_FOR_FUNCTION,
     KEEP_FOR_THREADS,
@@ -65,7 +66,10 @@ def stablehlo_wheel() -> Any:
         stablehlo: Any = importlib.import_module("torch_mlir._mlir_libs._stablehlo")
     stablehlo.register_stablehlo_passes()
     records = ("Conv", "Dot", "Gather", "Scatter")
-    enumerations = ("ComparisonDirection", "ComparisonType", "RngAlgorithm", "Precision")
+    enumerations = (
+        "ComparisonDirection", "ComparisonType", "RngAlgorithm", "RngDistribution", "Precision",
+        "Transpose",
+    )  # fmt: skip
     return SimpleNamespace(
         **vars(wheel),
         stablehlo=stablehlo,
@@ -248,6 +252,36 @@ def _share_out(operation: Any) -> None:
         loop.attributes["schedule_kind"] = guided
 
 
+def _copy_by_loops(module: Any) -> None:
+    """Copies between buffers of which one is a part of another, element by element."""
+    for copy in _named("memref.copy", module):
+        if any("strided<" in str(each.type) for each in copy.operands):
+            _copy_elements(copy)
+
+
+def _copy_elements(copy: Any) -> None:
+    ir = _wheel().ir
+    source, _ = copy.operands
+    rank, element = source.type.rank, source.type.element_type
+    same = ir.AffineMapAttr.get(ir.AffineMap.get_identity(rank))
+    kind = ir.Attribute.parse("#linalg.iterator_type<parallel>")
+    with ir.InsertionPoint(copy), copy.location:
+        made = ir.Operation.create(
+            "linalg.generic",
+            operands=list(copy.operands),
+            attributes={
+                "indexing_maps": ir.ArrayAttr.get([same, same]),
+                "iterator_types": ir.ArrayAttr.get([kind] * rank),
+                "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1]),
+            },
+            regions=1,
+        )
+        block = made.regions[0].blocks.append(element, element)
+        with ir.InsertionPoint(block):
+            ir.Operation.create("linalg.yield", operands=[block.arguments[0]])
+    copy.erase()
+
+
 def _locate_rest(module: Any) -> None:
     """What a pass has made for nothing in particular is at line 0 of its function's file."""
     ir = _wheel().ir
@@ -273,6 +307,7 @@ _OWN_STEPS = {
     ROUND_EACH: _round_each,
     SHARE_OUT: _share_out,
     LOCATE_REST: _locate_rest,
+    COPY_BY_LOOPS: _copy_by_loops,
 }
 
 

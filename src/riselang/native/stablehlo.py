@@ -62,6 +62,7 @@ def prepared_module(
     with timed("MLIR"), context, ir.Location.unknown():
         try:
             module = _parsed(wheel, source)
+            _check_names(wheel, module, name, source)
             _prepare(wheel, module, types)
         except ir.MLIRError as error:
             raise _refusal(error, name, source) from None
@@ -101,6 +102,21 @@ def _parsed(wheel: Any, source: str) -> Any:
     # CHLO is registered by nobody, but a pass that needs it loads it.
     run(wheel, wheel.ir.Module.parse("module {}"), "stablehlo-compatibility-expander")
     return wheel.ir.Module.parse(source)
+
+
+def _check_names(wheel: Any, module: Any, name: str, source: str) -> None:
+    """Refuse ops without a dialect, of which the inliner dies."""
+    reader, found = Reader(wheel, module, name, source), list[Any]()
+
+    def visit(op: Any) -> Any:
+        if "." not in op.name:
+            found.append(op)
+        return wheel.ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    if found:
+        place = reader.location(found[0].location)
+        raise UserError(f"this is no StableHLO: no dialect has the op {found[0].name!r}", place)
 
 
 def _prepare(wheel: Any, module: Any, types: Sequence[str] | None) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import riselang as rl
+from riselang import pipelines
 
 MIXED = """
 func.func @main(%x: tensor<3x4xf32>, %w: tensor<4x4xf32>, %y: tensor<3x4xf32>) -> tensor<3x4xf32> {
@@ -40,10 +41,11 @@ func.func @main(%key: tensor<2xui64>) -> (tensor<2xui64>, tensor<2x5xui32>) {
   return %0, %1 : tensor<2xui64>, tensor<2x5xui32>
 }
 """
-SOLVE = """func.func @main(%a: tensor<2x2xf32>, %x: tensor<2x2xf32>) -> tensor<2x2xf32> {
-  %0 = stablehlo.add %a, %a : tensor<2x2xf32>
-  %1 = stablehlo.cholesky %0, lower = true : tensor<2x2xf32>
-  return %1 : tensor<2x2xf32>
+FOURIER = """func.func @main(%a: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
+  %0 = stablehlo.add %a, %a : tensor<4xcomplex<f32>>
+  %1 = stablehlo.fft %0, type = FFT, length = [4]
+      : (tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>>
+  return %1 : tensor<4xcomplex<f32>>
 }
 """
 
@@ -137,8 +139,8 @@ def test_random_bits_are_the_same_at_each_call_and_move_the_key_on() -> None:
 
 def test_what_nobody_takes_is_refused_by_name_and_place() -> None:
     with pytest.raises(rl.LimitationError) as caught:
-        rl.from_stablehlo(SOLVE, fallback="linalg")
-    assert str(caught.value).startswith("<text>:3:8: error: stablehlo.cholesky is not supported")
+        rl.from_stablehlo(FOURIER, fallback="linalg")
+    assert str(caught.value).startswith("<text>:3:8: error: stablehlo.fft is not supported")
     assert "stablehlo-legalize-to-linalg does not take it" in str(caught.value)
 
 
@@ -148,8 +150,58 @@ def test_an_op_that_the_pass_dies_of_is_refused() -> None:
   return %0 : tensor<2xcomplex<f32>>
 }
 """
-    with pytest.raises(rl.LimitationError, match="bitcast_convert is not supported"):
+    with pytest.raises(rl.LimitationError) as caught:
         rl.from_stablehlo(text, fallback="linalg")
+    assert str(caught.value).startswith(
+        "<text>:2:8: error: stablehlo.bitcast_convert is not supported: tensor<2xcomplex<f32>> is "
+        "no array of a program, and stablehlo-legalize-to-linalg dies of it"
+    )
+
+
+def test_a_unit_that_is_not_compiled_names_its_ops(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = rl.from_stablehlo(MIXED, fallback="linalg")
+    monkeypatch.setattr(pipelines, "LINALG", ("no-such-pass",))
+    with pytest.raises(rl.LimitationError) as caught:
+        model(*inputs((3, 4), (4, 4), (3, 4)))
+    message = str(caught.value)
+    assert message.startswith("<text>:5:8: error: stablehlo.complex, stablehlo.multiply")
+    assert "MLIR makes no machine code of its loops" in message
+
+
+def test_what_calls_a_function_that_is_nowhere_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = """func.func @main(%z: tensor<4xcomplex<f32>>, %c: tensor<complex<f32>>)
+    -> tensor<9xcomplex<f32>> {
+  %0 = stablehlo.pad %z, %c, low = [1], high = [1], interior = [1]
+      : (tensor<4xcomplex<f32>>, tensor<complex<f32>>) -> tensor<9xcomplex<f32>>
+  return %0 : tensor<9xcomplex<f32>>
+}
+"""
+    z, c = np.arange(4).astype(np.complex64), np.array(9j, np.complex64)
+    model = rl.from_stablehlo(text, fallback="linalg")
+    np.testing.assert_array_equal(model(z, c), [9j, 0, 9j, 1, 9j, 2, 9j, 3, 9j])
+    passes = [each for each in pipelines.LINALG if each != pipelines.COPY_BY_LOOPS]
+    monkeypatch.setattr(pipelines, "LINALG", tuple(passes))
+    with pytest.raises(rl.LimitationError, match="they call memrefCopy, which is nowhere"):
+        rl.from_stablehlo(text, fallback="linalg")(z, c)
+
+
+def test_an_op_without_a_dialect_is_refused() -> None:
+    text = """func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = "f32"(%x) ({
+    ^bb0(%a: tensor<f32>):
+      "stablehlo.return"(%a) : (tensor<f32>) -> ()
+  }) : (tensor<2xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+"""
+    with pytest.raises(rl.UserError, match="no dialect has the op 'f32'") as caught:
+        rl.from_stablehlo(text)
+    assert str(caught.value).startswith("<text>:2:8: error: ")
+
+
+def test_a_text_in_one_line_with_a_null_is_no_path() -> None:
+    with pytest.raises(rl.UserError, match="is no path"):
+        rl.from_stablehlo("tensor\0")
 
 
 def test_complex_scalars_and_arguments_that_are_results() -> None:

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import riselang as rl
+from riselang.frontends.stablehlo.bits import PARTS
 from riselang.frontends.stablehlo.lowering import ROOMS
 from riselang.frontends.stablehlo.registry import ELEMENTWISE, WHOLE
+from riselang.native.stablehlo import dtype_of
 from support import random_stablehlo
 from support.model_examples import as_list
 from support.stablehlo_reference import evaluate
@@ -326,7 +328,9 @@ def test_each_op_is_in_a_test() -> None:
 ELSEWHERE = ("chlo.acos", "chlo.asin", "chlo.atan", "chlo.cosh", "chlo.sinh", "chlo.tan",
              "arith.constant", "stablehlo.custom_call @shape_assertion",
              "stablehlo.bitcast_convert", "stablehlo.optimization_barrier", "stablehlo.dot",
-             "stablehlo.broadcast", "stablehlo.map", "stablehlo.reduce_precision")  # fmt: skip
+             "stablehlo.broadcast", "stablehlo.map", "stablehlo.reduce_precision", PARTS,
+             "stablehlo.rng", "stablehlo.rng_bit_generator", "stablehlo.cholesky",
+             "stablehlo.triangular_solve")  # fmt: skip
 """Ops that the tests below are for, and those of files beside this one."""
 
 
@@ -356,6 +360,30 @@ def test_bits_are_cast() -> None:
     np.testing.assert_array_equal(bits, FLOATS.view(np.int32))
     np.testing.assert_array_equal(back, FLOATS)
     np.testing.assert_array_equal(plain, FLOATS.view(np.uint32))
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("3xui64", "3x2xui32"), ("3x2xui32", "3xui64"), ("2x3xf32", "2x3x4xui8"),
+        ("2x4xui8", "2xf32"), ("2xf64", "2x4xi16"), ("4xui16", "f64"), ("i16", "2xi8"),
+    ],
+)  # fmt: skip
+def test_bits_are_cast_to_elements_of_more_or_fewer(source: str, target: str) -> None:
+    text = (
+        f"func.func @main(%x: tensor<{source}>) -> tensor<{target}> {{\n  %0 = "
+        f"stablehlo.bitcast_convert %x : (tensor<{source}>) -> tensor<{target}>\n"
+        f"  return %0 : tensor<{target}>\n}}"
+    )
+    (*lengths, element), (*wanted, other) = source.split("x"), target.split("x")
+    shape, dtype = tuple(map(int, lengths)), dtype_of(element)
+    bytes = np.random.default_rng(0).bytes(int(np.prod(shape)) * dtype.itemsize)
+    x = np.frombuffer(bytes, dtype).reshape(shape)
+    for backend in ("interpret", "compile"):
+        found = run(text, [x], backend)[0]
+        assert found.shape == tuple(map(int, wanted))
+        assert found.dtype == dtype_of(other)
+        assert found.tobytes() == bytes
 
 
 def test_older_ops() -> None:

@@ -4,23 +4,73 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 
-from riselang.dialects.rise.types import ScalarType, i1
+from riselang.dialects.rise.types import ScalarType, i1, i8, i16, i32, i64
 from riselang.frontends.building import Builder
 from riselang.frontends.stablehlo.elements import Element
-from riselang.frontends.stablehlo.registry import Op, elementwise
+from riselang.frontends.stablehlo.registry import Op, Regions, elementwise, lowers
+from riselang.frontends.stablehlo.tensors import Tensor, node_of, whole
 from riselang.term.build import Node
 from riselang.term.conversion import width
+
+INTEGERS = {8: i8, 16: i16, 32: i32, 64: i64}
+"""The integers of so many bits."""
+PARTS = "stablehlo.bitcast_convert (to more or fewer bits)"
+"""The name of the op where a dimension of the parts of elements comes or goes."""
 
 
 @elementwise("stablehlo.bitcast_convert", summary="`map` of a cast of bits")
 def _bitcast_convert(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
     source, target = op.operands[0].element, op.result.element
-    if width(source.scalar) != width(target.scalar) or source.is_boolean != target.is_boolean:
+    if source.is_boolean != target.is_boolean:
         raise op.refused(f"from {source.name} to {target.name} the number of bits changes")
-    if source.scalar == target.scalar:
-        return operands[0]
-    return builder.operation("arith.bitcast", operands, target.scalar)
+    return as_bits(builder, operands[0], target.scalar)
+
+
+def as_bits(builder: Builder, value: Node, type: ScalarType) -> Node:
+    """The scalar of the same bits."""
+    return value if value.type == type else builder.operation("arith.bitcast", [value], type)
+
+
+@lowers(PARTS, summary="`generate` of shifted bits, or `reduce` over them, under `map`")
+def _bitcast_of_parts(regions: Regions, op: Op, operands: Sequence[Tensor]) -> Tensor:
+    source, target = op.operands[0].element, op.result.element
+    sizes = [width(each.scalar) for each in (source, target)]
+    if source.is_boolean or target.is_boolean:
+        raise op.refused(f"from {source.name} to {target.name} the number of bits changes")
+    builder, node = regions.builder, node_of(regions.builder, operands[0])
+    wide, narrow = INTEGERS[max(sizes)], INTEGERS[min(sizes)]
+    cast = partial(as_bits, builder, type=target.scalar)
+
+    def shift(i: Node) -> Node:
+        number = builder.from_idx(i, max(sizes) // min(sizes))
+        amount = builder.convert(number, wide)
+        return builder.operation("arith.muli", [amount, builder.literal(min(sizes), wide)], wide)
+
+    def apart(value: Node) -> Node:
+        bits = as_bits(builder, value, wide)
+
+        def part(i: Node) -> Node:
+            shifted = builder.operation("arith.shrui", [bits, shift(i)], wide)
+            return cast(builder.convert(shifted, narrow))
+
+        return builder.generate(max(sizes) // min(sizes), part)
+
+    def together(parts: Node) -> Node:
+        def joined(pair: Node, total: Node) -> Node:
+            amount, part = builder.parts(pair, 2)
+            grown = builder.operation("arith.extui", [as_bits(builder, part, narrow)], wide)
+            moved = builder.operation("arith.shli", [grown, amount], wide)
+            return builder.operation("arith.ori", [moved, total], wide)
+
+        shifts = builder.generate(max(sizes) // min(sizes), shift)
+        return cast(builder.reduce(joined, builder.literal(0, wide), builder.zip(shifts, parts)))
+
+    # The lowest bits come first.
+    change = apart if sizes[0] > sizes[1] else together
+    depth = min(len(op.operands[0].shape), len(op.result.shape))
+    return whole(target, op.result.shape, builder.map_at(depth, change, node))
 
 
 @elementwise("stablehlo.popcnt", summary="`reduce` over the bits, under `map`")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -252,6 +252,15 @@ def _type_from_json(data: Any) -> TensorType:
 def dtype_name(array: np.ndarray[Any, Any]) -> str:
     """The name of an element type of StableHLO."""
     return next(name for name in (*ELEMENTS, *COMPLEX) if dtype_of(name) == array.dtype)
+
+
+def as_signed(array: Any) -> Any:
+    """Unsigned integers as the signed ones of the same bits."""
+    if isinstance(array, tuple):
+        return tuple(as_signed(each) for each in cast(tuple[Any, ...], array))
+    if getattr(array, "dtype", None) is not None and array.dtype.kind == "u":
+        return array.view(array.dtype.name.removeprefix("u"))
+    return array
 
 
 def arrays_to_bytes(arrays: Sequence[np.ndarray[Any, Any]]) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +19,10 @@ from riselang.frontends.stablehlo import (
     convolution,
     indexing,
     layout,
+    random_draws,
+    random_numbers,
     reduction,
+    solving,
 )
 from riselang.frontends.stablehlo.clusters import roots
 from riselang.frontends.stablehlo.elements import TensorType, tensor_type
@@ -39,13 +42,16 @@ from riselang.frontends.stablehlo.tensors import (
     whole,
     zeros,
 )
-from riselang.native.graphs import GraphBlock, GraphFunction, GraphOp, GraphValue
+from riselang.native.graphs import GraphBlock, GraphFunction, GraphOp, GraphValue, TensorKind
 from riselang.term import build
 from riselang.term.build import Node
 from riselang.term.finish import finish
 from riselang.term.nodes import Term
 
-ROOMS = (arithmetic, bits, contraction, control, convolution, indexing, layout, reduction)
+ROOMS = (
+    arithmetic, bits, contraction, control, convolution, indexing, layout, random_draws,
+    random_numbers, reduction, solving,
+)  # fmt: skip
 """Where ops are registered."""
 
 
@@ -67,12 +73,18 @@ CALLS = ("Sharding", "annotate_device_placement")
 
 def op_name(op: GraphOp) -> str:
     """The name under which an op is registered; a call of the math library is that of CHLO."""
+    if op.name == "stablehlo.bitcast_convert" and _rank(op.operands[0]) != _rank(op.results[0]):
+        return bits.PARTS
     if op.name != "stablehlo.custom_call":
         return op.name
     target = str(op.attributes.get("call_target_name"))
     if target in CALLS:
         return "stablehlo.optimization_barrier"
     return target if target in ELEMENTWISE else f"stablehlo.custom_call @{target}"
+
+
+def _rank(value: GraphValue) -> int:
+    return len(value.type.shape) if isinstance(value.type, TensorKind) else 0
 
 
 def check_supported(function: GraphFunction) -> None:
@@ -106,10 +118,12 @@ def _culprit(error: LimitationError, op: GraphOp) -> GraphOp:
     return error.op if is_map and isinstance(error, RefusedOp) else op
 
 
-def lower(function: GraphFunction, names: Sequence[str]) -> Program:
-    """The term of a function; `names` are those of its parameters."""
+def lower(
+    function: GraphFunction, names: Sequence[str], whole_function: GraphFunction | None = None
+) -> Program:
+    """The term of a function, or of a part of a whole one; `names` are those of its parameters."""
     check_supported(function)
-    lowering = Lowering()
+    lowering = Lowering(_streams(whole_function or function))
     types = [
         tensor_type(each, f"argument {name}", function.location)
         for each, name in zip(function.body.arguments, names, strict=True)
@@ -139,11 +153,17 @@ def lower(function: GraphFunction, names: Sequence[str]) -> Program:
     )  # fmt: skip
 
 
+def _streams(function: GraphFunction) -> dict[GraphOp, int]:
+    draws = [op for op in function.body.operations if op.name == "stablehlo.rng"]
+    return {op: number for number, op in enumerate(draws)}
+
+
 class Lowering:
     """One program on its way to a term."""
 
-    def __init__(self) -> None:
+    def __init__(self, streams: Mapping[GraphOp, int]) -> None:
         self.builder = Builder()
+        self._streams = streams
         self.variables: list[build.Variable] = []
         """Parameters for constants."""
         self.constants: list[np.ndarray[Any, Any]] = []
@@ -185,7 +205,7 @@ class Lowering:
             self._values[value] = tensor
 
     def _lowered(self, op: GraphOp) -> list[Tensor]:
-        read = _typed(op)
+        read = replace(_typed(op), stream=self._streams.get(op))
         is_empty = bool(read.results) and all(0 in each.shape for each in read.results)
         if is_empty and read.name != "stablehlo.while":
             return [self._empty(each) for each in read.results]

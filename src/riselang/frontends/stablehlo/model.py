@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from riselang.config import Options
 from riselang.dialects.rise.types import show
 from riselang.errors import UserError
 from riselang.frontends.stablehlo.binding import BoundCode
-from riselang.frontends.stablehlo.body import Body
+from riselang.frontends.stablehlo.body import Body, as_signed
 from riselang.frontends.stablehlo.elements import TensorType
 from riselang.frontends.stablehlo.names import leaves
 from riselang.frontends.stablehlo.tensors import array_type
@@ -121,7 +121,7 @@ class Model:
         if self.body.backend != "compile" or any(each.element.is_unsigned for each in used):
             return (), None
         bound = [self.bound.get(name) for name in signature.argument_names]
-        fixed = [*bound, *map(_as_signed, signature.constants)]
+        fixed = [*bound, *map(as_signed, signature.constants)]
         expected = tuple((each.shape, self.dtypes[name]) for name, each in self.inputs.items())
         if self._prepacked is None:
             return expected, self.body.prepared_with(fixed)
@@ -134,7 +134,7 @@ class Model:
         signature = self.body.signature
         arrays = [*(self.bound.get(name) for name in signature.argument_names)]
         arrays += signature.constants
-        known = {at: _as_signed(array) for at, array in enumerate(arrays) if array is not None}
+        known = {at: as_signed(array) for at, array in enumerate(arrays) if array is not None}
         code = self.body.bound_code(frozenset(known))
         return None if code is None else (code, code.values(list(known.values())))
 
@@ -147,7 +147,7 @@ class Model:
         if out is not None:
             if self.body.backend != "compile":
                 raise UserError("out= is for compiled models; the interpreter makes new arrays")
-            self._run_into(arrays, _as_signed(out))
+            self._run_into(arrays, as_signed(out))
             return out
         result = self._typed(self._run(arrays))
         convert = kind_of(list(given.values()))
@@ -173,7 +173,7 @@ class Model:
             self.bound[name] if name in self.bound else self._array(name, given[name])
             for name in signature.argument_names
         ]
-        return [_as_signed(each) for each in (*arrays, *signature.constants)]
+        return [as_signed(each) for each in (*arrays, *signature.constants)]
 
     def _array(self, name: str, value: Any) -> Array:
         type = self.inputs[name]
@@ -238,15 +238,6 @@ class Model:
 
     def _repr_html_(self) -> str:
         return code(repr(self)) + details("notation", code(self.as_text("notation")))
-
-
-def _as_signed(array: Any) -> Any:
-    """Unsigned integers as the signed ones of the same bits."""
-    if isinstance(array, tuple):
-        return tuple(_as_signed(each) for each in cast(tuple[Any, ...], array))
-    if getattr(array, "dtype", None) is not None and array.dtype.kind == "u":
-        return array.view(array.dtype.name.removeprefix("u"))
-    return array
 
 
 def _shown(type: TensorType) -> str:

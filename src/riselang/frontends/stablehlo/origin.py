@@ -97,6 +97,9 @@ def contents(source: str | bytes | Path) -> tuple[str | bytes, str]:
         data = path.read_bytes()
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        # A text in one line, with a null in it, is no path.
+        raise UserError(f"{str(path)!r} is no path: {error}") from None
     return _decoded(data, str(path)), str(path)
 
 

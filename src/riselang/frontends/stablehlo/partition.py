@@ -109,6 +109,20 @@ def _section(
     return Section(where, tuple(sorted({*positions, *copied})), inputs, outputs)
 
 
+def each_alone(function: GraphFunction, section: Section) -> Iterator[Section]:
+    """The ops of a unit as units of their own."""
+    operations = function.body.operations
+    constants = {op.results[0]: at for at, op in enumerate(operations) if op.name == CONSTANT}
+    for position in section.positions:
+        op = operations[position]
+        wanted = dict.fromkeys(taken(op))
+        copied = [constants[each] for each in wanted if each in constants]
+        inputs = tuple(each for each in wanted if each not in constants)
+        if op.name != CONSTANT and op.results:
+            positions = tuple(sorted({position, *copied}))
+            yield Section(section.where, positions, inputs, op.results)
+
+
 def part_of(function: GraphFunction, section: Section) -> Part:
     """What a unit is in the module."""
     places: dict[GraphValue, Place] = {

@@ -33,6 +33,8 @@ class Op:
     regions: tuple[GraphBlock, ...]
     location: SourceLocation | None
     label: str = ""
+    stream: int | None = None
+    """Which of the `rng` ops of its program it is; None in a region. See Note [Numbers of rng]."""
 
     @property
     def result(self) -> TensorType:

@@ -23,6 +23,7 @@ from riselang.frontends.stablehlo.partition import (
     LINALG,
     PATTERNS,
     Section,
+    each_alone,
     function_of,
     part_of,
     sections,
@@ -31,7 +32,7 @@ from riselang.frontends.stablehlo.registry import ELEMENTWISE, STRUCTURAL, WHOLE
 from riselang.frontends.stablehlo.report import report
 from riselang.frontends.stablehlo.units import LinalgUnit, PatternUnit, Unit
 from riselang.native.graphs import GraphFunction, GraphOp, GraphValue, TensorKind
-from riselang.native.linalg import NotTaken, linalg_texts
+from riselang.native.linalg import Failed, NotTaken, linalg_texts
 from riselang.rewrite.core import Strategy
 from riselang.runtime.arrays import as_array
 
@@ -114,23 +115,48 @@ class SplitBody(Body):
 
     def _program(self, number: int, section: Section) -> Program:
         graph = function_of(self._graph, section, f"{self._graph.name}_{number}")
-        return lower(graph, argument_names([each.name for each in section.inputs]))
+        return lower(graph, argument_names([each.name for each in section.inputs]), self._graph)
 
     def _legalised(self) -> dict[Section, str]:
         """What MLIR makes of the other units; refuses ops that it does not take either."""
-        parts = {
-            section: part_of(self._graph, section)
-            for section in self._sections
-            if section.where == LINALG
-        }
-        origin = self.origin
+        foreign = [section for section in self._sections if section.where == LINALG]
         try:
-            texts = linalg_texts(
-                origin.content, origin.file, origin.types, self._graph.name, list(parts.values())
-            )
+            texts = self._linalg_texts(foreign)
         except NotTaken as error:
             self._refuse(error)
-        return dict(zip(parts, texts, strict=True))
+        except Failed as error:
+            raise self._failure(foreign, str(error)) from None
+        return dict(zip(foreign, texts, strict=True))
+
+    def _linalg_texts(self, foreign: Sequence[Section]) -> list[str]:
+        origin = self.origin
+        parts = [part_of(self._graph, section) for section in foreign]
+        return linalg_texts(origin.content, origin.file, origin.types, self._graph.name, parts)
+
+    def _failure(self, foreign: Sequence[Section], reason: str) -> LimitationError:
+        """Which op of some units MLIR fails on: the first that it fails on alone, if there is one.
+
+        Where there is none, all of them are named.
+        """
+        tried = [alone for section in foreign for alone in each_alone(self._graph, section)]
+        for alone in tried:
+            try:
+                self._linalg_texts([alone])
+            except NotTaken:
+                continue
+            except Failed as error:
+                return self._failed(alone, str(error))
+        return self._failed(foreign[0], reason)
+
+    def _failed(self, section: Section, reason: str) -> LimitationError:
+        operations = [self._graph.body.operations[at] for at in section.positions]
+        operations = [op for op in operations if op.name != CONSTANT] or operations
+        names = ", ".join(dict.fromkeys(map(op_name, operations)))
+        why = self._foreign.get(operations[0], "it is no pattern")
+        return LimitationError(
+            f"{names} {'is' if len(operations) == 1 else 'are'} not supported: {why}, and {reason}",
+            operations[0].location,
+        )
 
     def _refuse(self, error: NotTaken) -> NoReturn:
         at = [why for op, why in self._foreign.items() if op.location == error.location]
@@ -172,6 +198,7 @@ class SplitBody(Body):
             self._texts[section],
             tuple(map(self._type, section.inputs)),
             tuple(map(self._type, section.outputs)),
+            lambda reason: self._failed(section, reason),
         )
 
     def run(self, arrays: Sequence[Any]) -> Any:

@@ -11,10 +11,11 @@ import numpy as np
 
 from riselang import pipelines
 from riselang.api.caching import compiled
-from riselang.frontends.stablehlo.body import ProgramKernel
+from riselang.errors import LimitationError
+from riselang.frontends.stablehlo.body import ProgramKernel, as_signed
 from riselang.frontends.stablehlo.elements import TensorType
 from riselang.native.build import Job
-from riselang.native.linalg import UNIT
+from riselang.native.linalg import UNIT, Failed, unit_code
 from riselang.native.stablehlo import dtype_of
 from riselang.runtime.artefact import Artefact, CompiledFunction
 from riselang.runtime.environment import fingerprint
@@ -68,6 +69,8 @@ class LinalgUnit:
     text: str
     inputs: tuple[TensorType, ...]
     outputs: tuple[TensorType, ...]
+    refused: Callable[[str], LimitationError]
+    """What to raise where MLIR makes no machine code of it."""
     where: str = "linalg"
 
     def run(self, arrays: Sequence[Any]) -> Arrays:
@@ -91,8 +94,14 @@ class LinalgUnit:
     def _artefact(self) -> Artefact:
         parameters = tuple(self._parameters())
         entries = entry_of(UNIT, parameters, fails=False)
-        code = Job(self.text, self._pipeline, {}, entries).object_code()
+        code = self._code(Job(self.text, self._pipeline, {}, entries))
         return Artefact((CompiledFunction(UNIT, parameters),), (code,))
+
+    def _code(self, job: Job) -> bytes:
+        try:
+            return unit_code(job)
+        except Failed as error:
+            raise self.refused(str(error)) from None
 
     @property
     def _pipeline(self) -> tuple[str, ...]:
@@ -108,13 +117,6 @@ class LinalgUnit:
 
     def as_text(self, stage: str) -> str:
         return self.text.rstrip("\n")
-
-
-def as_signed(array: Any) -> Any:
-    """Unsigned integers as the signed ones of the same bits."""
-    if getattr(array, "dtype", None) is not None and array.dtype.kind == "u":
-        return array.view(array.dtype.name.removeprefix("u"))
-    return array
 
 
 def _count(type: TensorType) -> int:

@@ -16,7 +16,7 @@ from riselang.dialects.rise.schemes import (
     ZIP,
     PatternSpec,
 )
-from riselang.dialects.rise.types import DepFunType, FunType, components
+from riselang.dialects.rise.types import DepFunType, FunType, RiseType, TupleType, components
 from riselang.rewrite.conditions import EXACT, RELAXED, relaxed
 from riselang.rewrite.eta import eta_expanded, eta_reduced, mentions, without
 from riselang.rewrite.laws import Form
@@ -141,6 +141,32 @@ def map_fission(term: Term) -> Found:
     (function,), xs = _loop(term, MAP.name)
     rest, part = _fission(function)
     return {"f": rest, "g": part, "x": xs}
+
+
+@rule("f : t -> u, g : s -> t, x : n.s")
+def folds_first(term: Term) -> Found:
+    """x |> map(fun(e, f(g(e)))) ~> x |> map(g) |> map(f)
+
+    The first map computes the folds of each element, the second all that is done with them."""
+    (function,), xs = _loop(term, MAP.name)
+    (layer,), body = under(function, 1)
+    part = _folds_in(body)
+    rest = Lambda("v", part.type, _rest(body, part, 0))
+    return {"f": rest, "g": rewrapped([layer], part), "x": xs}
+
+
+@rule("f : t -> v -> u, g : s -> t, h : s -> v, x : n.s")
+def folds_first_with(term: Term) -> Found:
+    """x |> map(fun(e, f(g(e), h(e))))
+    ~> zip(x |> map(g), x |> map(h)) |> map(fun(p, f(fst(p), snd(p))))
+
+    The same where the second map takes more of the element: a component, or all of it."""
+    (function,), xs = _loop(term, MAP.name)
+    (layer,), body = under(function, 1)
+    part = _folds_in(body)
+    other, rest = _other_part(generalised(body, part), layer.parameter)
+    made = Lambda("v", part.type, Lambda("w", other.type, rest))
+    return {"f": made, "g": rewrapped([layer], part), "h": rewrapped([layer], other), "x": xs}
 
 
 @rule("g : s -> t, f : t -> u -> u, a : u, x : n.s")
@@ -370,6 +396,44 @@ def _fission(function: Term) -> tuple[Term, Term]:
     if isinstance(part.type, FunType):
         raise NoMatch("what would be stored is a function")
     return Lambda("v", part.type, _rest(body, part, 0)), rewrapped([layer], part)
+
+
+def _folds_in(body: Term) -> Term:
+    """A fold, or maps to one, that something else is done with."""
+    stack = [child for child in body.children if not isinstance(child, Lambda)]
+    while stack:
+        part = stack.pop()
+        if is_nest_of_fold(part) and mentions(part, 0):
+            return part
+        if not isinstance(part, Lambda):
+            stack.extend(reversed(part.children))
+    raise NoMatch("there is no fold that something is done with")
+
+
+def is_nest_of_fold(term: Term) -> bool:
+    """Whether a term is a fold, or a map to such."""
+    while (found := applied(term, MAP.name)) is not None and isinstance(found[0], Lambda):
+        term = found[0].body
+    return applied(term, REDUCE.name) is not None
+
+
+def _other_part(body: Term, type: RiseType) -> tuple[Term, Term]:
+    """What a body, under a lambda for a part of the element, takes of that else, and the rest.
+
+    The smallest component that is enough; the rest is under a lambda for it, too.
+    """
+    if not mentions(body, 1):
+        raise NoMatch("nothing else is taken of the element")
+    candidates: list[Term] = [Bound(0, type)]
+    for each in candidates:
+        if isinstance(each.type, TupleType):
+            parts = components(each.type)
+            candidates += [apply_all(Pattern(spec, parts), [each]) for spec in (FST, SND)]
+    for each in reversed(candidates):
+        rest = generalised(body, shift(each, 1))
+        if not mentions(rest, 2):
+            return each, without(rest, 2)
+    raise NoMatch("nothing else is taken of the element")
 
 
 def _fission_of_fold(function: Term) -> tuple[Term, Term]:

@@ -82,6 +82,9 @@ def store_on_heap() -> None:
     """x ~> x |> toMem(heap)"""
 
 
+not_stored = store_on_heap.reversed("not_stored")
+
+
 @law("x : t")
 def store_on_stack() -> None:
     """x ~> x |> toMem(stack)"""

@@ -26,6 +26,7 @@ from riselang.rewrite.strategies.contractions import (
     panels_of,
 )
 from riselang.rewrite.strategies.copies import result_of, turn_result, turned
+from riselang.rewrite.strategies.epilogues import FusedEpilogue
 from riselang.rewrite.strategies.folds import blocks_of_sums, partial_sums
 from riselang.rewrite.strategies.threads import on_threads
 from riselang.rewrite.strategies.window_sums import arranged_windows
@@ -127,11 +128,18 @@ class Arrange(Strategy):
         return "arrange()"
 
 
-# Maps are not fused with each other: what is computed from the sums of a kernel is not part of it.
+def _is_contraction(term: Term) -> bool:
+    shape = contraction_shape(term)
+    return shape is not None and shape.products >= SMALLEST_PRODUCT
+
+
+# Maps are not fused with each other, but where what is done with each sum of a kernel becomes a
+# part of it.
 _fused = try_(normalize(choice(reduce_map_fusion, scan_map_fusion)))
+_finished = everywhere(FusedEpilogue(_is_contraction))
 # What a kernel takes that another one stores has a name, so that it is no part of it.
 _named = everywhere(name_stored)
-_prepared = _fused >> _named
+_prepared = _fused >> try_(_finished) >> _named
 arranged = _prepared >> choice(Arrange() >> try_(on_threads()), on_threads(), turn_result())
 
 

@@ -22,14 +22,25 @@ from riselang.rewrite.addresses import loop
 from riselang.rewrite.combinators import Identity, seq, try_
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
 from riselang.rewrite.registry import schedule
-from riselang.rewrite.rules.lowering import map_in_parallel, parallel_as_map
+from riselang.rewrite.rules.lowering import (
+    map_in_parallel,
+    pack_vectors_of_blocks,
+    parallel_as_map,
+)
+from riselang.rewrite.rules.movement import pad_before_zip
+from riselang.rewrite.strategies.epilogues import (
+    at_columns,
+    at_sums,
+    epilogue_apart,
+    epilogue_in_vectors,
+    fold_in,
+)
 from riselang.rewrite.strategies.schedules import (
     fill,
     hoist,
     interchange,
     keep,
     pack,
-    pack_vectors,
     parallel,
     reorder,
     sequential,
@@ -148,17 +159,20 @@ def register_tiles(
     """Tiles of accumulators in registers, for a map of a map of a fold; block counts tiles."""
     steps: list[Strategy] = [
         try_(parallel_as_map),
-        fill(columns) @ loop(2),
+        fill(columns) @ loop(2) >> try_(argument(pad_before_zip) @ loop(2)),
         fill(rows * block) @ loop(1),
         tile(rows, columns) @ loop(1),
-        reorder(1, 2, 5, 3, 4) @ loop(1),
-        vectorize(lanes) @ loop(3),
+        try_(epilogue_apart),
+        at_sums(reorder(3, 1, 2)) @ loop(3),
+        at_sums(vectorize(lanes)) @ loop(3),
     ]
     if kept:
-        steps.append(keep(lanes) @ loop(3))
+        steps.append(at_sums(keep(lanes)) @ loop(3))
+    steps.append(try_(epilogue_in_vectors(lanes)))
     if packed:
-        copies = pack_vectors(lanes) >> (_COPIES_ON_THREADS if threads else Identity())
-        steps += [split(block) @ loop(1), interchange() @ loop(2), copies @ loop(2), hoist()]
+        copies = pack_vectors_of_blocks(lanes) >> (_ON_THREADS if threads else Identity())
+        steps += [split(block) @ loop(1), interchange() @ loop(2)]
+        steps += [at_columns(copies) @ loop(2), hoist()]
         steps += [pack() @ loop(3), hoist()]
     steps += [(parallel() if threads else sequential()) @ loop(1), sequential() @ loop(2)]
     return seq(*steps)
@@ -183,7 +197,7 @@ def panel_tiles(
     return seq(*steps)
 
 
-_COPIES_ON_THREADS = argument(argument(argument(map_in_parallel)))
+_ON_THREADS = argument(argument(map_in_parallel))
 
 
 @dataclass(frozen=True)
@@ -237,28 +251,34 @@ def contraction() -> Strategy:
 
 @dataclass(frozen=True)
 class _Product:
-    """What `rows |> map(row => columns |> map(column => zip(row, column) |> reduce(f, c)))` has."""
+    """What `a |> map(row => b |> map(column => f(zip(row, column) |> reduce(g, c))))` has.
+
+    What f does with the sum is an epilogue, of the sum and of scalars beside the column.
+    """
 
     rows: Term
     columns: Term
     pairs: Term
     type: ScalarType
+    is_bare: bool
+    """Whether there is no epilogue."""
 
 
 def _product_in(term: Term) -> _Product | None:
     outer = applied(term, "map", "mapPar")
     inner = None if outer is None else _applied_in(outer[0], "map")
-    fold = None if inner is None else _applied_in(inner[0], "reduce")
+    fold = None if inner is None else fold_in(inner[0])
     if outer is None or inner is None or fold is None or mentions(inner[1], 0):
         return None
     pair, type = applied(fold[2], "zip"), fold[1].type
     if pair is None or not isinstance(type, ScalarType) or not _is_of_both(pair):
         return None
-    return _Product(outer[1], inner[1], fold[2], type)
+    is_bare = _applied_in(inner[0], "reduce") is not None
+    return _Product(outer[1], inner[1], fold[2], type, is_bare)
 
 
 def contraction_shape(term: Term) -> Shape | None:
-    """The shape of `a |> map(row => b |> map(column => zip(row, column) |> reduce(f, c)))`."""
+    """The shape of sums of products over two matrices, whatever is done with each."""
     found = _product_in(term)
     if found is None:
         return None
@@ -272,7 +292,7 @@ def contraction_shape(term: Term) -> Shape | None:
 def panels_of(term: Term) -> Panels | None:
     """The panels that both matrices of a product come in; None where they do not."""
     found = _product_in(term)
-    if found is None:
+    if found is None or not found.is_bare:
         return None
     rows, columns = _panel(found.rows), _panel(found.columns)
     if rows is None or columns is None:

@@ -1,0 +1,164 @@
+"""Triangular matrices: Cholesky's decomposition, and systems of equations.
+
+Both are folds over the columns of a matrix, or the unknowns of a system, whose state are those that
+were found before; what is not found yet is zero, so that sums go over all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from riselang.dialects.rise.types import ScalarType, i64
+from riselang.frontends.building import Builder, length_of
+from riselang.frontends.stablehlo.registry import Op, Regions, lowers
+from riselang.frontends.stablehlo.tensors import Tensor, filled, node_of, whole
+from riselang.term.build import Node
+
+
+@lowers("stablehlo.cholesky", summary="`reduce` over the columns, under `map`")
+def _cholesky(regions: Regions, op: Op, operands: Sequence[Tensor]) -> Tensor:
+    """L of A = L L^T, or L^T; what stands beyond the diagonal of the result is zero."""
+    builder, (tensor,), result = regions.builder, operands, op.result
+    if not result.element.is_float:
+        raise op.refused(f"elements {result.element.name} have no square roots")
+    lower = bool(op.attributes.get("lower", False))
+
+    def decomposed(matrix: Node) -> Node:
+        given = matrix if lower else builder.transpose(matrix)
+        found = _lower_triangle(builder, result.element.scalar, builder.stored(given))
+        return found if lower else builder.transpose(builder.stored(found))
+
+    depth = len(result.shape) - 2
+    node = builder.map_at(depth, decomposed, node_of(builder, tensor))
+    return whole(result.element, result.shape, builder.stored(node))
+
+
+def _lower_triangle(builder: Builder, scalar: ScalarType, matrix: Node) -> Node:
+    size = length_of(matrix).constant
+    positions = _positions(builder, size)
+
+    def column(j: Node, found: Node) -> Node:
+        at = builder.clamp_idx(size, j)
+        own = builder.at(at, found)
+        diagonal = builder.operation(
+            "math.sqrt", [_rest(builder, scalar, builder.at(at, matrix), at, own, own)], scalar
+        )
+
+        def row(parts: Node) -> Node:
+            i, given, known = builder.parts(parts, 3)
+            rest = _rest(builder, scalar, given, at, known, own)
+            quotient = builder.operation("arith.divf", [rest, diagonal], scalar)
+            below = builder.select(
+                builder.compare("gt", i, j), quotient, builder.literal(0.0, scalar)
+            )
+            value = builder.select(builder.compare("eq", i, j), diagonal, below)
+            return _replaced(builder, known, positions, j, value)
+
+        return builder.map(row, builder.zip_all([positions, matrix, found]))
+
+    zeros = filled(builder, builder.literal(0.0, scalar), [size, size])
+    return builder.reduce(column, zeros, positions)
+
+
+def _positions(builder: Builder, size: int) -> Node:
+    return builder.generate(size, lambda i: builder.convert(builder.from_idx(i, size), i64))
+
+
+def _rest(
+    builder: Builder, scalar: ScalarType, row: Node, at: Node, first: Node, second: Node
+) -> Node:
+    """An element of a row without the products of what is known."""
+
+    def step(pair: Node, total: Node) -> Node:
+        product = builder.operation("arith.mulf", builder.parts(pair, 2), scalar)
+        return builder.operation("arith.addf", [product, total], scalar)
+
+    zero = builder.literal(0.0, scalar)
+    total = builder.reduce(step, zero, builder.zip(first, second))
+    return builder.operation("arith.subf", [builder.at(at, row), total], scalar)
+
+
+def _replaced(builder: Builder, xs: Node, positions: Node, at: Node, value: Node) -> Node:
+    """An array with another value at a position."""
+
+    def element(parts: Node) -> Node:
+        k, old = builder.parts(parts, 2)
+        return builder.select(builder.compare("eq", k, at), value, old)
+
+    return builder.map(element, builder.zip(positions, xs))
+
+
+@lowers("stablehlo.triangular_solve", summary="`reduce` over the unknowns, under `map`")
+def _triangular_solve(regions: Regions, op: Op, operands: Sequence[Tensor]) -> Tensor:
+    builder, result = regions.builder, op.result
+    if not result.element.is_float:
+        raise op.refused(f"elements {result.element.name} are not divided")
+    is_left, is_transposed = bool(op.attributes["left_side"]), _is_transposed(op)
+    # X op(a) = b says op(a)^T X^T = b^T.
+    turned = is_transposed != (not is_left)
+    is_lower = bool(op.attributes["lower"]) != turned
+    is_unit = bool(op.attributes["unit_diagonal"])
+
+    def solved(pair: Node) -> Node:
+        matrix, given = builder.parts(pair, 2)
+        matrix = builder.transpose(matrix) if turned else matrix
+        columns = builder.transpose(given) if is_left else given
+        if not is_lower:
+            matrix = builder.reverse(builder.map(builder.reverse, matrix))
+            columns = builder.map(builder.reverse, columns)
+        matrix = builder.stored(matrix)
+        found = builder.map(
+            lambda column: _solution(builder, result.element.scalar, matrix, column, is_unit),
+            columns,
+        )
+        found = found if is_lower else builder.map(builder.reverse, builder.stored(found))
+        return builder.transpose(builder.stored(found)) if is_left else found
+
+    matrices, rights = (node_of(builder, each) for each in operands)
+    depth = len(result.shape) - 2
+
+    def batched(depth: int, pair: list[Node]) -> Node:
+        if depth == 0:
+            return solved(builder.pair(*pair))
+        return builder.map(
+            lambda each: batched(depth - 1, builder.parts(each, 2)), builder.zip(*pair)
+        )
+
+    node = batched(depth, [matrices, rights])
+    return whole(result.element, result.shape, builder.stored(node))
+
+
+def _is_transposed(op: Op) -> bool:
+    kind = op.attributes["transpose_a"]
+    if kind not in ("NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"):
+        raise op.refused(f"transpose_a = {kind} is not known")
+    return kind != "NO_TRANSPOSE"
+
+
+def _solution(
+    builder: Builder, scalar: ScalarType, matrix: Node, column: Node, is_unit: bool
+) -> Node:
+    """The unknowns of a system whose matrix has nothing above its diagonal, as far as it counts."""
+    size = length_of(matrix).constant
+    positions = _positions(builder, size)
+    zero = builder.literal(0.0, scalar)
+
+    def unknown(parts: Node, known: Node) -> Node:
+        i, row, right = builder.parts(parts, 3)
+
+        def counted(each: Node, total: Node) -> Node:
+            k, factor, found = builder.parts(each, 3)
+            # What is beyond the diagonal may be anything.
+            product = builder.operation("arith.mulf", [factor, found], scalar)
+            part = builder.select(builder.compare("lt", k, i), product, zero)
+            return builder.operation("arith.addf", [part, total], scalar)
+
+        total = builder.reduce(counted, zero, builder.zip_all([positions, row, known]))
+        value = builder.operation("arith.subf", [right, total], scalar)
+        if not is_unit:
+            diagonal = builder.at(builder.clamp_idx(size, i), row)
+            value = builder.operation("arith.divf", [value, diagonal], scalar)
+        return _replaced(builder, known, positions, i, value)
+
+    rows = builder.zip_all([positions, matrix, column])
+    return builder.reduce(unknown, filled(builder, zero, [size]), rows)

@@ -1,0 +1,135 @@
+"""What is done with the sums of a kernel before they are stored: biases, activations.
+
+    sums |> map(fun(row, zip(row, b) |> map(f)))
+
+Computed where the sums are, in the maps of the kernel, it stays in registers: maps become tiles, in
+each of which the sums come first, all of them, and then what is done with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from riselang.dialects.rise.types import ScalarType
+from riselang.rewrite.addresses import loop
+from riselang.rewrite.combinators import Guard, choice, repeat, seq, try_
+from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy, Success
+from riselang.rewrite.rules.algorithmic import map_fusion, zip_of_map_first, zip_of_map_second
+from riselang.rewrite.rules.functions import (
+    folds_first,
+    folds_first_with,
+    is_nest_of_fold,
+    map_of_firsts,
+    map_of_seconds,
+    name_stored,
+)
+from riselang.rewrite.rules.lowering import not_stored
+from riselang.rewrite.rules.movement import split_before_zip
+from riselang.rewrite.strategies.schedules import SIMPLIFICATIONS, vectorize
+from riselang.rewrite.terms import applied, computes_nothing, viewed
+from riselang.rewrite.traversals import argument, function, inside, normalize
+from riselang.term.nodes import Lambda, Literal, Scalar, Term
+
+_TIDY = normalize(choice(SIMPLIFICATIONS, map_of_firsts, map_of_seconds))
+
+
+def fold_in(function: Term) -> list[Term] | None:
+    """The fold in a function whose result is scalars of it and of what the function takes."""
+    folds: list[list[Term]] = []
+    stack = [function.body] if isinstance(function, Lambda) else []
+    while stack:
+        part = stack.pop()
+        fold, named = applied(part, "reduce"), applied(part, "let")
+        if fold is not None:
+            folds.append(fold)
+        elif named is not None and isinstance(named[1], Lambda):
+            stack.append(named[0])
+            if not _is_scalar_arithmetic(named[1].body):
+                return None
+        elif isinstance(part, Scalar):
+            stack += part.operands
+        elif not _is_scalar_arithmetic(part):
+            return None
+    return folds[0] if len(folds) == 1 else None
+
+
+def _is_scalar_arithmetic(term: Term) -> bool:
+    """Whether a term is a scalar that is computed of others, without a loop."""
+    named = applied(term, "let")
+    if named is not None and isinstance(named[1], Lambda):
+        return all(map(_is_scalar_arithmetic, (named[0], named[1].body)))
+    if isinstance(term, Scalar):
+        return all(map(_is_scalar_arithmetic, term.operands))
+    return isinstance(term.type, ScalarType) and (
+        isinstance(term, Literal) or computes_nothing(term)
+    )
+
+
+def _is_epilogue(term: Term) -> bool:
+    """Whether a map takes the sums of a kernel, and is not a part of it."""
+    found = applied(term, "map")
+    if found is None or is_nest_of_fold(term):
+        return False
+    sums: Term | None = found[1]
+    while sums is not None and not is_nest_of_fold(sums):
+        sums = viewed(sums)
+    return sums is not None
+
+
+def at_sums(strategy: Strategy) -> Strategy:
+    """Applied to the sums, whether something is done with them or not."""
+    return choice(Guard("it takes sums", _is_epilogue) >> argument(strategy), strategy)
+
+
+def at_columns(strategy: Strategy) -> Strategy:
+    """Applied to the columns of a map, also where these are paired with what an epilogue takes.
+
+    There they get a name, as memory of their own has to be told from what is beside it.
+    """
+    is_paired = Guard("it is a zip", lambda term: applied(term, "zip") is not None)
+    either = choice(function(argument(strategy)), argument(strategy))
+    return choice(argument(is_paired >> either) >> name_stored, argument(strategy))
+
+
+# Of a map over tiles of pairs: columns and what is beside them each in tiles of its own.
+_pairs_of_tiles = (argument(split_before_zip) >> map_fusion) @ loop(2)
+epilogue_apart: Strategy = seq(
+    try_(_pairs_of_tiles),
+    choice(folds_first_with, folds_first) @ loop(4) >> _TIDY @ loop(4),
+    folds_first @ loop(3),
+)
+"""In each tile of a kernel, the sums before what is done with them."""
+
+
+def epilogue_in_vectors(lanes: int) -> Strategy:
+    """What is done with sums that are in vectors, in vectors, too."""
+    is_epilogue = Guard("it takes sums", _is_epilogue)
+    return (is_epilogue >> map_fusion) @ loop(3) >> vectorize(lanes) @ loop(4)
+
+
+_of_sums = choice(zip_of_map_first, zip_of_map_second)
+_into_rows = (
+    argument(not_stored) >> map_fusion >> inside(try_(repeat(argument(_of_sums))) >> map_fusion)
+)
+
+
+@dataclass(frozen=True, repr=False)
+class FusedEpilogue(Strategy):
+    """What is done with the stored sums of a kernel, as a part of the kernel."""
+
+    is_kernel: Callable[[Term], bool]
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        found = applied(term, "map")
+        stored = None if found is None else applied(found[1], "toMem")
+        if stored is None or not self.is_kernel(stored[0]):
+            return Failure(self, "expected a map over the stored sums of a kernel", term)
+        result = (_into_rows >> _TIDY).run(term, setting)
+        if isinstance(result, Success) and not self.is_kernel(result.term):
+            reason = "what is done with the sums is more than arithmetic of each"
+            return Failure(self, reason, term, closeness=CONDITION)
+        return result
+
+    def __str__(self) -> str:
+        return "fused_epilogue()"
