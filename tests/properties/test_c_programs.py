@@ -31,6 +31,19 @@ def test_a_region_of_which_isl_makes_no_loops_is_refused() -> None:
         check_same(NO_LOOPS, "f", {"n": 6, "m": 5}, 1344, "isl", is_changed=False)
 
 
+FOLDED = """
+void f(int m, int a[47]) {
+  for (int i = 3 + m; i >= 1; i--)
+    for (int j = 1; j >= (3 - i) % 2; j--)
+      a[2 + j + 4 * i] = j;
+}
+"""
+
+
+def test_remainders_of_what_runs_downwards_are_not_folded() -> None:
+    check_same(FOLDED, "f", {"m": 2})
+
+
 @seeds(20, 2000, 10)
 def test_random_programs_agree_with_the_c_compiler(
     seeds: range, ran: Ran, monkeypatch: pytest.MonkeyPatch

@@ -33,7 +33,24 @@ class Indices:
         return self._insert(op).results[0]
 
     def is_affine(self, values: Sequence[Linear]) -> bool:
-        return not any(name in self.others for value in values for name in value.names())
+        if any(name in self.others for value in values for name in value.names()):
+            return False
+        return not any(self._is_folded_wrongly(value) for value in values)
+
+    def _is_folded_wrongly(self, linear: Linear) -> bool:
+        """Whether a loop is subtracted in what is divided.
+
+        MLIR takes `-i mod 2` for 1 where it knows only that i is negative.
+        """
+        for atom, _ in linear.terms:
+            if isinstance(atom, str):
+                continue
+            terms = atom.dividend.terms
+            if any(factor < 0 and name in self.loops for name, factor in terms):
+                return True
+            if self._is_folded_wrongly(atom.dividend):
+                return True
+        return False
 
     def map(self, values: Sequence[Linear]) -> tuple[AffineMapAttr, list[SSAValue]]:
         """A map of dimensions for loops and symbols for parameters, and its operands."""
