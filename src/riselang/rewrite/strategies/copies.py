@@ -40,7 +40,7 @@ def turn(rows: int, columns: int, lanes: int) -> Strategy:
     arrays lie so far apart that a cache keeps few at a time. From there it is written row by row.
     """
     square = _tiles(lanes, lanes, map_unrolled, map_unrolled >> inside(transpose_in_registers))
-    line = max(each for each in (lanes, 2 * lanes, 4 * lanes) if columns % each == 0)
+    line = max((each for each in (2 * lanes, 4 * lanes) if columns % each == 0), default=lanes)
     in_registers = _tiles(lanes, line, map_as_loop, map_unrolled >> inside(square))
     some_rows = argument(argument(map_as_loop >> inside(in_registers)))
     copied = copy_rows_in_vectors(lanes)

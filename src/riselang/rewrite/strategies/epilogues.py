@@ -77,6 +77,10 @@ def _is_epilogue(term: Term) -> bool:
     return sums is not None
 
 
+def _is_zip(term: Term) -> bool:
+    return applied(term, "zip") is not None
+
+
 def at_sums(strategy: Strategy) -> Strategy:
     """Applied to the sums, whether something is done with them or not."""
     return choice(Guard("it takes sums", _is_epilogue) >> argument(strategy), strategy)
@@ -87,7 +91,7 @@ def at_columns(strategy: Strategy) -> Strategy:
 
     There they get a name, as memory of their own has to be told from what is beside it.
     """
-    is_paired = Guard("it is a zip", lambda term: applied(term, "zip") is not None)
+    is_paired = Guard("it is a zip", _is_zip)
     either = choice(function(argument(strategy)), argument(strategy))
     return choice(argument(is_paired >> either) >> name_stored, argument(strategy))
 
