@@ -96,6 +96,8 @@ class LocatingParser(Parser):
         self.places = Places()
         self.first_uses: dict[str, Span[str]] = {}
         """Where each value was first used that is not defined before."""
+        self._placeholders: list[tuple[SSAValue, str]] = []
+        """What stood for values that were used before they were defined, and their names."""
         self.types_read: dict[tuple[str, str], Attribute] = {}
         """Types by their keyword and text."""
         super().__init__(context, text, name)
@@ -105,12 +107,27 @@ class LocatingParser(Parser):
         if self._at_end():
             return ModuleOp([])
         try:
-            return super().parse_module(allow_implicit_module)
+            module = super().parse_module(allow_implicit_module)
+            self._refuse_values_of_inner_ops()
+            return module
         except ParseError:
             for name in self.forward_ssa_references:
                 if self._at_end() and name in self.first_uses:
                     self.raise_error(f"%{name} is used, but not defined", self.first_uses[name])
             raise
+
+    def _refuse_values_of_inner_ops(self) -> None:
+        """No op uses what is defined within it.
+
+        xDSL puts a value in the place of its placeholder when it reads the definition, and an op
+        whose region has the definition is made after that, with the placeholder.
+        """
+        for placeholder, name in self._placeholders:
+            if placeholder.first_use is not None:
+                op = placeholder.first_use.operation
+                start, _ = self.places.ops[op]
+                problem = f"'{op.name}' op uses %{name}, which is defined within it"
+                self.raise_error(problem, self.first_uses.get(name) or start)
 
     def _at_end(self) -> bool:
         return self._current_token.kind == MLIRTokenKind.EOF
@@ -124,6 +141,8 @@ class LocatingParser(Parser):
     def _register_ssa_definition(
         self, name: str, values: Sequence[SSAValue], span: Span[str]
     ) -> None:
+        placeholders = self.forward_ssa_references.get(name, {}).values()
+        self._placeholders += ((placeholder, name) for placeholder in placeholders)
         super()._register_ssa_definition(name, values, span)
         for value in values:
             self.places.values[value] = (name, (span.start, span.end))

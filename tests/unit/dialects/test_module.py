@@ -174,6 +174,11 @@ def test_empty_text_is_an_empty_module(text: str) -> None:
             "  %r = arith.addf %r, %x : f32\n  rise.return %r : f32\n} : !rise.scalar<f32>",
             "3:3: error: 'arith.addf' op uses %r before it is defined",
         ),
+        (
+            "func.func @f() {\n  affine.for %i = 0 to 5 iter_args(%before = %y) -> (f32) {\n"
+            "    %y = arith.constant 0.0 : f32\n    affine.yield %y : f32\n  }\n  return\n}",
+            "2:46: error: 'affine.for' op uses %y, which is defined within it",
+        ),
     ],
 )
 def test_a_value_stands_above_its_uses(text: str, message: str) -> None:
