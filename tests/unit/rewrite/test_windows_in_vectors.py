@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 
 import riselang as rl
 from riselang.errors import UserError
+from riselang.machine import this_machine
+from riselang.rewrite.strategies import convolution
 
 PROGRAMS = Path(__file__).parents[3] / "examples/programs"
 
@@ -60,6 +63,22 @@ def test_a_convolution_by_lines(width: int) -> None:
     inputs = [random(width), random(width), random(6 + width, 21 + width)]
     found = kernel("blur", "convolution.by_lines", float="relaxed")(*inputs)
     assert np.allclose(found, kernel("blur", backend="interpret")(*inputs), rtol=1e-5)
+
+
+@pytest.mark.parametrize("rows", [8, 11])
+@pytest.mark.parametrize("columns", [24, 31])
+@pytest.mark.parametrize("width", [4, 9])
+def test_a_convolution_by_lines_in_bands(
+    width: int, rows: int, columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the rows of a window do not stay in the first cache, several rows share them."""
+    small = replace(this_machine(), caches=((1, 64), (2, 256), (3, 1024)))
+    monkeypatch.setattr(convolution, "this_machine", lambda: small)
+    shape = rows + width - 1, columns + width - 1
+    inputs = [random(width), random(width), random(*shape)]
+    blur = kernel("blur", "convolution.by_lines", float="relaxed")
+    assert f"slide({width + 3}, 4)" in str(blur.lower(*inputs).term)
+    assert np.allclose(blur(*inputs), kernel("blur", backend="interpret")(*inputs), rtol=1e-5)
 
 
 def test_a_convolution_by_lines_is_only_for_relaxed_programs() -> None:

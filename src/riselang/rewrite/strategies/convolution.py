@@ -6,16 +6,25 @@ the place of n squared. It adds in another order, so the program has to permit t
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from riselang.dialects.rise.types import ArrayType, ScalarType
+from riselang.machine import this_machine
 from riselang.rewrite.addresses import loop
-from riselang.rewrite.combinators import choice
+from riselang.rewrite.combinators import choice, seq
+from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
 from riselang.rewrite.registry import whole
 from riselang.rewrite.rules.algorithmic import (
+    map_fusion,
+    overlapped_tiling,
+    peel_map,
     separate_convolution,
     separate_convolution_by_columns,
 )
 from riselang.rewrite.rules.functions import (
     fma_as_sum,
     fma_as_sum_f64,
+    map_fission,
     reduce_map_fission,
     share_columns,
     share_rows,
@@ -24,10 +33,41 @@ from riselang.rewrite.rules.functions import (
     swap_operands,
 )
 from riselang.rewrite.rules.lowering import store_on_heap
-from riselang.rewrite.rules.movement import zip_swapped
-from riselang.rewrite.strategies.schedules import fuse, hoist, parallel, simplify
-from riselang.rewrite.strategies.stencils import fold_by_rows, stencil
-from riselang.rewrite.traversals import argument, everywhere, inside, top_down
+from riselang.rewrite.rules.movement import (
+    drop_before_slide,
+    take_before_slide,
+    zip_swapped,
+)
+from riselang.rewrite.strategies.contractions import bytes_of
+from riselang.rewrite.strategies.schedules import (
+    fuse,
+    hoist,
+    interchange,
+    parallel,
+    reorder,
+    sequential,
+    simplify,
+    split,
+    unroll,
+    vectorize,
+)
+from riselang.rewrite.strategies.stencils import (
+    block_for,
+    fold_by_rows,
+    in_vectors,
+    nest_of,
+    place_of,
+    stencil,
+)
+from riselang.rewrite.terms import applied
+from riselang.rewrite.traversals import argument, everywhere, function, inside, top_down
+from riselang.term.nodes import Term
+
+BAND = 4
+"""Rows of the result that are computed together where the rows of a window do not stay in the first
+cache: each is loaded once for all of them."""
+AT_ONCE = 4
+"""Vectors of a line that are: what their windows share stays in registers."""
 
 _sums = everywhere(choice(fma_as_sum, fma_as_sum_f64)) >> everywhere(reduce_map_fission)
 _weights_first = argument(zip_swapped >> simplify() >> inside(swap_operands))
@@ -51,6 +91,103 @@ direct = whole(
     fuse() >> fold_by_rows() >> hoist() >> stencil() @ loop(1),
     "Every window on its own, in vectors, with sums that stay in registers.",
 )
+
+
+@dataclass(frozen=True, repr=False)
+class _Bands(Strategy):
+    """A map over windows of rows in bands; rows that are left over go on their own."""
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        shape = _shape_of_windows(term)
+        if shape is None:
+            reason = "expected windows of rows, of known lengths"
+            return Failure(self, reason, term, closeness=CONDITION)
+        rows, height, bytes = shape
+        if height < BAND or height * bytes <= this_machine().cache(1):
+            reason = f"{height} rows of {bytes} bytes are few, or stay in the first cache"
+            return Failure(self, reason, term, closeness=CONDITION)
+        rest = rows % BAND
+        bands = overlapped_tiling(BAND) >> argument(inside(_band) >> parallel())
+        if rest == 0:
+            return bands.run(term, setting)
+        return seq(
+            peel_map(rows - rest),
+            function(argument(argument(take_before_slide) >> bands)),
+            argument(argument(drop_before_slide) >> inside(_line) >> sequential()),
+        ).run(term, setting)
+
+    def __str__(self) -> str:
+        return "bands"
+
+
+@dataclass(frozen=True, repr=False)
+class _SumsOfBand(Strategy):
+    """Sums over columns: those of all rows together, in registers; the last columns are peeled."""
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        nest, line = nest_of(term), place_of(term, 2)
+        if nest is None or line is None or not isinstance(line.type, ArrayType):
+            reason = "expected rows of sums, of known lengths"
+            return Failure(self, reason, term, closeness=CONDITION)
+        lanes, most = block_for(nest.element, this_machine())
+        vectors = most // BAND
+        columns = line.type.length.constant
+        rest = columns % (lanes * vectors)
+        blocks = seq(
+            vectorize(lanes) @ loop(2), split(vectors) @ loop(2), reorder(2, 1, 3),
+            interchange() @ loop(3), interchange() @ loop(2),
+            sequential() @ loop(1), unroll() @ loop(2),
+        )  # fmt: skip
+        if rest == 0:
+            return blocks.run(term, setting)
+        peeled = seq(
+            peel_map(columns - rest),
+            function(argument(interchange() >> argument(blocks))),
+            argument(sequential()),
+        )
+        return (interchange() >> argument(peeled)).run(term, setting)
+
+    def __str__(self) -> str:
+        return "sums_of_band"
+
+
+@dataclass(frozen=True, repr=False)
+class _LineInVectors(Strategy):
+    """A line of the result of a line of sums."""
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        nest = nest_of(term)
+        if nest is None:
+            reason = "expected a map of scalars, of a known length"
+            return Failure(self, reason, term, closeness=CONDITION)
+        lanes, _ = block_for(nest.element, this_machine())
+        return in_vectors(lanes, AT_ONCE).run(term, setting)
+
+    def __str__(self) -> str:
+        return "line_in_vectors"
+
+
+def _shape_of_windows(term: Term) -> tuple[int, int, int] | None:
+    """Of a map over windows of rows: how many, the rows of each, and the bytes of a row."""
+    found = applied(term, "map")
+    lengths, type = list[int](), None if found is None else found[1].type
+    while isinstance(type, ArrayType) and type.length.is_constant:
+        lengths.append(type.length.constant)
+        type = type.element
+    if len(lengths) != 3 or not isinstance(type, ScalarType):
+        return None
+    return lengths[0], lengths[1], lengths[2] * bytes_of(type)
+
+
+_line = stencil() >> top_down(stencil() >> store_on_heap)
+_band = seq(
+    map_fission,
+    argument(map_fission),
+    map_fusion,
+    argument(_SumsOfBand() >> store_on_heap),
+    inside(_LineInVectors()),
+    sequential(),
+)
 by_lines = whole(
     "convolution.by_lines",
     fuse()
@@ -59,6 +196,6 @@ by_lines = whole(
     >> top_down(share_columns)
     >> fuse()
     >> _products
-    >> top_down(inside(stencil() >> top_down(stencil() >> store_on_heap)) >> parallel()),
-    "A line of sums over columns, and from it a line of the result; in vectors.",
+    >> top_down(choice(_Bands(), inside(_line) >> parallel())),
+    "Lines of sums over columns, a few at once, and from each a line of the result; in vectors.",
 )
