@@ -6,8 +6,8 @@ import os
 import statistics
 from collections.abc import Callable, Sequence
 
-REST = 0.1
-"""Seconds between turns on several cores; OpenBLAS's threads turn for 65 milliseconds."""
+REST = 0.3
+"""Seconds between turns on several cores; threads of LLVM's OpenMP turn for 0.2, if not told."""
 
 
 def pin_threads() -> None:

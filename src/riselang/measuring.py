@@ -43,12 +43,16 @@ def interleaved(
     """The seconds of a call of each rival in each round; with it stands how often it is called.
 
     Threads that a rival has used may go on turning for a while, in case there is more to do, and so
-    take a core from the next one: `rest` is how many seconds everybody waits before a turn.
+    take a core from the next one: `rest` is how many seconds everybody waits before a turn. A call
+    that is not measured then wakes the own threads, which may share a core for their first
+    milliseconds.
     """
     taken: list[list[float]] = [[] for _ in rivals]
     for _ in range(rounds):
         for samples, (action, calls) in zip(taken, rivals, strict=True):
-            time.sleep(rest)
+            if rest:
+                time.sleep(rest)
+                action()
             samples.append(seconds_of(action, calls))
         after_round()
     return [tuple(samples) for samples in taken]

@@ -121,6 +121,14 @@ def test_rivals_take_turns() -> None:
     assert [len(each) for each in samples] == [3, 3]
 
 
+def test_after_a_rest_the_first_call_is_not_measured() -> None:
+    order: list[str] = []
+    rivals = [(lambda: order.append("a"), 1), (lambda: order.append("b"), 2)]
+    samples = interleaved(rivals, 2, lambda: order.append("|"), rest=1e-6)
+    assert "".join(order) == "aabbb|aabbb|"
+    assert [len(each) for each in samples] == [2, 2]
+
+
 def test_short_programs_are_called_often_and_long_ones_seldom() -> None:
     assert (calls_for(0.25e-3), calls_for(1.0), calls_for(0.0)) == (4, 1, 10_000)
     assert (rounds_for(1e-3, 25), rounds_for(2.0, 25), rounds_for(60.0, 25)) == (25, 10, 5)
