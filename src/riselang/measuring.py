@@ -14,6 +14,8 @@ MOST_CALLS = 10_000
 LONGEST = 20.0
 """Seconds that all rounds together should take."""
 FEWEST_ROUNDS = 5
+WAKING = 0.05
+"""Seconds after which threads that slept are on cores of their own."""
 
 
 def seconds_of(action: Action, calls: int = 1) -> float:
@@ -43,16 +45,22 @@ def interleaved(
     """The seconds of a call of each rival in each round; with it stands how often it is called.
 
     Threads that a rival has used may go on turning for a while, in case there is more to do, and so
-    take a core from the next one: `rest` is how many seconds everybody waits before a turn. A call
-    that is not measured then wakes the own threads, which may share a core for their first
-    milliseconds.
+    take a core from the next one: `rest` is how many seconds everybody waits before a turn. Calls
+    that are not measured then wake the own threads, which may share a core at first.
     """
     taken: list[list[float]] = [[] for _ in rivals]
     for _ in range(rounds):
         for samples, (action, calls) in zip(taken, rivals, strict=True):
             if rest:
                 time.sleep(rest)
-                action()
+                _wake(action)
             samples.append(seconds_of(action, calls))
         after_round()
     return [tuple(samples) for samples in taken]
+
+
+def _wake(action: Action) -> None:
+    end = time.perf_counter() + WAKING
+    action()
+    while time.perf_counter() < end:
+        action()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from riselang import measuring
 from riselang.measuring import calls_for, interleaved, rounds_for
 from riselang.tools import rise
 from riselang.tools.figures import read_report
@@ -121,7 +122,8 @@ def test_rivals_take_turns() -> None:
     assert [len(each) for each in samples] == [3, 3]
 
 
-def test_after_a_rest_the_first_call_is_not_measured() -> None:
+def test_after_a_rest_the_first_call_is_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measuring, "WAKING", 0.0)
     order: list[str] = []
     rivals = [(lambda: order.append("a"), 1), (lambda: order.append("b"), 2)]
     samples = interleaved(rivals, 2, lambda: order.append("|"), rest=1e-6)

@@ -153,15 +153,17 @@ class _SumsOfBand(Strategy):
 
 @dataclass(frozen=True, repr=False)
 class _LineInVectors(Strategy):
-    """A line of the result of a line of sums."""
+    """One line, with so many vectors at once, or with as many as registers permit."""
+
+    at_once: int | None = None
 
     def run(self, term: Term, setting: Setting) -> Result:
         nest = nest_of(term)
         if nest is None:
             reason = "expected a map of scalars, of a known length"
             return Failure(self, reason, term, closeness=CONDITION)
-        lanes, _ = block_for(nest.element, this_machine())
-        return in_vectors(lanes, AT_ONCE).run(term, setting)
+        lanes, most = block_for(nest.element, this_machine())
+        return in_vectors(lanes, self.at_once or most).run(term, setting)
 
     def __str__(self) -> str:
         return "line_in_vectors"
@@ -179,13 +181,13 @@ def _shape_of_windows(term: Term) -> tuple[int, int, int] | None:
     return lengths[0], lengths[1], lengths[2] * bytes_of(type)
 
 
-_line = stencil() >> top_down(stencil() >> store_on_heap)
+_line = _LineInVectors() >> top_down(_LineInVectors() >> store_on_heap)
 _band = seq(
     map_fission,
     argument(map_fission),
     map_fusion,
     argument(_SumsOfBand() >> store_on_heap),
-    inside(_LineInVectors()),
+    inside(_LineInVectors(AT_ONCE)),
     sequential(),
 )
 by_lines = whole(

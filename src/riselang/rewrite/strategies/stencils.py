@@ -80,6 +80,7 @@ class _InVectors(Strategy):
 
     lanes: int
     most: int
+    on_threads: bool = False
 
     def run(self, term: Term, setting: Setting) -> Result:
         length = scalars_of(term)
@@ -94,7 +95,7 @@ class _InVectors(Strategy):
         blocks = seq(
             vectorize(self.lanes),
             split(vectors) @ loop(1),
-            sequential() @ loop(1),
+            (parallel() if self.on_threads else sequential()) @ loop(1),
             _Registers() @ loop(2),
         )
         if whole == length:
@@ -109,7 +110,7 @@ class _InVectors(Strategy):
         return min(sizes, key=lambda size: (length % (size * self.lanes), -size), default=0)
 
     def __str__(self) -> str:
-        return f"in_vectors({self.lanes}, {self.most})"
+        return f"in_vectors({self.lanes}, {self.most}{', on_threads' * self.on_threads})"
 
 
 @dataclass(frozen=True, repr=False)
@@ -142,11 +143,11 @@ class _Stencil(Strategy):
             reason = "expected nested maps with scalars as elements, of numbers as sizes"
             return Failure(self, reason, term, closeness=CONDITION)
         lanes, most = block_for(nest.element, this_machine())
-        steps: list[Strategy] = [in_vectors(lanes, most) @ loop(nest.depth)]
-        if nest.depth > 1:
-            is_large = nest.elements >= PARALLEL_FROM
-            steps.append((parallel() if is_large else sequential()) @ loop(1))
-        return seq(*steps).run(term, setting)
+        is_large = nest.elements >= PARALLEL_FROM
+        if nest.depth == 1:
+            return _InVectors(lanes, most, is_large).run(term, setting)
+        rows = parallel() if is_large else sequential()
+        return seq(in_vectors(lanes, most) @ loop(nest.depth), rows @ loop(1)).run(term, setting)
 
     def __str__(self) -> str:
         return "stencil()"
