@@ -12,7 +12,7 @@ import pytest
 import riselang as rl
 from riselang.errors import UserError
 from riselang.machine import this_machine
-from riselang.rewrite.strategies import convolution
+from riselang.rewrite.strategies import convolution, stencils
 
 PROGRAMS = Path(__file__).parents[3] / "examples/programs"
 
@@ -65,6 +65,24 @@ def test_a_convolution_by_lines(width: int) -> None:
     assert np.allclose(found, kernel("blur", backend="interpret")(*inputs), rtol=1e-5)
 
 
+SMALL = replace(this_machine(), caches=((1, 64), (2, 256), (3, 1024)))
+"""A machine in whose caches no slice and no line stays."""
+
+
+@pytest.mark.parametrize("name", ["jacobi_3d", "stencil_3d"])
+@pytest.mark.parametrize("slices", [4, 5])
+def test_slices_of_a_volume_in_pairs(
+    name: str, slices: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stencils, "this_machine", lambda: SMALL)
+    monkeypatch.setattr(stencils, "PARALLEL_FROM", 1)
+    input = random(slices + 2, 5, 34)
+    made = kernel(name, "stencils.vectors")
+    is_paired = "|> split(2) |> mapPar" in str(made.lower(input).term)
+    assert is_paired == (slices == 4)
+    assert np.array_equal(made(input), kernel(name, backend="interpret")(input))
+
+
 @pytest.mark.parametrize("rows", [8, 11])
 @pytest.mark.parametrize("columns", [24, 31])
 @pytest.mark.parametrize("width", [4, 9])
@@ -72,8 +90,7 @@ def test_a_convolution_by_lines_in_bands(
     width: int, rows: int, columns: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where the rows of a window do not stay in the first cache, several rows share them."""
-    small = replace(this_machine(), caches=((1, 64), (2, 256), (3, 1024)))
-    monkeypatch.setattr(convolution, "this_machine", lambda: small)
+    monkeypatch.setattr(convolution, "this_machine", lambda: SMALL)
     shape = rows + width - 1, columns + width - 1
     inputs = [random(width), random(width), random(*shape)]
     blur = kernel("blur", "convolution.by_lines", float="relaxed")

@@ -8,6 +8,7 @@ folded at once, in registers. Tiles read themselves and their border into fast m
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from riselang.dialects.rise.types import ArrayType, ScalarType
 from riselang.machine import Machine, this_machine
@@ -30,6 +31,7 @@ from riselang.rewrite.strategies.schedules import (
     hoist,
     interchange,
     parallel,
+    reorder,
     sequential,
     split,
     unroll,
@@ -43,6 +45,8 @@ MOST_WRITTEN_OUT = 32
 """Rounds of folds inside each other that are written out."""
 MOST_APART = 4
 """Vectors of a block that are computed one after the other, not in the rounds of a fold."""
+SLICES = 2
+"""Slices of a volume that are computed together, and vectors of each; more of them are slower."""
 PARALLEL_FROM = 1 << 16
 """Elements from which on threads are worth their start."""
 
@@ -146,11 +150,30 @@ class _Stencil(Strategy):
         is_large = nest.elements >= PARALLEL_FROM
         if nest.depth == 1:
             return _InVectors(lanes, most, is_large).run(term, setting)
+        if is_large and _shares_slices(nest, lanes) and _fold_in(place_of(term, 3)) is None:
+            return _two_slices(lanes).run(term, setting)
         rows = parallel() if is_large else sequential()
         return seq(in_vectors(lanes, most) @ loop(nest.depth), rows @ loop(1)).run(term, setting)
 
     def __str__(self) -> str:
         return "stencil()"
+
+
+def _shares_slices(nest: Nest, lanes: int) -> bool:
+    """Whether slices of a volume go in pairs, and are read from a slower cache each time."""
+    if nest.depth != 3 or nest.lengths[0] % SLICES or nest.lengths[2] % (lanes * SLICES):
+        return False
+    bytes = nest.lengths[1] * nest.lengths[2] * bytes_of(nest.element)
+    return bytes > this_machine().cache(1)
+
+
+def _two_slices(lanes: int) -> Strategy:
+    """Two neighbours of a volume at once, so that each reads half of what they both need."""
+    return seq(
+        vectorize(lanes) @ loop(3), split(SLICES) @ loop(3), split(SLICES) @ loop(1),
+        reorder(1, 3, 4, 2, 5), parallel() @ loop(1), sequential() @ loop(2),
+        sequential() @ loop(3), unroll() @ loop(4), unroll() @ loop(5),
+    )  # fmt: skip
 
 
 @schedule
@@ -178,26 +201,32 @@ def scalars_of(term: Term) -> int | None:
 class Nest:
     """Maps inside each other that give scalars."""
 
-    depth: int
-    elements: int
+    lengths: tuple[int, ...]
     element: ScalarType
+
+    @property
+    def depth(self) -> int:
+        return len(self.lengths)
+
+    @property
+    def elements(self) -> int:
+        return prod(self.lengths)
 
 
 def nest_of(term: Term) -> Nest | None:
     """The maps inside each other of which a term is the outermost."""
     if place_of(term, 1) is not term:
         return None
-    depth, count = 0, 1
+    lengths: list[int] = []
     while True:
-        depth += 1
-        at = place_of(term, depth)
+        at = place_of(term, len(lengths) + 1)
         if at is None or applied(at, "map") is None or not isinstance(at.type, ArrayType):
             return None
         if not at.type.length.is_constant:
             return None
-        count *= at.type.length.constant
+        lengths.append(at.type.length.constant)
         if isinstance(at.type.element, ScalarType):
-            return Nest(depth, count, at.type.element)
+            return Nest(tuple(lengths), at.type.element)
 
 
 def place_of(term: Term, number: int) -> Term | None:
@@ -206,9 +235,9 @@ def place_of(term: Term, number: int) -> Term | None:
     return None if found is None else found[1]
 
 
-def _fold_in(term: Term) -> list[Term] | None:
+def _fold_in(term: Term | None) -> list[Term] | None:
     """What the fold takes that each element of a map is."""
-    found = applied(term, "map")
+    found = None if term is None else applied(term, "map")
     if found is None or not isinstance(found[0], Lambda):
         return None
     return applied(found[0].body, "reduce")
