@@ -85,8 +85,8 @@ def waiting(
 
 
 def copying(length: int) -> Any:
-    """A copy of so many numbers."""
-    source = np.zeros(length, np.float32)
+    """A copy of so many numbers, each in memory of its own: pages of zeros would share one."""
+    source = np.ones(length, np.float32)
     target = np.empty_like(source)
     return lambda: np.copyto(target, source)
 

@@ -5,6 +5,7 @@ What a program computes never depends on it.
 
 from __future__ import annotations
 
+import os
 import platform
 from dataclasses import dataclass, field
 from functools import cache
@@ -27,6 +28,7 @@ class Machine:
     """Whether a vector is multiplied by one lane of another at no cost."""
     caches: tuple[tuple[int, int], ...] = field(default=tuple(COMMON_CACHES.items()))
     """Levels, and bytes that one core has at each."""
+    cores: int = 1
 
     def lanes(self, bytes: int) -> int:
         """How many elements of so many bytes a vector has."""
@@ -40,12 +42,13 @@ class Machine:
 def this_machine() -> Machine:
     """The machine that this runs on; one that any has a part of, where it is not known."""
     caches = tuple(sorted({**COMMON_CACHES, **_caches()}.items()))
+    cores = os.cpu_count() or 1
     if platform.machine().lower() in ("aarch64", "arm64"):
-        return Machine(16, 32, multiplies_by_lanes=True, caches=caches)
+        return Machine(16, 32, multiplies_by_lanes=True, caches=caches, cores=cores)
     features = _features()
     if "avx512f" in features:
-        return Machine(64, 32, caches=caches)
-    return Machine(32 if "avx2" in features else 16, 16, caches=caches)
+        return Machine(64, 32, caches=caches, cores=cores)
+    return Machine(32 if "avx2" in features else 16, 16, caches=caches, cores=cores)
 
 
 def _features() -> frozenset[str]:

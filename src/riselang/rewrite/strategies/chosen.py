@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from riselang.dialects.rise.types import ScalarType, is_float
-from riselang.machine import this_machine
+from riselang.machine import Machine, this_machine
 from riselang.rewrite.combinators import choice, try_
 from riselang.rewrite.core import Failure, Path, Result, Setting, Step, Strategy, Success
 from riselang.rewrite.normal_forms import data_flow_normal_form
@@ -37,6 +37,8 @@ from riselang.term.nodes import Term
 
 SUMS = 4
 """Vectors of sums that do not wait for each other: as many as an addition takes cycles."""
+ROUNDS = 16
+"""Those that a loop has to have before more sums are worth their additions in the end."""
 SMALLEST_FOLD = 128
 LONG_FOLD = 1 << 18
 """Elements from which on threads may share a fold."""
@@ -89,10 +91,19 @@ def _fold(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None:
     if not is_float(type) or not length.is_constant or length.constant < SMALLEST_FOLD:
         return None
     lanes = this_machine().lanes(bytes_of(type))
-    what, how = f"a fold of {length} elements", f"{SUMS} vectors of {lanes} sums at a time"
+    sums = _sums_for(length.constant // lanes, this_machine())
+    what, how = f"a fold of {length} elements", f"{sums} vectors of {lanes} sums at a time"
     if length.constant >= LONG_FOLD:
-        return what, f"{BLOCKS} blocks, in each {how}", blocks_of_sums(BLOCKS, SUMS, lanes)
-    return what, how, partial_sums(SUMS, lanes)
+        return what, f"{BLOCKS} blocks, in each {how}", blocks_of_sums(BLOCKS, sums, lanes)
+    return what, how, partial_sums(sums, lanes)
+
+
+def _sums_for(vectors: int, machine: Machine) -> int:
+    """How many vectors of sums suit a fold of so many vectors.
+
+    Long ones are read from memory, which is asked for more at a time with more of them.
+    """
+    return machine.registers // 2 if vectors >= ROUNDS * machine.registers else SUMS
 
 
 KERNELS: tuple[Recognise, ...] = (_contraction, _window_sums, windows_in, _fold)

@@ -54,7 +54,7 @@ from riselang.rewrite.traversals import argument
 from riselang.term.nodes import Bound, Lambda, Term
 from riselang.term.substitution import mentions
 
-PARALLEL_FROM = 1 << 22
+PARALLEL_FROM = 1 << 20
 """Products from which on threads are worth their start."""
 PACKED_FROM = 2
 """Tiles that have to use the same columns before these are copied."""
@@ -72,6 +72,10 @@ class Shape:
     @property
     def products(self) -> int:
         return self.rows * self.columns * self.depth
+
+    @property
+    def is_parallel(self) -> bool:
+        return self.products >= PARALLEL_FROM
 
 
 @dataclass(frozen=True)
@@ -114,14 +118,23 @@ def chosen_tiles(shape: Shape, machine: Machine) -> Tiles:
         for vectors in range(1, min(16, -(-shape.columns // lanes)) + 1)
         if _registers(rows, vectors, lanes, machine) <= machine.registers
     ]
-    rows, vectors = min(fitting, key=lambda each: _cycles(*each, lanes, shape, machine))
+    # Of two that are as good, the one with shorter rows: where these are whole lines of a cache,
+    # each is written to memory when it is stored, and that is waited for.
+    rows, vectors = min(fitting, key=lambda each: (_cycles(*each, lanes, shape, machine), each[1]))
     count = -(-shape.rows // rows)
-    is_parallel = shape.products >= PARALLEL_FROM
     most = machine.cache(2) // 2 // (shape.depth * shape.bytes * rows)
-    most = min(max(most, 2), 16, max(1, count // 4) if is_parallel else count)
-    block = min(range((most + 1) // 2, most + 1), key=lambda size: (-count % size, -size))
+    most = min(max(most, 2), 16, max(1, count // 4) if shape.is_parallel else count)
+    block = min(
+        range((most + 1) // 2, most + 1),
+        key=lambda size: (_on_a_core(-(-count // size), shape, machine) * size, -size),
+    )
     kept, packed = _keeps(rows, lanes, machine), count >= PACKED_FROM
-    return Tiles(rows, vectors * lanes, lanes, block, kept, packed, is_parallel)
+    return Tiles(rows, vectors * lanes, lanes, block, kept, packed, shape.is_parallel)
+
+
+def _on_a_core(count: int, shape: Shape, machine: Machine) -> int:
+    """How many of a number of blocks the core with the most of them has."""
+    return -(-count // machine.cores) if shape.is_parallel else count
 
 
 def _keeps(rows: int, lanes: int, machine: Machine) -> bool:
@@ -141,7 +154,8 @@ def _cycles(rows: int, vectors: int, lanes: int, shape: Shape, machine: Machine)
     if shape.rows < PACKED_FROM * rows:
         # What is read where it lies is read in pieces, and the longer these are the better.
         round += 24 / vectors
-    tiles = -(-shape.rows // rows) * -(-shape.columns // (vectors * lanes))
+    above = _on_a_core(-(-shape.rows // rows), shape, machine)
+    tiles = above * -(-shape.columns // (vectors * lanes))
     return tiles * (shape.depth * round + 4 * rows * vectors)
 
 
@@ -217,7 +231,7 @@ class Panels:
 
     def strategy(self, machine: Machine) -> Strategy:
         lanes = machine.lanes(self.bytes)
-        is_parallel = self.shape is None or self.shape.products >= PARALLEL_FROM
+        is_parallel = self.shape is None or self.shape.is_parallel
         kept = _keeps(self.rows, lanes, machine)
         return panel_tiles(self.rows, self.columns, lanes, kept=kept, threads=is_parallel)
 
