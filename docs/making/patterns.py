@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from riselang.dialects.rise.reference import REFERENCE, Example, Law
 from riselang.dialects.rise.schemes import PATTERNS, PatternSpec
-from riselang.dialects.rise.types import show
+from riselang.dialects.rise.showing import show
 from riselang.lowering.imperative import compiled_patterns
 
 HEADER = """# Patterns

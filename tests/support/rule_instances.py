@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from xdsl.utils.exceptions import VerifyException
 
 from riselang.dialects.rise.attributes import literal
+from riselang.dialects.rise.binding import type_variables
+from riselang.dialects.rise.showing import show
 from riselang.dialects.rise.types import (
     SCALARS,
     FunType,
@@ -16,8 +18,6 @@ from riselang.dialects.rise.types import (
     i1,
     index_bounds,
     is_float,
-    show,
-    type_variables,
     uncurry,
 )
 from riselang.nat import Nat

@@ -6,7 +6,8 @@ from contextlib import suppress
 
 import numpy as np
 
-from riselang.dialects.rise.types import FunType, RiseType, nat_variables, uncurry
+from riselang.dialects.rise.binding import nat_variables
+from riselang.dialects.rise.types import FunType, RiseType, uncurry
 from riselang.errors import RiseError
 from riselang.interpreter.evaluate import from_buffers, run, to_buffers
 from riselang.nat import Nat

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from riselang.dialects.rise.types import ArrayType, IdxType, RiseType, ScalarType, index, show
+from riselang.dialects.rise.showing import show
+from riselang.dialects.rise.types import ArrayType, IdxType, RiseType, ScalarType, index
 from riselang.errors import UserError
 from riselang.interpreter.scalars import numpy_dtype
 from riselang.nat import Nat

@@ -14,14 +14,9 @@ from riselang.api.lowered import Lowered
 from riselang.api.specs import ArraySpec
 from riselang.api.traced import Traced
 from riselang.config import Options
-from riselang.dialects.rise.types import (
-    FunType,
-    RiseType,
-    ScalarType,
-    show,
-    substitute,
-    uncurry,
-)
+from riselang.dialects.rise.binding import substitute
+from riselang.dialects.rise.showing import show
+from riselang.dialects.rise.types import FunType, RiseType, ScalarType, uncurry
 from riselang.dsl.locations import user_location
 from riselang.errors import UserError
 from riselang.markup import code

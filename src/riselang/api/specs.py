@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from riselang.dialects.rise.showing import show
 from riselang.dialects.rise.types import (
     RiseType,
     ScalarType,
@@ -20,7 +21,6 @@ from riselang.dialects.rise.types import (
     i16,
     i32,
     i64,
-    show,
 )
 from riselang.errors import SourceLocation, UserError
 from riselang.nat import NatError, as_nat

@@ -11,6 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from riselang.dialects.rise.lanes import lane_of
 from riselang.dialects.rise.schemes import TUPLE, Argument, PatternSpec
+from riselang.dialects.rise.showing import show
 from riselang.dialects.rise.types import (
     FunType,
     IdxType,
@@ -22,7 +23,6 @@ from riselang.dialects.rise.types import (
     fun,
     i1,
     pair,
-    show,
     uncurry,
 )
 from riselang.dsl.locations import function_location, user_location

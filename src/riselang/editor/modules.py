@@ -14,7 +14,8 @@ from xdsl.ir import SSAValue
 from riselang.dialects.module import Places, deep_stack, module_problems, parse_with_places
 from riselang.dialects.rise.dialect import Rise
 from riselang.dialects.rise.schemes import PATTERNS
-from riselang.dialects.rise.types import RiseType, show
+from riselang.dialects.rise.showing import show
+from riselang.dialects.rise.types import RiseType
 from riselang.editor.document import Extent, Hover, Suggestion
 from riselang.editor.words import pattern_text, word_at
 from riselang.errors import RiseError

@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from riselang.dialects.rise.binding import nat_variables
 from riselang.dialects.rise.schemes import PATTERNS
-from riselang.dialects.rise.types import ArrayType, RiseType, nat_variables
+from riselang.dialects.rise.types import ArrayType, RiseType
 from riselang.editor.document import Extent, Hover, Suggestion
 from riselang.editor.words import function_text, notation_words, pattern_text, word_at
 from riselang.errors import RiseError

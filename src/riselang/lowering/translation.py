@@ -21,6 +21,7 @@ from riselang.dialects.rise.codegen_views import ViewOp
 from riselang.dialects.rise.functional import ReturnOp
 from riselang.dialects.rise.lanes import unwrapped
 from riselang.dialects.rise.schemes import TO_MEM
+from riselang.dialects.rise.showing import show
 from riselang.dialects.rise.types import (
     ArrayType,
     IdxType,
@@ -31,7 +32,6 @@ from riselang.dialects.rise.types import (
     components,
     contains_array,
     leaves,
-    show,
     uncurry,
 )
 from riselang.errors import LimitationError

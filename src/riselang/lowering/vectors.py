@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 
+from riselang.dialects.rise.binding import dep_fun
 from riselang.dialects.rise.schemes import (
     AS_SCALAR,
     AS_VECTOR,
@@ -31,7 +32,6 @@ from riselang.dialects.rise.types import (
     VectorType,
     array,
     components,
-    dep_fun,
     element_of,
     f32,
     f64,

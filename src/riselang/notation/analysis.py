@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from riselang.dialects.rise.types import RiseType, nat_variables, type_variables
+from riselang.dialects.rise.binding import nat_variables, type_variables
+from riselang.dialects.rise.types import RiseType
 from riselang.errors import RiseError
 from riselang.notation.checking import Checked, check_definitions, enough_stack, used_definitions
 from riselang.notation.context import show_type

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from xdsl.utils.exceptions import VerifyException
 
-from riselang.dialects.rise.types import show
+from riselang.dialects.rise.showing import show
 from riselang.errors import LimitationError, RiseError, UserError
 from riselang.nat import NatError
 from riselang.notation.context import Undetermined, general

@@ -8,8 +8,10 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from riselang.dialects.rise.attributes import Number
+from riselang.dialects.rise.binding import nat_variables, substitute, type_variables
 from riselang.dialects.rise.lanes import lane_of
 from riselang.dialects.rise.schemes import FST, SND, TUPLE, Argument, PatternSpec
+from riselang.dialects.rise.showing import show
 from riselang.dialects.rise.types import (
     ArrayType,
     FunType,
@@ -24,11 +26,7 @@ from riselang.dialects.rise.types import (
     fun,
     i1,
     i32,
-    nat_variables,
     pair,
-    show,
-    substitute,
-    type_variables,
     uncurry,
     variable,
 )

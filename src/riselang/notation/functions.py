@@ -5,16 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
-from riselang.dialects.rise.types import (
-    DepFunType,
-    FunType,
-    RiseType,
-    TypeVariable,
-    dep_fun,
-    fun,
-    opened,
-    uncurry,
-)
+from riselang.dialects.rise.binding import dep_fun, opened
+from riselang.dialects.rise.types import DepFunType, FunType, RiseType, TypeVariable, fun, uncurry
 from riselang.nat import Nat
 from riselang.notation.context import show_type
 from riselang.notation.lookup import Argument, Closure, Frame, Head, Lookup, PatternChoice

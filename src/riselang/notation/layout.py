@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from riselang.dialects.rise.types import show
+from riselang.dialects.rise.showing import show
 from riselang.nat import Nat
 from riselang.notation.source import Comment
 from riselang.notation.syntax import (

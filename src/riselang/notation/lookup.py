@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from riselang.dialects.rise.lanes import Lanes
 from riselang.dialects.rise.schemes import LOOP_DIALECTS, PATTERNS, PatternSpec
-from riselang.dialects.rise.types import show, uncurry
+from riselang.dialects.rise.showing import show
+from riselang.dialects.rise.types import uncurry
 from riselang.errors import LimitationError
 from riselang.notation.context import Context
 from riselang.notation.names import Binder, Bindings

@@ -6,15 +6,9 @@ import difflib
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
+from riselang.dialects.rise.binding import nat_variables, substitute, type_variables
 from riselang.dialects.rise.schemes import PATTERNS
-from riselang.dialects.rise.types import (
-    SCALARS,
-    RiseType,
-    nat_variables,
-    substitute,
-    type_variables,
-    variable,
-)
+from riselang.dialects.rise.types import SCALARS, RiseType, variable
 from riselang.errors import UserError
 from riselang.nat import Nat
 from riselang.notation.hints import type_hint

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 
 from riselang.dialects.rise.attributes import Number
+from riselang.dialects.rise.binding import nat_variables, type_variables
 from riselang.dialects.rise.schemes import LET, PATTERNS, TUPLE, PatternSpec
 from riselang.dialects.rise.types import (
     SCALAR_NAMES,
@@ -21,8 +22,6 @@ from riselang.dialects.rise.types import (
     i1,
     i32,
     is_float,
-    nat_variables,
-    type_variables,
     uncurry,
 )
 from riselang.nat import Nat

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.utils.exceptions import VerifyException
 
-from riselang.dialects.rise import types
+from riselang.dialects.rise import binding, showing, types
 from riselang.dialects.rise.types import SCALARS, RiseType
 from riselang.errors import LimitationError
 from riselang.nat import Nat, NatError, nat_max, nat_min
@@ -225,7 +225,7 @@ class _Builder:
 
     def dep_fun_type(self, name: Token, kind: Token, body: _Typed) -> _Typed:
         text = f"({name} : {kind}) -> {body.text}"
-        return _typed(_span(name), text, lambda: types.dep_fun(kind, str(name), body.type), body)
+        return _typed(_span(name), text, lambda: binding.dep_fun(kind, str(name), body.type), body)
 
     def type_group(self, type: _Typed) -> _Typed:
         return _Typed(type.type, type.span, f"({type.text})", type.depth)
@@ -327,7 +327,7 @@ def _typed(span: Span, text: str, make: Callable[[], RiseType], *parts: _Typed) 
 def _in_notation(message: str, parts: tuple[_Typed, ...]) -> str:
     """The message of a type's own check, with its parts written as they are here."""
     for part in parts:
-        message = message.replace(str(part.type), types.show(part.type))
+        message = message.replace(str(part.type), showing.show(part.type))
     return message
 
 

@@ -21,6 +21,7 @@ from riselang.dialects.rise.schemes import (
     ZIP,
     Role,
 )
+from riselang.dialects.rise.showing import show
 from riselang.dialects.rise.types import (
     ArrayType,
     FunType,
@@ -32,7 +33,6 @@ from riselang.dialects.rise.types import (
     components,
     element_of,
     pair,
-    show,
     vector,
 )
 from riselang.nat import Nat, divides

@@ -12,7 +12,8 @@ from enum import Enum
 from functools import cached_property
 
 from riselang.dialects.rise.schemes import PATTERNS
-from riselang.dialects.rise.types import RiseType, show, variable
+from riselang.dialects.rise.showing import show
+from riselang.dialects.rise.types import RiseType, variable
 from riselang.errors import SourceLocation, UserError
 from riselang.nat import Nat
 from riselang.notation.program import parse_term

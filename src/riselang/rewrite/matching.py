@@ -11,8 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
+from riselang.dialects.rise.binding import substitute
 from riselang.dialects.rise.patterns import wrong_argument
 from riselang.dialects.rise.schemes import Argument, Role
+from riselang.dialects.rise.showing import show
 from riselang.dialects.rise.types import (
     ArrayType,
     FunType,
@@ -22,8 +24,6 @@ from riselang.dialects.rise.types import (
     TypeVariable,
     VectorType,
     components,
-    show,
-    substitute,
 )
 from riselang.errors import SourceLocation
 from riselang.nat import Deferred, Facts, Impossible, Nat, divides, is_nonnegative, solve

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from riselang.dialects.rise.types import DepFunType, FunType, RiseType, substitute, uncurry
+from riselang.dialects.rise.binding import substitute
+from riselang.dialects.rise.types import DepFunType, FunType, RiseType, uncurry
 from riselang.errors import UserError
 from riselang.interpreter.evaluate import Environment, evaluate, from_buffers, to_buffers
 from riselang.nat import Nat

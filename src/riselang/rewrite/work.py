@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from math import prod
 
-from riselang.dialects.rise.types import DepFunType, FunType, RiseType, leaves, type_variables
+from riselang.dialects.rise.binding import type_variables
+from riselang.dialects.rise.types import DepFunType, FunType, RiseType, leaves
 from riselang.nat import Nat
 from riselang.term.cost import ROUNDS, WINDOWED
 from riselang.term.nodes import Pattern, Scalar, Term, spine

@@ -7,8 +7,10 @@ import re
 from xdsl.utils.exceptions import VerifyException
 
 from riselang.dialects.rise.attributes import LiteralAttr, literal
+from riselang.dialects.rise.binding import nat_variables, type_variables
 from riselang.dialects.rise.lanes import Lanes, lane_of, with_lane
 from riselang.dialects.rise.schemes import LET, VECTOR_FROM_SCALAR
+from riselang.dialects.rise.showing import show
 from riselang.dialects.rise.types import (
     RiseType,
     ScalarType,
@@ -18,9 +20,6 @@ from riselang.dialects.rise.types import (
     i1,
     i32,
     is_float,
-    nat_variables,
-    show,
-    type_variables,
 )
 from riselang.errors import UserError
 from riselang.term import build, scalars

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from riselang.dialects.rise.binding import opened, rebuilt, type_variables
 from riselang.dialects.rise.lanes import with_lane
 from riselang.dialects.rise.schemes import TYPE_PARAMETERS, Argument, PatternSpec
 from riselang.dialects.rise.types import (
@@ -24,9 +25,6 @@ from riselang.dialects.rise.types import (
     TupleType,
     TypeVariable,
     VectorType,
-    opened,
-    rebuilt,
-    type_variables,
     variable,
     vector,
 )

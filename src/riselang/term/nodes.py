@@ -13,18 +13,10 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import ClassVar, cast
 
 from riselang.dialects.rise.attributes import LiteralAttr, Number
+from riselang.dialects.rise.binding import binder_height, binder_label, dep_fun, opened
 from riselang.dialects.rise.lanes import Lanes, lane_of
 from riselang.dialects.rise.schemes import Argument, PatternSpec
-from riselang.dialects.rise.types import (
-    DepFunType,
-    FunType,
-    RiseType,
-    ScalarType,
-    binder_height,
-    binder_label,
-    dep_fun,
-    opened,
-)
+from riselang.dialects.rise.types import DepFunType, FunType, RiseType, ScalarType
 from riselang.errors import SourceLocation
 from riselang.markup import code
 from riselang.nat import Nat

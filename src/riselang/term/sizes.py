@@ -5,16 +5,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Mapping
 
+from riselang.dialects.rise.binding import nat_variables, substitute, type_variables
 from riselang.dialects.rise.lanes import Lanes
 from riselang.dialects.rise.patterns import wrong_argument
 from riselang.dialects.rise.schemes import Argument
-from riselang.dialects.rise.types import (
-    RiseType,
-    nat_variables,
-    substitute,
-    type_variables,
-    variable,
-)
+from riselang.dialects.rise.types import RiseType, variable
 from riselang.errors import UserError
 from riselang.nat import Nat
 from riselang.term.nodes import (

@@ -6,9 +6,11 @@ from dialect_text import assert_prints_as_written, assert_refused, read
 
 import riselang as rl
 from riselang.dialects.module import module_text, verify_module, walk
+from riselang.dialects.rise.binding import dep_fun
 from riselang.dialects.rise.dependent import DepLambdaOp
 from riselang.dialects.rise.schemes import REVERSE
-from riselang.dialects.rise.types import array, dep_fun, f32, fun, show, variable
+from riselang.dialects.rise.showing import show
+from riselang.dialects.rise.types import array, f32, fun, variable
 from riselang.interpreter.evaluate import run
 from riselang.nat import Nat
 from riselang.term.contraction import contract

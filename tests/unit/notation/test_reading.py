@@ -10,7 +10,7 @@ import pytest
 
 import riselang as rl
 from riselang.dialects.rise.schemes import KEYWORD_PARAMETERS, PATTERNS, PatternSpec
-from riselang.dialects.rise.types import show
+from riselang.dialects.rise.showing import show
 from riselang.interpreter.evaluate import run
 from riselang.notation.printer import show_term
 from riselang.notation.program import parse_program, parse_term

@@ -4,18 +4,18 @@ from collections.abc import Mapping
 
 import pytest
 
+from riselang.dialects.rise.binding import dep_fun
 from riselang.dialects.rise.schemes import JOIN, MAP, SLIDE, SPLIT, ZIP, PatternSpec
+from riselang.dialects.rise.showing import show
 from riselang.dialects.rise.types import (
     RiseType,
     array,
-    dep_fun,
     f32,
     f64,
     fun,
     i1,
     i32,
     pair,
-    show,
     uncurry,
     variable,
     vector,

@@ -26,6 +26,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.lexer import Span
 
+from riselang.dialects.rise.binding import type_variables
 from riselang.dialects.rise.functional import (
     MisplacedOp,
     ReturnOp,
@@ -37,14 +38,7 @@ from riselang.dialects.rise.functional import (
 from riselang.dialects.rise.lanes import Lanes, unwrapped
 from riselang.dialects.rise.operation import RiseOperation
 from riselang.dialects.rise.traits import StoresProgram
-from riselang.dialects.rise.types import (
-    DataType,
-    RiseType,
-    ScalarType,
-    VectorType,
-    leaves,
-    type_variables,
-)
+from riselang.dialects.rise.types import DataType, RiseType, ScalarType, VectorType, leaves
 
 
 @irdl_op_definition

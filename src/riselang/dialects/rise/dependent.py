@@ -19,6 +19,7 @@ from xdsl.printer import Printer
 from xdsl.traits import NoMemoryEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from riselang.dialects.rise.binding import dep_fun, opened
 from riselang.dialects.rise.functional import (
     parse_defined_operand,
     returned_value,
@@ -29,15 +30,7 @@ from riselang.dialects.rise.names import names_before, names_in
 from riselang.dialects.rise.operation import RiseOperation
 from riselang.dialects.rise.patterns import parse_nat_or_type, print_nat_or_type
 from riselang.dialects.rise.syntax import parse_binder
-from riselang.dialects.rise.types import (
-    KINDS,
-    DataType,
-    DepFunType,
-    NatAttr,
-    RiseType,
-    dep_fun,
-    opened,
-)
+from riselang.dialects.rise.types import KINDS, DataType, DepFunType, NatAttr, RiseType
 from riselang.nat import Nat
 
 

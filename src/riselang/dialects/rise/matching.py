@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 
+from riselang.dialects.rise.binding import nat_variables, substitute
 from riselang.dialects.rise.types import (
     ArrayType,
     FunType,
@@ -14,8 +15,6 @@ from riselang.dialects.rise.types import (
     TupleType,
     TypeVariable,
     VectorType,
-    nat_variables,
-    substitute,
     uncurry,
 )
 from riselang.nat import Nat, Solved, solve

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, Operation
 
-from riselang.dialects.rise.types import NatAttr, RiseType, nat_variables, type_variables
+from riselang.dialects.rise.binding import nat_variables, type_variables
+from riselang.dialects.rise.types import NatAttr, RiseType
 
 
 def names_in(type: RiseType) -> frozenset[str]:

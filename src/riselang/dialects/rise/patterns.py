@@ -23,6 +23,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
+from riselang.dialects.rise.binding import type_variables
 from riselang.dialects.rise.operation import RiseOperation
 from riselang.dialects.rise.schemes import (
     KEYWORD_PARAMETERS,
@@ -38,7 +39,7 @@ from riselang.dialects.rise.syntax import (
     parse_type_body,
     print_bare_type,
 )
-from riselang.dialects.rise.types import DataType, FunType, NatAttr, RiseType, type_variables
+from riselang.dialects.rise.types import DataType, FunType, NatAttr, RiseType
 from riselang.nat import Nat
 
 

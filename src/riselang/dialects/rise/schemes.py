@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 
+from riselang.dialects.rise.binding import substitute
+from riselang.dialects.rise.showing import show
 from riselang.dialects.rise.types import (
     FunType,
     RiseType,
@@ -25,8 +27,6 @@ from riselang.dialects.rise.types import (
     index,
     is_float,
     pair,
-    show,
-    substitute,
     uncurry,
     variable,
     vector,

@@ -89,7 +89,7 @@ def _closing_bracket(content: str, start: int) -> int:
 
 
 def _parse_type_body(parser: AttrParser, keyword: str, depth: int) -> RiseType:
-    from riselang.dialects.rise import types
+    from riselang.dialects.rise import binding, types
 
     position = parser.pos
     with parser.in_angle_brackets():
@@ -113,7 +113,7 @@ def _parse_type_body(parser: AttrParser, keyword: str, depth: int) -> RiseType:
         elif keyword == "depfun":
             name, kind = parse_binder(parser)
             parser.parse_punctuation(",", " between the variable and the type it stands in")
-            return types.dep_fun(kind, name, parse_bare_type(parser, depth + 1))
+            return binding.dep_fun(kind, name, parse_bare_type(parser, depth + 1))
         else:
             source = parse_bare_type(parser, depth + 1)
             parser.parse_punctuation("->", " between argument and result of a function type")
@@ -159,7 +159,7 @@ def print_bare_type(printer: Printer, type: TypeAttribute) -> None:
 
 
 def print_type_body(printer: Printer, type: TypeAttribute) -> None:
-    from riselang.dialects.rise import types
+    from riselang.dialects.rise import binding, types
 
     with printer.in_angle_brackets():
         match type:
@@ -179,7 +179,7 @@ def print_type_body(printer: Printer, type: TypeAttribute) -> None:
                 printer.print_string(" -> ")
                 print_bare_type(printer, type.output)
             case types.DepFunType():
-                name, body = types.named_binder(type)
+                name, body = binding.named_binder(type)
                 printer.print_string(f"{name} : {type.kind.data}, ")
                 print_bare_type(printer, body)
             case types.TypeVariable():

@@ -6,8 +6,7 @@ In text the `!rise.` prefix stands on the outermost type only.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
 from xdsl.dialects.builtin import (
@@ -213,7 +212,7 @@ class DepFunType(RiseType):
     """A function of a size or a data type: `depfun<n : nat, fun<array<n, ...> -> ...>>`.
 
     The variable is named by the height of its binder, so that renaming it gives the same type; see
-    `dep_fun`, which makes these types, and `opened`, which takes them apart.
+    `binding.dep_fun`, which makes these types, and `opened`, which takes them apart.
     """
 
     name = "rise.depfun"
@@ -270,51 +269,6 @@ def fun(*parts: RiseType) -> FunType:
         result = FunType(part, result)
     assert isinstance(result, FunType)
     return result
-
-
-def dep_fun(kind: str, name: str, body: RiseType) -> DepFunType:
-    """The function type of a size or data type `name`, which `body` mentions."""
-    label = binder_label(binder_height(body))
-    renamed = renamed_binder(body, kind, name, label)
-    return DepFunType(StringAttr(kind), StringAttr(label), renamed)
-
-
-def opened(type: DepFunType, argument: Nat | RiseType) -> RiseType:
-    """What a dependent function gives for an argument."""
-    if isinstance(argument, Nat):
-        return substitute(type.body, {type.binder: argument}, {})
-    return substitute(type.body, {}, {type.binder: argument})
-
-
-def renamed_binder(type: RiseType, kind: str, old: str, new: str) -> RiseType:
-    if old == new:
-        return type
-    if kind == "nat":
-        return substitute(type, {old: Nat.var(new)}, {})
-    return substitute(type, {}, {old: variable(new)})
-
-
-def binder_label(height: int) -> str:
-    """The name of a variable whose binder has others of at most `height` below it.
-
-    What is put into the body of a binder has smaller binders than that, so nothing is captured.
-    """
-    return f"${height + 1}"
-
-
-def binder_height(type: RiseType) -> int:
-    """How many dependent functions stand below each other in a type at most."""
-    match type:
-        case DepFunType():
-            return int(type.binder[1:])
-        case ArrayType():
-            return binder_height(type.element)
-        case TupleType():
-            return max(binder_height(type.first), binder_height(type.second))
-        case FunType():
-            return max(binder_height(type.input), binder_height(type.output))
-        case _:
-            return 0
 
 
 def variable(label: str) -> TypeVariable:
@@ -409,128 +363,3 @@ def index_bounds(type: RiseType) -> Iterator[Nat | None]:
             yield from index_bounds(part)
     else:
         yield None
-
-
-def rebuilt(
-    type: RiseType,
-    size: Callable[[Nat], Nat],
-    variable: Callable[[TypeVariable], RiseType],
-) -> RiseType:
-    """`type` with its sizes and type variables replaced; the same object where nothing is."""
-
-    def visit(type: RiseType) -> RiseType:
-        if type.is_closed:
-            return type
-        match type:
-            case TypeVariable():
-                return variable(type)
-            case ArrayType() | VectorType():
-                length, element = size(type.length), visit(type.element)
-                if length is type.length and element is type.element:
-                    return type
-                return type.__class__(NatAttr(length), element)
-            case IdxType():
-                bound = size(type.bound)
-                return type if bound is type.bound else idx(bound)
-            case TupleType():
-                first, second = visit(type.first), visit(type.second)
-                same = first is type.first and second is type.second
-                return type if same else pair(first, second)
-            case FunType():
-                input, output = visit(type.input), visit(type.output)
-                same = input is type.input and output is type.output
-                return type if same else FunType(input, output)
-            case DepFunType():
-                body = visit(type.body)
-                return type if body is type.body else dep_fun(type.kind.data, type.binder, body)
-            case _:
-                return type
-
-    return visit(type)
-
-
-def substitute(type: RiseType, nats: Mapping[str, Nat], types: Mapping[str, RiseType]) -> RiseType:
-    """`type` with naturals and type variables replaced by name."""
-    return rebuilt(
-        type,
-        lambda size: size.substitute(nats),
-        lambda variable: types.get(variable.label.data, variable),
-    )
-
-
-def type_variables(type: RiseType) -> Iterator[str]:
-    """The labels of the type variables in `type`."""
-    match type:
-        case TypeVariable():
-            yield type.label.data
-        case ArrayType() | VectorType():
-            yield from type_variables(type.element)
-        case TupleType():
-            for part in components(type):
-                yield from type_variables(part)
-        case FunType():
-            yield from type_variables(type.input)
-            yield from type_variables(type.output)
-        case DepFunType():
-            yield from (name for name in type_variables(type.body) if name != type.binder)
-        case _:
-            return
-
-
-def nat_variables(type: RiseType) -> frozenset[str]:
-    """The names of the size variables in `type`."""
-    match type:
-        case ArrayType() | VectorType():
-            return type.length.variables | nat_variables(type.element)
-        case IdxType():
-            return type.bound.variables
-        case TupleType():
-            first, second = components(type)
-            return nat_variables(first) | nat_variables(second)
-        case FunType():
-            return nat_variables(type.input) | nat_variables(type.output)
-        case DepFunType():
-            return nat_variables(type.body) - {type.binder}
-        case _:
-            return frozenset()
-
-
-def show(type: RiseType) -> str:
-    """The type in functional notation: `N.K.f32`, `(f32 x i32)`, `f32 -> f32`."""
-    match type:
-        case ScalarType():
-            return SCALAR_NAMES[type]
-        case TypeVariable():
-            return type.label.data
-        case ArrayType():
-            length = str(type.length)
-            if not length.lstrip("?").replace("_", "").isalnum():
-                length = f"({length})"
-            return f"{length}.{_show_atom(element_of(type))}"
-        case IdxType():
-            return f"idx[{type.bound}]"
-        case VectorType():
-            return f"vec[{type.length}, {show(type.element)}]"
-        case TupleType():
-            first, second = components(type)
-            return f"({_show_atom(first)} x {_show_atom(second)})"
-        case FunType():
-            return f"{_show_atom(type.input)} -> {show(type.output)}"
-        case DepFunType():
-            name, body = named_binder(type)
-            return f"({name} : {type.kind.data}) -> {show(body)}"
-        case _:
-            raise TypeError(f"{type} is no RISE type")
-
-
-def _show_atom(type: RiseType) -> str:
-    return f"({show(type)})" if isinstance(type, FunType | DepFunType) else show(type)
-
-
-def named_binder(type: DepFunType) -> tuple[str, RiseType]:
-    """A name for the variable of a dependent function that nothing else has, and its body."""
-    taken = nat_variables(type.body) | frozenset(type_variables(type.body))
-    hints = "nmklij" if type.kind.data == "nat" else "tsuvwr"
-    names = (f"{hint}{number or ''}" for number in itertools.count() for hint in hints)
-    name = next(name for name in names if name not in taken)
-    return name, renamed_binder(type.body, type.kind.data, type.binder, name)

@@ -14,7 +14,7 @@ from riselang.api.compiled import Compiled
 from riselang.api.lowered import Lowered
 from riselang.api.traced import Traced
 from riselang.config import Options
-from riselang.dialects.rise.types import show
+from riselang.dialects.rise.showing import show
 from riselang.errors import UserError
 from riselang.frontends.stablehlo.binding import BoundCode
 from riselang.frontends.stablehlo.body import Body, as_signed

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from riselang.dialects.rise.types import i64, type_variables, uncurry
+from riselang.dialects.rise.binding import type_variables
+from riselang.dialects.rise.types import i64, uncurry
 from riselang.errors import LimitationError, OutOfRangeError
 from riselang.interpreter.evaluate import run
 from riselang.nat import Nat

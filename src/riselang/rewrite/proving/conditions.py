@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from riselang.dialects.rise.binding import nat_variables
 from riselang.dialects.rise.schemes import inequalities
 from riselang.dialects.rise.types import (
     ArrayType,
@@ -16,7 +17,6 @@ from riselang.dialects.rise.types import (
     TupleType,
     VectorType,
     components,
-    nat_variables,
 )
 from riselang.errors import UserError
 from riselang.nat import Nat, NatError, NatLike, as_nat
