@@ -52,8 +52,14 @@ def _memref() -> Dialect:
     return MemRef
 
 
+def _affine() -> Dialect:
+    from riselang.dialects.affine import Affine
+
+    return Affine
+
+
 OUR_DIALECTS: Mapping[str, Callable[[], Dialect]] = {
-    "rise": lambda: Rise, "arith": lambda: Arith, "memref": _memref,
+    "rise": lambda: Rise, "arith": lambda: Arith, "memref": _memref, "affine": _affine,
 }  # fmt: skip
 """The dialects that are defined here, all but the first in the place of xDSL's."""
 

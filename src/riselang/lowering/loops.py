@@ -10,19 +10,14 @@ from xdsl.builder import Builder
 from xdsl.dialects import affine, arith, scf
 from xdsl.dialects.builtin import (
     AffineMapAttr,
-    ArrayAttr,
-    DenseIntElementsAttr,
     IndexType,
-    IntegerAttr,
     LocationAttr,
-    TensorType,
-    i32,
-    i64,
 )
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
+from riselang.dialects.affine import Bounds, ParallelOp
 from riselang.lowering.origins import NOWHERE, locate, origin_of
 from riselang.lowering.sizes import Sizes
 from riselang.nat import Nat
@@ -167,7 +162,9 @@ class Emitter:
     def _parallel(self, length: Nat, dialect: str, block: Block) -> Sequence[SSAValue]:
         if dialect == "affine":
             block.add_op(affine.YieldOp.get())
-            self.add(_affine_parallel(*self._affine_bound(length), block))
+            operands, bound = self._affine_bound(length)
+            upper = Bounds(bound.data, (1,), tuple(operands))
+            self.add(ParallelOp.make(Bounds.of(0), upper, Region(block)))
         else:
             block.add_op(scf.ReduceOp())
             lower, upper, step = self._bounds(length)
@@ -176,20 +173,3 @@ class Emitter:
 
     def _bounds(self, length: Nat) -> tuple[SSAValue, SSAValue, SSAValue]:
         return self.constant(0), self.length(length), self.constant(1)
-
-
-def _affine_parallel(operands: list[SSAValue], bound: AffineMapAttr, block: Block) -> Operation:
-    one_result = DenseIntElementsAttr.from_list(TensorType(i32, [1]), [1])
-    return affine.ParallelOp.build(
-        operands=[operands],
-        result_types=[[]],
-        regions=[Region(block)],
-        properties={
-            "reductions": ArrayAttr([]),
-            "lowerBoundsMap": AffineMapAttr(AffineMap(0, 0, (AffineExpr.constant(0),))),
-            "lowerBoundsGroups": one_result,
-            "upperBoundsMap": bound,
-            "upperBoundsGroups": one_result,
-            "steps": ArrayAttr([IntegerAttr(1, i64)]),
-        },
-    )

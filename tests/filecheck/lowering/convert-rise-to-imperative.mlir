@@ -52,13 +52,11 @@ func.func @mapSeq(%out : memref<4xf32>, %in : memref<4xf32>) {
 // AFFINE-LABEL: func.func @mapPar
 // AFFINE-NEXT:   [[V0:%\w+]] = rise.codegen.cast %in : memref<4xf32> -> !rise.array<4, scalar<f32>>
 // AFFINE-NEXT:   [[V1:%\w+]] = rise.codegen.cast %out : memref<4xf32> -> !rise.array<4, scalar<f32>>
-// AFFINE-NEXT:   "affine.parallel"() <{reductions = [], lowerBoundsMap = affine_map<() -> (0)>, lowerBoundsGroups = dense<1> : tensor<1xi32>, upperBoundsMap = affine_map<() -> (4)>, upperBoundsGroups = dense<1> : tensor<1xi32>, steps = [1 : i64]}> ({
-// AFFINE-NEXT:   ^bb0([[Vi:%\w+]]: index):
+// AFFINE-NEXT:   affine.parallel ([[Vi:%\w+]]) = (0) to (4) {
 // AFFINE-NEXT:     [[V2:%\w+]] = rise.codegen.idx [[V0]], [[Vi]] : !rise.array<4, scalar<f32>> -> !rise.scalar<f32>
 // AFFINE-NEXT:     [[V3:%\w+]] = rise.codegen.idx [[V1]], [[Vi]] : !rise.array<4, scalar<f32>> -> !rise.scalar<f32>
 // AFFINE-NEXT:     rise.codegen.assign [[V2]], [[V3]] : !rise.scalar<f32>, !rise.scalar<f32>
-// AFFINE-NEXT:     affine.yield
-// AFFINE-NEXT:   }) : () -> ()
+// AFFINE-NEXT:   }
 // AFFINE-NEXT:   func.return
 
 // SCF-LABEL: func.func @mapPar

@@ -2,15 +2,13 @@
 
 // Only the outermost parallel loop runs on threads.
 // CHECK-LABEL: func.func @nested
-// CHECK-NEXT:   "affine.parallel"() <{reductions = [], lowerBoundsMap = affine_map<() -> (0)>, lowerBoundsGroups = dense<1> : tensor<1xi32>, upperBoundsMap = affine_map<() -> (3)>, upperBoundsGroups = dense<1> : tensor<1xi32>, steps = [1 : i64]}> ({
-// CHECK-NEXT:   ^bb0([[Vi:%\w+]]: index):
+// CHECK-NEXT:   affine.parallel ([[Vi:%\w+]]) = (0) to (3) {
 // CHECK-NEXT:     affine.for [[Vix1:%\w+]] = 0 to 4 {
 // CHECK-NEXT:       [[V0:%\w+]] = affine.load %m[[[Vi]], [[Vix1]]] : memref<3x4xf32>
 // CHECK-NEXT:       [[V1:%\w+]] = arith.mulf [[V0]], [[V0]] : f32
 // CHECK-NEXT:       affine.store [[V1]], %out[[[Vi]], [[Vix1]]] : memref<3x4xf32>
 // CHECK-NEXT:     }
-// CHECK-NEXT:     affine.yield
-// CHECK-NEXT:   }) : () -> ()
+// CHECK-NEXT:   }
 // CHECK-NEXT:   func.return
 
 func.func @nested(%out: memref<3x4xf32>, %m: memref<3x4xf32>) {
@@ -39,13 +37,11 @@ func.func @nested(%out: memref<3x4xf32>, %m: memref<3x4xf32>) {
 // A loop of one iteration is none.
 // CHECK-LABEL: func.func @single
 // CHECK-NEXT:   affine.for [[Vi:%\w+]] = 0 to 1 {
-// CHECK-NEXT:     "affine.parallel"() <{reductions = [], lowerBoundsMap = affine_map<() -> (0)>, lowerBoundsGroups = dense<1> : tensor<1xi32>, upperBoundsMap = affine_map<() -> (4)>, upperBoundsGroups = dense<1> : tensor<1xi32>, steps = [1 : i64]}> ({
-// CHECK-NEXT:     ^bb0([[Vix1:%\w+]]: index):
+// CHECK-NEXT:     affine.parallel ([[Vix1:%\w+]]) = (0) to (4) {
 // CHECK-NEXT:       [[V0:%\w+]] = affine.load %m[0, [[Vix1]]] : memref<1x4xf32>
 // CHECK-NEXT:       [[V1:%\w+]] = arith.mulf [[V0]], [[V0]] : f32
 // CHECK-NEXT:       affine.store [[V1]], %out[0, [[Vix1]]] : memref<1x4xf32>
-// CHECK-NEXT:       affine.yield
-// CHECK-NEXT:     }) : () -> ()
+// CHECK-NEXT:     }
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return
 

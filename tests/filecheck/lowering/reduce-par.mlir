@@ -42,16 +42,14 @@ func.func @short(%out: memref<f32>, %x: memref<100xf32>) {
 // CHECK-LABEL: func.func @long
 // CHECK-NEXT:   [[V0:%\w+]] = memref.alloca() {alignment = 64 : i64} : memref<3xf32>
 // CHECK-NEXT:   [[V1:%\w+]] = arith.constant 0.000000e+00 : f32
-// CHECK-NEXT:   "affine.parallel"() <{reductions = [], lowerBoundsMap = affine_map<() -> (0)>, lowerBoundsGroups = dense<1> : tensor<1xi32>, upperBoundsMap = affine_map<() -> (2)>, upperBoundsGroups = dense<1> : tensor<1xi32>, steps = [1 : i64]}> ({
-// CHECK-NEXT:   ^bb0([[Vi:%\w+]]: index):
+// CHECK-NEXT:   affine.parallel ([[Vi:%\w+]]) = (0) to (2) {
 // CHECK-NEXT:     [[V2:%\w+]] = affine.for [[Vix1:%\w+]] = 0 to 4096 iter_args([[V3:%\w+]] = [[V1]]) -> (f32) {
 // CHECK-NEXT:       [[V4:%\w+]] = affine.load %x[[[Vi]] * 4096 + [[Vix1]]] : memref<10000xf32>
 // CHECK-NEXT:       [[V5:%\w+]] = arith.addf [[V4]], [[V3]] : f32
 // CHECK-NEXT:       affine.yield [[V5]] : f32
 // CHECK-NEXT:     }
 // CHECK-NEXT:     affine.store [[V2]], [[V0]][[[Vi]]] : memref<3xf32>
-// CHECK-NEXT:     affine.yield
-// CHECK-NEXT:   }) : () -> ()
+// CHECK-NEXT:   }
 // CHECK-NEXT:   [[V6:%\w+]] = affine.for [[Vix2:%\w+]] = 0 to 1808 iter_args([[V7:%\w+]] = [[V1]]) -> (f32) {
 // CHECK-NEXT:     [[V8:%\w+]] = affine.load %x[[[Vix2]] + 8192] : memref<10000xf32>
 // CHECK-NEXT:     [[V9:%\w+]] = arith.addf [[V8]], [[V7]] : f32

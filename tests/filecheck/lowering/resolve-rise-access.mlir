@@ -26,24 +26,20 @@ func.func @mapSeq(%out: memref<4xf32>, %in: memref<4xf32>) {
 }
 
 // CHECK-LABEL: func.func @mapPar
-// CHECK-NEXT:   "affine.parallel"() <{reductions = [], lowerBoundsMap = affine_map<() -> (0)>, lowerBoundsGroups = dense<1> : tensor<1xi32>, upperBoundsMap = affine_map<() -> (4)>, upperBoundsGroups = dense<1> : tensor<1xi32>, steps = [1 : i64]}> ({
-// CHECK-NEXT:   ^bb0([[Vi:%\w+]]: index):
+// CHECK-NEXT:   affine.parallel ([[Vi:%\w+]]) = (0) to (4) {
 // CHECK-NEXT:     [[V0:%\w+]] = affine.load %in[[[Vi]]] : memref<4xf32>
 // CHECK-NEXT:     affine.store [[V0]], %out[[[Vi]]] : memref<4xf32>
-// CHECK-NEXT:     affine.yield
-// CHECK-NEXT:   }) : () -> ()
+// CHECK-NEXT:   }
 // CHECK-NEXT:   func.return
 
 func.func @mapPar(%out: memref<4xf32>, %in: memref<4xf32>) {
   %0 = rise.codegen.cast %in : memref<4xf32> -> !rise.array<4, scalar<f32>>
   %1 = rise.codegen.cast %out : memref<4xf32> -> !rise.array<4, scalar<f32>>
-  "affine.parallel"() <{reductions = [], lowerBoundsMap = affine_map<() -> (0)>, lowerBoundsGroups = dense<1> : tensor<1xi32>, upperBoundsMap = affine_map<() -> (4)>, upperBoundsGroups = dense<1> : tensor<1xi32>, steps = [1 : i64]}> ({
-  ^bb0(%i: index):
+  affine.parallel (%i) = (0) to (4) {
     %2 = rise.codegen.idx %0, %i : !rise.array<4, scalar<f32>> -> !rise.scalar<f32>
     %3 = rise.codegen.idx %1, %i : !rise.array<4, scalar<f32>> -> !rise.scalar<f32>
     rise.codegen.assign %2, %3 : !rise.scalar<f32>, !rise.scalar<f32>
-    affine.yield
-  }) : () -> ()
+  }
   func.return
 }
 

@@ -128,8 +128,7 @@ func.func @rotate(%out: memref<8xf32>, %x: memref<10xf32>) {
 // CHECK-NEXT:     [[V2:%\w+]] = arith.mulf [[V1]], [[V1]] : f32
 // CHECK-NEXT:     affine.store [[V2]], [[V0]][[[Vi]]] : memref<10xf32>
 // CHECK-NEXT:   }
-// CHECK-NEXT:   "affine.parallel"() <{reductions = [], lowerBoundsMap = affine_map<() -> (0)>, lowerBoundsGroups = dense<1> : tensor<1xi32>, upperBoundsMap = affine_map<() -> (8)>, upperBoundsGroups = dense<1> : tensor<1xi32>, steps = [1 : i64]}> ({
-// CHECK-NEXT:   ^bb0([[Vix1:%\w+]]: index):
+// CHECK-NEXT:   affine.parallel ([[Vix1:%\w+]]) = (0) to (8) {
 // CHECK-NEXT:     [[V3:%\w+]] = arith.constant 0.000000e+00 : f32
 // CHECK-NEXT:     [[V4:%\w+]] = affine.for [[Vix2:%\w+]] = 0 to 3 iter_args([[V5:%\w+]] = [[V3]]) -> (f32) {
 // CHECK-NEXT:       [[V6:%\w+]] = affine.load [[V0]][[[Vix1]] + [[Vix2]]] : memref<10xf32>
@@ -137,8 +136,7 @@ func.func @rotate(%out: memref<8xf32>, %x: memref<10xf32>) {
 // CHECK-NEXT:       affine.yield [[V7]] : f32
 // CHECK-NEXT:     }
 // CHECK-NEXT:     affine.store [[V4]], %out[[[Vix1]]] : memref<8xf32>
-// CHECK-NEXT:     affine.yield
-// CHECK-NEXT:   }) : () -> ()
+// CHECK-NEXT:   }
 // CHECK-NEXT:   func.return
 
 func.func @parallel(%out: memref<8xf32>, %x: memref<10xf32>) {

@@ -74,7 +74,7 @@ def test_a_parallel_loop_of_one_iteration_leaves_the_threads_to_the_one_inside()
 
     m = np.arange(8, dtype=np.float32).reshape(1, 8)
     agree(nested, m, threads=(1, 2, 3))
-    assert "upperBoundsMap = affine_map<() -> (8)>" in text(nested, m)
+    assert "affine.parallel (%i_1) = (0) to (8)" in text(nested, m)
     assert text(nested, m).count("affine.parallel") == 1
 
 
