@@ -133,6 +133,15 @@ class Builder:
             return function(xs)
         return self.map(lambda x: self.map_at(depth - 1, function, x), xs)
 
+    def map_pairs_at(self, depth: int, function: Function, xs: Node, ys: Node) -> Node:
+        """The pairs that two arrays have at a depth, each through a function."""
+        if depth == 0:
+            return function(self.pair(xs, ys))
+        return self.map(
+            lambda both: self.map_pairs_at(depth - 1, function, *self.parts(both, 2)),
+            self.zip(xs, ys),
+        )
+
     def zip(self, xs: Node, ys: Node) -> Node:
         sizes = [length_of(xs), element_of(xs.type), element_of(ys.type)]
         return self.apply(schemes.ZIP, sizes, xs, ys)

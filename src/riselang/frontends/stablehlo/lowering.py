@@ -18,6 +18,7 @@ from riselang.frontends.stablehlo import (
     control,
     convolution,
     indexing,
+    lapack,
     layout,
     random_draws,
     random_numbers,
@@ -50,7 +51,7 @@ from riselang.term.nodes import Term
 
 ROOMS = (
     arithmetic, bits, contraction, control, convolution, indexing, layout, random_draws,
-    random_numbers, reduction, solving,
+    random_numbers, reduction, solving, lapack,
 )  # fmt: skip
 """Where ops are registered."""
 

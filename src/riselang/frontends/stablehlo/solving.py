@@ -7,9 +7,11 @@ were found before; what is not found yet is zero, so that sums go over all of th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from riselang.dialects.rise.types import ScalarType, i64
 from riselang.frontends.building import Builder, length_of
+from riselang.frontends.stablehlo.elements import TensorType
 from riselang.frontends.stablehlo.registry import Op, Regions, lowers
 from riselang.frontends.stablehlo.tensors import Tensor, filled, node_of, whole
 from riselang.term.build import Node
@@ -18,10 +20,15 @@ from riselang.term.build import Node
 @lowers("stablehlo.cholesky", summary="`reduce` over the columns, under `map`")
 def _cholesky(regions: Regions, op: Op, operands: Sequence[Tensor]) -> Tensor:
     """L of A = L L^T, or L^T; what stands beyond the diagonal of the result is zero."""
-    builder, (tensor,), result = regions.builder, operands, op.result
+    result = op.result
     if not result.element.is_float:
         raise op.refused(f"elements {result.element.name} have no square roots")
     lower = bool(op.attributes.get("lower", False))
+    return triangle(regions.builder, result, operands[0], lower)
+
+
+def triangle(builder: Builder, result: TensorType, tensor: Tensor, lower: bool) -> Tensor:
+    """The triangle of each matrix whose product with itself, transposed, the matrix is."""
 
     def decomposed(matrix: Node) -> Node:
         given = matrix if lower else builder.transpose(matrix)
@@ -35,7 +42,7 @@ def _cholesky(regions: Regions, op: Op, operands: Sequence[Tensor]) -> Tensor:
 
 def _lower_triangle(builder: Builder, scalar: ScalarType, matrix: Node) -> Node:
     size = length_of(matrix).constant
-    positions = _positions(builder, size)
+    positions = positions_of(builder, size)
 
     def column(j: Node, found: Node) -> Node:
         at = builder.clamp_idx(size, j)
@@ -52,7 +59,7 @@ def _lower_triangle(builder: Builder, scalar: ScalarType, matrix: Node) -> Node:
                 builder.compare("gt", i, j), quotient, builder.literal(0.0, scalar)
             )
             value = builder.select(builder.compare("eq", i, j), diagonal, below)
-            return _replaced(builder, known, positions, j, value)
+            return replaced(builder, known, positions, j, value)
 
         return builder.map(row, builder.zip_all([positions, matrix, found]))
 
@@ -60,7 +67,7 @@ def _lower_triangle(builder: Builder, scalar: ScalarType, matrix: Node) -> Node:
     return builder.reduce(column, zeros, positions)
 
 
-def _positions(builder: Builder, size: int) -> Node:
+def positions_of(builder: Builder, size: int) -> Node:
     return builder.generate(size, lambda i: builder.convert(builder.from_idx(i, size), i64))
 
 
@@ -78,7 +85,7 @@ def _rest(
     return builder.operation("arith.subf", [builder.at(at, row), total], scalar)
 
 
-def _replaced(builder: Builder, xs: Node, positions: Node, at: Node, value: Node) -> Node:
+def replaced(builder: Builder, xs: Node, positions: Node, at: Node, value: Node) -> Node:
     """An array with another value at a position."""
 
     def element(parts: Node) -> Node:
@@ -90,14 +97,34 @@ def _replaced(builder: Builder, xs: Node, positions: Node, at: Node, value: Node
 
 @lowers("stablehlo.triangular_solve", summary="`reduce` over the unknowns, under `map`")
 def _triangular_solve(regions: Regions, op: Op, operands: Sequence[Tensor]) -> Tensor:
-    builder, result = regions.builder, op.result
-    if not result.element.is_float:
-        raise op.refused(f"elements {result.element.name} are not divided")
-    is_left, is_transposed = bool(op.attributes["left_side"]), _is_transposed(op)
+    if not op.result.element.is_float:
+        raise op.refused(f"elements {op.result.element.name} are not divided")
+    left, lower, unit = (
+        bool(op.attributes[name]) for name in ("left_side", "lower", "unit_diagonal")
+    )
+    system = System(left, lower, _is_transposed(op), unit)
+    return solution(regions.builder, op.result, operands, system)
+
+
+@dataclass(frozen=True)
+class System:
+    """Which equations: op(a) X = b or X op(a) = b, for a triangle of a."""
+
+    is_left: bool
+    is_lower: bool
+    is_transposed: bool
+    is_unit: bool
+    """Whether the diagonal counts as ones."""
+
+
+def solution(
+    builder: Builder, result: TensorType, operands: Sequence[Tensor], system: System
+) -> Tensor:
+    """The unknowns of each system."""
+    is_left, is_unit = system.is_left, system.is_unit
     # X op(a) = b says op(a)^T X^T = b^T.
-    turned = is_transposed != (not is_left)
-    is_lower = bool(op.attributes["lower"]) != turned
-    is_unit = bool(op.attributes["unit_diagonal"])
+    turned = system.is_transposed != (not is_left)
+    is_lower = system.is_lower != turned
 
     def solved(pair: Node) -> Node:
         matrix, given = builder.parts(pair, 2)
@@ -117,14 +144,7 @@ def _triangular_solve(regions: Regions, op: Op, operands: Sequence[Tensor]) -> T
     matrices, rights = (node_of(builder, each) for each in operands)
     depth = len(result.shape) - 2
 
-    def batched(depth: int, pair: list[Node]) -> Node:
-        if depth == 0:
-            return solved(builder.pair(*pair))
-        return builder.map(
-            lambda each: batched(depth - 1, builder.parts(each, 2)), builder.zip(*pair)
-        )
-
-    node = batched(depth, [matrices, rights])
+    node = builder.map_pairs_at(depth, solved, matrices, rights)
     return whole(result.element, result.shape, builder.stored(node))
 
 
@@ -140,7 +160,7 @@ def _solution(
 ) -> Node:
     """The unknowns of a system whose matrix has nothing above its diagonal, as far as it counts."""
     size = length_of(matrix).constant
-    positions = _positions(builder, size)
+    positions = positions_of(builder, size)
     zero = builder.literal(0.0, scalar)
 
     def unknown(parts: Node, known: Node) -> Node:
@@ -158,7 +178,7 @@ def _solution(
         if not is_unit:
             diagonal = builder.at(builder.clamp_idx(size, i), row)
             value = builder.operation("arith.divf", [value, diagonal], scalar)
-        return _replaced(builder, known, positions, i, value)
+        return replaced(builder, known, positions, i, value)
 
     rows = builder.zip_all([positions, matrix, column])
     return builder.reduce(unknown, filled(builder, zero, [size]), rows)
