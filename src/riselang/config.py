@@ -56,7 +56,10 @@ LOG_COMPILES = Setting(
     "log_compiles", "RISE_LOG_COMPILES", "0", "say on stderr what is compiled or found: 1 or 0"
 )
 DEBUG = Setting(
-    "debug", "RISE_DEBUG", "", "whether rise shows the traceback of an internal error: 1"
+    "debug",
+    "RISE_DEBUG",
+    "",
+    "whether rise shows tracebacks of internal errors, and Python those of all errors whole: 1",
 )
 SETTINGS = (
     NUM_THREADS,

@@ -21,6 +21,7 @@ from riselang.runtime.quick_calls import Call
 from riselang.term.cost import Cost
 from riselang.term.nodes import Pattern, Term
 from riselang.timing import timed
+from riselang.tracebacks import with_short_tracebacks
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,6 +48,7 @@ class Compiled:
     def inputs(self) -> tuple[Parameter, ...]:
         return self.function.parameters[sum(self.groups) :]
 
+    @with_short_tracebacks
     def __call__(self, *arguments: Any, out: Any = None) -> Any:
         """The results for these arrays, new or in `out`: an array, or what would be returned."""
         if len(arguments) != len(self.inputs):

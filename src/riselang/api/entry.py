@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from riselang.tracebacks import with_short_tracebacks
+
 if TYPE_CHECKING:
     from xdsl.ir import Block, SSAValue
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from riselang.rewrite.core import Strategy
 
 
+@with_short_tracebacks
 def load(
     path: str | Path,
     *,
@@ -44,6 +47,7 @@ def load(
     )  # fmt: skip
 
 
+@with_short_tracebacks
 def loads(
     text: str,
     *,

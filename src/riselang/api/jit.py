@@ -24,6 +24,7 @@ from riselang.term.finish import finish
 from riselang.term.nodes import Term
 from riselang.term.sizes import at_sizes
 from riselang.timing import timed
+from riselang.tracebacks import with_short_tracebacks
 
 BACKENDS = ("compile", "interpret")
 SIZES = ("specialise", "symbolic")
@@ -95,6 +96,7 @@ def jit(
 ) -> Callable[[Callable[..., Any]], Jitted]: ...
 
 
+@with_short_tracebacks
 def jit(
     function: Callable[..., Any] | None = None,
     *,
@@ -127,6 +129,7 @@ def jit(
 
     chosen = as_strategy(strategy, DEFAULT)
 
+    @with_short_tracebacks
     def jitted(function: Callable[..., Any]) -> Jitted:
         inner = function.function if isinstance(function, Jitted) else function
         return Jitted(inner, backend, sizes, options, chosen)

@@ -18,7 +18,7 @@ from riselang.dialects.rise.binding import substitute
 from riselang.dialects.rise.showing import show
 from riselang.dialects.rise.types import FunType, RiseType, ScalarType, uncurry
 from riselang.dsl.locations import user_location
-from riselang.errors import UserError
+from riselang.errors import RiseError, UserError
 from riselang.markup import code
 from riselang.nat import Nat, Solved, solve
 from riselang.rewrite.core import Strategy
@@ -27,6 +27,7 @@ from riselang.runtime.kinds import as_kind, kind_of
 from riselang.term.nodes import Apply, Bound, DepLambda, Lambda, Term, parameter_names
 from riselang.term.sizes import at_sizes, names_in, opened_binder
 from riselang.term.substitution import shift
+from riselang.tracebacks import shortened, with_short_tracebacks
 
 _Key = tuple[tuple[RiseType, ...], tuple[tuple[str, Nat], ...]]
 """Types of parameters, and sizes."""
@@ -84,18 +85,25 @@ class Kernel(ABC):
 
     def __call__(self, *arguments: Any, out: Any = None, **named: Any) -> Any:
         """The results for these arrays, new or in `out`: an array, or what would be returned."""
-        if named:
-            arguments = self._ordered(arguments, named)
-        if out is not None:
-            return self._call_into(arguments, out)
-        expected, prepared = self._latest
-        if len(arguments) == len(expected):
-            for array, (shape, dtype) in zip(arguments, expected):  # noqa: B905, lengths are equal
-                if type(array) is not _ARRAY or array.shape != shape or array.dtype is not dtype:
-                    break
-            else:
-                return prepared(arguments)
-        return self._other_call(arguments)
+        try:
+            if named:
+                arguments = self._ordered(arguments, named)
+            if out is not None:
+                return self._call_into(arguments, out)
+            expected, prepared = self._latest
+            if len(arguments) == len(expected):
+                for array, (shape, dtype) in zip(arguments, expected):  # noqa: B905, lengths are equal
+                    if (
+                        type(array) is not _ARRAY
+                        or array.shape != shape
+                        or array.dtype is not dtype
+                    ):
+                        break
+                else:
+                    return prepared(arguments)
+            return self._other_call(arguments)
+        except RiseError as error:
+            raise shortened(error) from error.__cause__
 
     def _other_call(self, arguments: Sequence[Any]) -> Any:
         """A call with other shapes than the latest."""
@@ -179,10 +187,12 @@ class Kernel(ABC):
         lowered.check(sizes)
         return lowered, sizes
 
+    @with_short_tracebacks
     def trace(self, *arguments: Any, **sizes: int) -> Traced:
         """The program for these arrays, array types, or sizes by name; for all sizes without."""
         return self._traced_at(self._sizes(arguments, sizes))
 
+    @with_short_tracebacks
     def lower(self, *arguments: Any, **sizes: int) -> Lowered:
         """`trace` for these arrays, array types or sizes, and `lower` as the kernel says."""
         return self._specialised(self._sizes(arguments, sizes))

@@ -21,6 +21,7 @@ from riselang.term.cost import Cost, cost
 from riselang.term.nodes import Term
 from riselang.term.sizes import at_sizes, check_sizes
 from riselang.timing import timed
+from riselang.tracebacks import with_short_tracebacks
 
 if TYPE_CHECKING:
     from riselang.api.compile import Compilation
@@ -151,6 +152,7 @@ class Lowered:
         """The types of the parameters, which may say more of the sizes than was written."""
         return uncurry(self.source.type)[0]
 
+    @with_short_tracebacks
     def as_text(self, stage: str = "rise") -> str:
         """The program at a stage: notation, rise, imperative, affine, llvm or asm."""
         if stage == "notation":
@@ -165,6 +167,7 @@ class Lowered:
         """Operations and bytes of the program as it is written."""
         return cost(self.source, self.results)
 
+    @with_short_tracebacks
     def compile(self) -> Compiled:
         """The program as machine code, from the cache or compiled now."""
         with self._lock, fewer_collections():

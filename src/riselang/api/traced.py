@@ -12,6 +12,7 @@ from riselang.markup import code
 from riselang.rewrite.core import Strategy
 from riselang.term.cost import Cost, cost
 from riselang.term.nodes import Term
+from riselang.tracebacks import with_short_tracebacks
 
 if TYPE_CHECKING:
     from riselang.rewrite.derivation import Derivation
@@ -29,6 +30,7 @@ class Traced:
     strategy: Strategy | None = None
     """How it is to be rewritten before it becomes loops."""
 
+    @with_short_tracebacks
     def lower(
         self,
         *,
@@ -45,6 +47,7 @@ class Traced:
         chosen = as_strategy(strategy, self.strategy)
         return Lowered(self.name, self.term, self.results, options, chosen)
 
+    @with_short_tracebacks
     def derive(self, strategy: Strategy | str | None = None) -> Derivation:
         """How the program is rewritten by a strategy, its own or another one."""
         derivation = self.lower(strategy=strategy).derivation

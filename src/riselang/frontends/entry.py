@@ -6,11 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from riselang.tracebacks import with_short_tracebacks
+
 if TYPE_CHECKING:
     from riselang.frontends.c.calling import CFunction
     from riselang.rewrite.core import Strategy
 
 
+@with_short_tracebacks
 def from_stablehlo(
     source: str | bytes | Path,
     *,
@@ -39,6 +42,7 @@ def from_stablehlo(
     )  # fmt: skip
 
 
+@with_short_tracebacks
 def load_model(
     path: str | Path,
     *,
@@ -58,6 +62,7 @@ def load_model(
     return load_model_file(path, backend, as_strategy(strategy, DEFAULT), choices)
 
 
+@with_short_tracebacks
 def from_jax(
     function: Callable[..., Any],
     *specs: Any,
@@ -81,6 +86,7 @@ def from_jax(
     return read_jax(function, specs, choices)
 
 
+@with_short_tracebacks
 def from_tensorflow(
     function: Callable[..., Any],
     *specs: Any,
@@ -103,6 +109,7 @@ def from_tensorflow(
     return read_tensorflow(function, specs, choices)
 
 
+@with_short_tracebacks
 def from_torch(
     module: Any,
     *arguments: Any,
@@ -125,6 +132,7 @@ def from_torch(
     return read_torch(module, arguments, choices)
 
 
+@with_short_tracebacks
 def from_onnx(
     source: Any,
     *,
@@ -146,6 +154,7 @@ def from_onnx(
     return read_onnx(source, choices)
 
 
+@with_short_tracebacks
 def from_keras(
     model: Any,
     *specs: Any,
@@ -168,6 +177,7 @@ def from_keras(
     return read_keras(model, specs, choices)
 
 
+@with_short_tracebacks
 def from_c(
     source: str | Path,
     *,

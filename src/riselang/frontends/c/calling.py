@@ -19,6 +19,7 @@ from riselang.frontends.c.syntax import Literal, Variable
 from riselang.frontends.c.types import CType
 from riselang.runtime.arrays import Array, address, as_array, check_layout
 from riselang.runtime.executable import Code
+from riselang.tracebacks import with_short_tracebacks
 
 _CTYPES = {
     "float32": ctypes.c_float, "float64": ctypes.c_double, "bool": ctypes.c_bool,
@@ -62,6 +63,7 @@ class CFunction(ABC):
     def parameters(self) -> tuple[str, ...]:
         return tuple(variable.name for variable in self._scop.inputs)
 
+    @with_short_tracebacks
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         given = self._ordered(arguments, named)
         passed: list[Any] = []

@@ -15,7 +15,7 @@ from riselang.api.lowered import Lowered
 from riselang.api.traced import Traced
 from riselang.config import Options
 from riselang.dialects.rise.showing import show
-from riselang.errors import UserError
+from riselang.errors import RiseError, UserError
 from riselang.frontends.stablehlo.binding import BoundCode
 from riselang.frontends.stablehlo.body import Body, as_signed
 from riselang.frontends.stablehlo.elements import TensorType
@@ -25,6 +25,7 @@ from riselang.markup import code, details
 from riselang.native.stablehlo import dtype_of
 from riselang.runtime.arrays import Array, as_array, check_layout, exact_scalar
 from riselang.runtime.kinds import as_kind, kind_of
+from riselang.tracebacks import shortened
 
 _ARRAY: Any = np.ndarray
 _Expected = tuple[tuple[tuple[int, ...], np.dtype[Any]], ...]
@@ -108,7 +109,10 @@ class Model:
                         break
                 else:
                     return call(arguments)
-        result = self._any_call(arguments, out, named)
+        try:
+            result = self._any_call(arguments, out, named)
+        except RiseError as error:
+            raise shortened(error) from error.__cause__
         # From the first call that went well on.
         _ = self._quick
         return result

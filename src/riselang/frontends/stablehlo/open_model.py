@@ -20,6 +20,7 @@ from riselang.native.graphs import GraphFunction, TensorKind
 from riselang.native.stablehlo import dtype_of
 from riselang.rewrite.core import Strategy
 from riselang.runtime.arrays import Array, as_array
+from riselang.tracebacks import with_short_tracebacks
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,7 @@ class OpenModel:
         graph = origin.graph()
         return Model(body_with_fallback(origin, graph, self.backend, self.options, self.strategy))
 
+    @with_short_tracebacks
     def __call__(self, *arguments: Any, out: Any = None, **named: Any) -> Any:
         """The results for these arrays, new or in `out`."""
         values = leaves(arguments)

@@ -1,0 +1,55 @@
+"""Tracebacks of what users get wrong: the lines of their program, without those of riselang."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from types import TracebackType
+from typing import ParamSpec, TypeVar
+
+from riselang.config import DEBUG
+from riselang.errors import InternalError, RiseError
+
+_OURS = str(Path(__file__).parent) + os.sep
+Parameters = ParamSpec("Parameters")
+Returned = TypeVar("Returned")
+
+
+def shortened(error: RiseError) -> RiseError:
+    """An error to raise where it leaves riselang; what it went through there is left out.
+
+    Errors of riselang itself keep all of it, and so do all errors with `RISE_DEBUG=1`.
+    """
+    if isinstance(error, InternalError) or DEBUG.value():
+        return error
+    return error.with_traceback(_of_others(error.__traceback__))
+
+
+def _of_others(traceback: TracebackType | None) -> TracebackType | None:
+    """The frames of a traceback that are not ours."""
+    kept: list[TracebackType] = []
+    while traceback is not None:
+        if not traceback.tb_frame.f_code.co_filename.startswith(_OURS):
+            kept.append(traceback)
+        traceback = traceback.tb_next
+    linked: TracebackType | None = None
+    for each in reversed(kept):
+        linked = TracebackType(linked, each.tb_frame, each.tb_lasti, each.tb_lineno)
+    return linked
+
+
+def with_short_tracebacks(
+    function: Callable[Parameters, Returned],
+) -> Callable[Parameters, Returned]:
+    """For what users call."""
+
+    @wraps(function)
+    def called(*arguments: Parameters.args, **named: Parameters.kwargs) -> Returned:
+        try:
+            return function(*arguments, **named)
+        except RiseError as error:
+            raise shortened(error) from error.__cause__
+
+    return called
