@@ -125,6 +125,18 @@ def test_getrf_goes_on_behind_a_pivot_of_zero() -> None:
     check_factors(a, found, swaps)
 
 
+def test_single_precision() -> None:
+    a = np.array([[4.0, 2.0], [8.0, 6.0]], np.float32)
+    text = call("lapack_sgetrf_ffi", "", ["2x2xf32"], ["2x2xf32", "2xi32", "i32"])
+    found, swaps, info = run(text, "compile", a)
+    assert (found == np.array([[8.0, 6.0], [0.5, -1.0]])).all()
+    assert (swaps.tolist(), int(info)) == ([2, 2], 0)
+    letters = "side=L uplo=U trans_x=N diag=N"
+    text = call("lapack_strsm_ffi", letters, ["2x2xf32", "2x1xf32"], ["2x1xf32"])
+    found = run(text, "compile", a, np.array([[8.0], [12.0]], np.float32))
+    assert (found == np.array([[1.0], [2.0]])).all()
+
+
 def test_letters_that_lapack_does_not_have() -> None:
     text = call("lapack_spotrf_ffi", "uplo=X", ["3x3xf32"], ["3x3xf32", "i32"])
     with pytest.raises(LimitationError, match="its uplo is none of L, U"):

@@ -330,7 +330,9 @@ ELSEWHERE = ("chlo.acos", "chlo.asin", "chlo.atan", "chlo.cosh", "chlo.sinh", "c
              "stablehlo.bitcast_convert", "stablehlo.optimization_barrier", "stablehlo.dot",
              "stablehlo.broadcast", "stablehlo.map", "stablehlo.reduce_precision", PARTS,
              "stablehlo.rng", "stablehlo.rng_bit_generator", "stablehlo.cholesky",
-             "stablehlo.triangular_solve")  # fmt: skip
+             "stablehlo.triangular_solve",
+             *(f"stablehlo.custom_call @lapack_{kind}{name}_ffi"
+               for kind in "sd" for name in ("potrf", "trsm", "getrf")))  # fmt: skip
 """Ops that the tests below are for, and those of files beside this one."""
 
 
