@@ -187,7 +187,8 @@ class ParallelOp(affine.ParallelOp):
         )
 
     def verify_(self) -> None:
-        # Not as xDSL's, which expects an operand for each result.
+        # What is declared, and then not as xDSL's, which expects an operand for each result.
+        self.get_irdl_definition().verify(self)
         loops = len(self.body.block.args)
         if len(self.steps) != loops:
             raise VerifyException(f"expected {loops} steps, but found {len(self.steps)}")

@@ -102,8 +102,8 @@ class LocatingParser(Parser):
         self.places = Places()
         self.first_uses: dict[str, Span[str]] = {}
         """Where each value was first used that is not defined before."""
-        self._placeholders: list[tuple[SSAValue, str]] = []
-        """What stood for values that were used before they were defined, and their names."""
+        self._placeholders: list[tuple[SSAValue, str, Span[str] | None]] = []
+        """What stood for values that were used before they were defined: their names, and where."""
         self.types_read: dict[tuple[str, str], Attribute] = {}
         """Types by their keyword and text."""
         super().__init__(context, text, name)
@@ -128,12 +128,11 @@ class LocatingParser(Parser):
         xDSL puts a value in the place of its placeholder when it reads the definition, and an op
         whose region has the definition is made after that, with the placeholder.
         """
-        for placeholder, name in self._placeholders:
+        for placeholder, name, place in self._placeholders:
             if placeholder.first_use is not None:
                 op = placeholder.first_use.operation
-                start, _ = self.places.ops[op]
                 problem = f"'{op.name}' op uses %{name}, which is defined within it"
-                self.raise_error(problem, self.first_uses.get(name) or start)
+                self.raise_error(problem, place or self.places.ops[op][0])
 
     def _at_end(self) -> bool:
         return self._current_token.kind == MLIRTokenKind.EOF
@@ -147,8 +146,9 @@ class LocatingParser(Parser):
     def _register_ssa_definition(
         self, name: str, values: Sequence[SSAValue], span: Span[str]
     ) -> None:
-        placeholders = self.forward_ssa_references.get(name, {}).values()
-        self._placeholders += ((placeholder, name) for placeholder in placeholders)
+        place = self.first_uses.get(name)
+        for placeholder in self.forward_ssa_references.get(name, {}).values():
+            self._placeholders.append((placeholder, name, place))
         super()._register_ssa_definition(name, values, span)
         for value in values:
             self.places.values[value] = (name, (span.start, span.end))

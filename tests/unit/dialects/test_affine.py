@@ -62,3 +62,9 @@ def test_what_is_wrong(old: str, new: str, message: str) -> None:
 def test_each_result_needs_a_reduction() -> None:
     with pytest.raises(UserError, match="expected a reduction for each result"):
         verify_module(parse_module(SUM.replace('("addf")', "()")))
+
+
+def test_the_generic_form_needs_its_properties() -> None:
+    text = '"affine.parallel"() ({\n^bb0(%i: index):\n  "affine.yield"() : () -> ()\n}) : () -> ()'
+    with pytest.raises(UserError, match="property 'reductions' expected"):
+        verify_module(parse_module(text))

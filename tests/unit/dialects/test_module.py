@@ -179,6 +179,13 @@ def test_empty_text_is_an_empty_module(text: str) -> None:
             "    %y = arith.constant 0.0 : f32\n    affine.yield %y : f32\n  }\n  return\n}",
             "2:46: error: 'affine.for' op uses %y, which is defined within it",
         ),
+        (
+            "func.func @f() {\n  affine.for %i = 0 to 5 iter_args(%before = %y) -> (f32) {\n"
+            "    %y = arith.constant 0.0 : f32\n    affine.yield %y : f32\n  }\n  return\n}\n"
+            "func.func @g(%x : f32) {\n  cf.br ^bb1\n^bb1:\n  %z = arith.negf %y : f32\n"
+            "  %y = arith.negf %x : f32\n  return\n}",
+            "2:46: error: 'affine.for' op uses %y, which is defined within it",
+        ),
     ],
 )
 def test_a_value_stands_above_its_uses(text: str, message: str) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from riselang.dialects.rise.types import ScalarType, i64
 from riselang.frontends.building import Builder
-from riselang.frontends.stablehlo.solving import positions_of, replaced
+from riselang.frontends.stablehlo.solving import first_where, positions_of, replaced
 from riselang.frontends.stablehlo.tensors import filled
 from riselang.term.build import Node
 
@@ -47,16 +47,10 @@ class Elimination:
     def failed(self, matrix: Node) -> Node:
         """The first step whose pivot is zero, counted from 1; 0 where there is none."""
         builder = self.builder
-        none = builder.literal(0, i64)
-
-        def step(k: Node, before: Node) -> Node:
-            zero = builder.literal(0.0, self.scalar)
-            is_zero = builder.compare("eq", self._at(k, k, matrix), zero)
-            number = builder.operation("arith.addi", [k, builder.literal(1, i64)], i64)
-            here = builder.select(is_zero, number, none)
-            return builder.select(builder.compare("eq", before, none), here, before)
-
-        return builder.reduce(step, none, positions_of(builder, self.steps))
+        zero = builder.literal(0.0, self.scalar)
+        return first_where(
+            builder, self.steps, lambda k: builder.compare("eq", self._at(k, k, matrix), zero)
+        )
 
     def _row(self, i: Node, matrix: Node) -> Node:
         return self.builder.at(self.builder.clamp_idx(self.rows, i), matrix)

@@ -7,11 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from riselang.dialects.rise.types import i64
+from riselang.dialects.rise.types import i1
 from riselang.frontends.stablehlo.elements import TensorType
 from riselang.frontends.stablehlo.elimination import Elimination
 from riselang.frontends.stablehlo.registry import Op, Regions, lowers
-from riselang.frontends.stablehlo.solving import System, positions_of, solution, triangle
+from riselang.frontends.stablehlo.solving import (
+    System,
+    first_where,
+    positions_of,
+    solution,
+    triangle,
+)
 from riselang.frontends.stablehlo.tensors import Tensor, node_of, whole
 from riselang.term.build import Node
 
@@ -54,17 +60,15 @@ def _potrf(regions: Regions, op: Op, operands: Sequence[Tensor]) -> list[Tensor]
     def failed(matrix: Node) -> Node:
         """The first minor that is not positive, counted from 1; 0 where all are."""
         zero = builder.literal(0.0, result.element.scalar)
+        yes, no = builder.literal(1, i1), builder.literal(0, i1)
 
-        def minor(parts: Node, before: Node) -> Node:
-            i, row = builder.parts(parts, 2)
-            is_good = builder.compare("gt", builder.at(builder.clamp_idx(size, i), row), zero)
-            number = builder.operation("arith.addi", [i, builder.literal(1, i64)], i64)
-            here = builder.select(is_good, builder.literal(0, i64), number)
-            none = builder.compare("eq", before, builder.literal(0, i64))
-            return builder.select(none, here, before)
+        def is_bad(i: Node) -> Node:
+            at = builder.clamp_idx(size, i)
+            pivot = builder.at(at, builder.at(at, matrix))
+            # What is not a number is not positive either.
+            return builder.select(builder.compare("gt", pivot, zero), no, yes)
 
-        steps = builder.zip(positions, matrix)
-        number = builder.reduce(minor, builder.literal(0, i64), steps)
+        number = first_where(builder, size, is_bad)
         return builder.convert(number, info.element.scalar)
 
     matrices = node_of(builder, found)

@@ -6,7 +6,7 @@ were found before; what is not found yet is zero, so that sums go over all of th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from riselang.dialects.rise.types import ScalarType, i64
@@ -83,6 +83,18 @@ def _rest(
     zero = builder.literal(0.0, scalar)
     total = builder.reduce(step, zero, builder.zip(first, second))
     return builder.operation("arith.subf", [builder.at(at, row), total], scalar)
+
+
+def first_where(builder: Builder, size: int, holds: Callable[[Node], Node]) -> Node:
+    """The first position at which something holds, counted from 1; 0 where there is none."""
+    none = builder.literal(0, i64)
+
+    def step(k: Node, before: Node) -> Node:
+        number = builder.operation("arith.addi", [k, builder.literal(1, i64)], i64)
+        here = builder.select(holds(k), number, none)
+        return builder.select(builder.compare("eq", before, none), here, before)
+
+    return builder.reduce(step, none, positions_of(builder, size))
 
 
 def replaced(builder: Builder, xs: Node, positions: Node, at: Node, value: Node) -> Node:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from riselang.dialects.rise.types import ArrayType, ScalarType
+from riselang.dialects.rise.types import ArrayType, leaves
 from riselang.machine import this_machine
 from riselang.rewrite.addresses import loop
 from riselang.rewrite.combinators import choice, seq
@@ -52,9 +52,9 @@ from riselang.rewrite.strategies.schedules import (
     vectorize,
 )
 from riselang.rewrite.strategies.stencils import (
+    LineInVectors,
     block_for,
     fold_by_rows,
-    in_vectors,
     nest_of,
     place_of,
     stencil,
@@ -151,43 +151,26 @@ class _SumsOfBand(Strategy):
         return "sums_of_band"
 
 
-@dataclass(frozen=True, repr=False)
-class _LineInVectors(Strategy):
-    """One line, with so many vectors at once, or with as many as registers permit."""
-
-    at_once: int | None = None
-
-    def run(self, term: Term, setting: Setting) -> Result:
-        nest = nest_of(term)
-        if nest is None:
-            reason = "expected a map of scalars, of a known length"
-            return Failure(self, reason, term, closeness=CONDITION)
-        lanes, most = block_for(nest.element, this_machine())
-        return in_vectors(lanes, self.at_once or most).run(term, setting)
-
-    def __str__(self) -> str:
-        return "line_in_vectors"
-
-
 def _shape_of_windows(term: Term) -> tuple[int, int, int] | None:
     """Of a map over windows of rows: how many, the rows of each, and the bytes of a row."""
     found = applied(term, "map")
-    lengths, type = list[int](), None if found is None else found[1].type
-    while isinstance(type, ArrayType) and type.length.is_constant:
-        lengths.append(type.length.constant)
-        type = type.element
-    if len(lengths) != 3 or not isinstance(type, ScalarType):
+    parts = [] if found is None else list(leaves(found[1].type))
+    if len(parts) != 1 or len(parts[0][0]) != 3:
         return None
-    return lengths[0], lengths[1], lengths[2] * bytes_of(type)
+    ((lengths, scalar),) = parts
+    if not all(length.is_constant for length in lengths):
+        return None
+    rows, height, columns = (length.constant for length in lengths)
+    return rows, height, columns * bytes_of(scalar)
 
 
-_line = _LineInVectors() >> top_down(_LineInVectors() >> store_on_heap)
+_line = LineInVectors() >> top_down(LineInVectors() >> store_on_heap)
 _band = seq(
     map_fission,
     argument(map_fission),
     map_fusion,
     argument(_SumsOfBand() >> store_on_heap),
-    inside(_LineInVectors(AT_ONCE)),
+    inside(LineInVectors(AT_ONCE)),
     sequential(),
 )
 by_lines = whole(

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from riselang.dialects.rise.types import ArrayType, ScalarType
-from riselang.machine import this_machine
+from riselang.dialects.rise.types import ArrayType
 from riselang.rewrite.addresses import loop
 from riselang.rewrite.combinators import Guard, choice, seq, try_
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
@@ -20,7 +19,7 @@ from riselang.rewrite.rules.functions import map_fission
 from riselang.rewrite.rules.lowering import circular_buffer, store_on_heap
 from riselang.rewrite.rules.movement import slide_before_map, slide_of_slide
 from riselang.rewrite.strategies.schedules import fuse, parallel, sequential
-from riselang.rewrite.strategies.stencils import block_for, in_vectors, scalars_of
+from riselang.rewrite.strategies.stencils import LineInVectors, scalars_of
 from riselang.rewrite.terms import applied, costs_something, viewed
 from riselang.rewrite.traversals import argument, everywhere, inside, normalize, top_down
 from riselang.term.nodes import Lambda, Term
@@ -54,8 +53,11 @@ def rings() -> Strategy:
 def rows_in_vectors() -> Strategy:
     """All rows of scalars in vectors of this machine; rows of pairs as two rows."""
     slid = Guard("windows are slid over a row", _slides_over_row)
-    kept = slid >> argument(_RowInVectors() >> store_on_heap)
-    return normalize(_unpaired) >> everywhere(choice(kept, _RowInVectors()))
+    kept = slid >> argument(_row >> store_on_heap)
+    return normalize(_unpaired) >> everywhere(choice(kept, _row))
+
+
+_row = LineInVectors(fewest=FEWEST_SCALARS)
 
 
 @dataclass(frozen=True, repr=False)
@@ -96,21 +98,6 @@ class _Ring(Strategy):
 
     def __str__(self) -> str:
         return "ring"
-
-
-@dataclass(frozen=True, repr=False)
-class _RowInVectors(Strategy):
-    def run(self, term: Term, setting: Setting) -> Result:
-        length, type = scalars_of(term), term.type
-        if length is None or length < FEWEST_SCALARS:
-            return Failure(self, "expected a map of many scalars", term)
-        assert isinstance(type, ArrayType)
-        assert isinstance(type.element, ScalarType)
-        lanes, most = block_for(type.element, this_machine())
-        return in_vectors(lanes, most).run(term, setting)
-
-    def __str__(self) -> str:
-        return "row_in_vectors"
 
 
 def _strip_for(rows: int) -> int:

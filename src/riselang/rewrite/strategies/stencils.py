@@ -118,6 +118,27 @@ class _InVectors(Strategy):
 
 
 @dataclass(frozen=True, repr=False)
+class LineInVectors(Strategy):
+    """A line of so many scalars or more, with so many vectors at once or as registers permit."""
+
+    at_once: int | None = None
+    fewest: int = 0
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        length, type = scalars_of(term), term.type
+        if length is None or length < self.fewest:
+            reason = f"expected a map of {self.fewest or 'any number of'} scalars or more"
+            return Failure(self, reason, term)
+        assert isinstance(type, ArrayType)
+        assert isinstance(type.element, ScalarType)
+        lanes, most = block_for(type.element, this_machine())
+        return in_vectors(lanes, self.at_once or most).run(term, setting)
+
+    def __str__(self) -> str:
+        return "line_in_vectors"
+
+
+@dataclass(frozen=True, repr=False)
 class _Registers(Strategy):
     """A block of vectors: a fold of each becomes a fold of all, anything else is written out."""
 
