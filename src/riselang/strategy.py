@@ -21,7 +21,7 @@ from riselang.rewrite.derivation import Derivation, derive, replay
 from riselang.rewrite.normal_forms import beta_eta_normal_form, data_flow_normal_form
 from riselang.rewrite.rule import RULES, Permission, Rule, law, rule
 from riselang.rewrite.strategies import convolution, matmul, stencils
-from riselang.rewrite.strategies.contractions import contraction, register_tiles
+from riselang.rewrite.strategies.contractions import column_tiles, contraction, register_tiles
 from riselang.rewrite.strategies.folds import partial_sums
 from riselang.rewrite.strategies.schedules import (
     fill,
@@ -73,6 +73,7 @@ __all__ = [
     "bottom_up",
     "check",
     "choice",
+    "column_tiles",
     "contraction",
     "convolution",
     "data_flow_normal_form",

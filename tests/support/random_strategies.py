@@ -10,7 +10,7 @@ from riselang.rewrite.core import Strategy
 from riselang.rewrite.normal_forms import beta_eta_normal_form, data_flow_normal_form
 from riselang.rewrite.registry import load_all
 from riselang.rewrite.rule import RULES, Rule
-from riselang.rewrite.strategies.contractions import contraction, register_tiles
+from riselang.rewrite.strategies.contractions import column_tiles, contraction, register_tiles
 from riselang.rewrite.strategies.copies import turn
 from riselang.rewrite.strategies.folds import blocks_of_sums, partial_sums
 from riselang.rewrite.strategies.schedules import (
@@ -142,10 +142,14 @@ class RandomStrategies:
 
     def tiles(self) -> Strategy:
         rows, lanes, vectors = (self.choices.of(sizes) for sizes in ((1, 2, 3), (2, 4), (1, 2)))
-        kept, packed, threads = (self.choices.one_in(2) for _ in range(3))
+        kept, packed, threads, turned = (self.choices.one_in(2) for _ in range(4))
+        if self.choices.one_in(2):
+            return column_tiles(
+                rows, lanes * vectors, lanes, kept=kept, turned=turned, threads=threads
+            )
         return register_tiles(
             rows, lanes * vectors, lanes, block=1 + self.choices.below(2),
-            kept=kept, packed=packed, threads=threads,
+            kept=kept, packed=packed, turned=turned, threads=threads,
         )  # fmt: skip
 
     def address(self) -> Place:

@@ -13,8 +13,7 @@ from riselang.rewrite.derivation import derive
 from riselang.rewrite.registry import load_all
 from riselang.rewrite.strategies.contractions import (
     Panels,
-    Shape,
-    chosen_tiles,
+    column_tiles,
     contraction,
     contraction_shape,
     panel_tiles,
@@ -22,6 +21,7 @@ from riselang.rewrite.strategies.contractions import (
 )
 from riselang.rewrite.strategies.matmul import goto
 from riselang.rewrite.strategies.schedules import fuse
+from riselang.rewrite.strategies.tile_sizes import Shape, chosen_tiles
 from riselang.rewrite.traversals import top_down
 from riselang.term.nodes import Lambda
 
@@ -79,6 +79,40 @@ def test_any_tiles(tiles: Sizes, packed: bool, threads: bool) -> None:
     check("A B", (13, 31, 17), fuse() >> top_down(tiled))
 
 
+@pytest.mark.parametrize("threads", [False, True])
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("tiles", [(1, 4, 4), (4, 4, 2), (6, 16, 8), (3, 8, 4), (16, 8, 4)])
+def test_any_tiles_by_columns(tiles: Sizes, form: str, threads: bool) -> None:
+    kept = tiles[0] % tiles[2] == 0
+    tiled = column_tiles(*tiles, kept=kept, threads=threads)
+    check(form, (13, 31, 17), fuse() >> top_down(tiled))
+
+
+@pytest.mark.parametrize("rows", [8, 13, 19])
+@pytest.mark.parametrize("form", FORMS)
+def test_rows_that_are_turned_in_registers(form: str, rows: int) -> None:
+    tiles = (
+        register_tiles(4, 8, 4, block=2, kept=True, turned=True),
+        column_tiles(4, 8, 4, kept=True, turned=True),
+    )
+    for tiled in tiles:
+        check(form, (rows, 31, 16), fuse() >> top_down(tiled))
+
+
+def test_columns_are_read_as_they_lie() -> None:
+    tiled = fuse() >> top_down(register_tiles(4, 8, 4, block=2))
+    text = (
+        "fun((a : 16.12.f32, b : {}.f32), a |> map(fun(r, b {} |> map(fun(c, zip(r, c) "
+        "|> map(mult) |> reduce(add, 0.0))))))"
+    )
+    by_rows, by_blocks = (
+        [str(step.rule) for step in derive(parse_term(text.format(*each)), tiled).steps]
+        for each in (("12.24", "|> transpose"), ("24.12", ""))
+    )
+    assert "pack_vectors_by_rows(k=4, g=4)" in by_rows
+    assert "pack_vectors_of_blocks(k=4)" in by_blocks
+
+
 PANELS = (
     "fun((a : {a}.{l}.{r}.f32, b : {b}.{l}.{c}.f32), a |> map(transpose) |> join |> map(fun(r, "
     "b |> map(transpose) |> join |> map(fun(c, zip(r, c) |> map(mult) |> reduce(add, 0))))))"
@@ -129,10 +163,19 @@ def test_tiles_fit_the_registers_and_waste_little(name: str) -> None:
         tiles = chosen_tiles(shape, machine)
         assert tiles.lanes * shape.bytes == machine.vector_bytes
         assert tiles.rows * tiles.columns // tiles.lanes < machine.registers
-        assert -shape.rows % (tiles.rows * tiles.block) <= shape.rows // 10
+        if not tiles.is_by_columns:
+            assert -shape.rows % (tiles.rows * tiles.block) <= shape.rows // 10
         assert -shape.columns % tiles.columns <= max(shape.columns // 20, tiles.lanes * 2)
     assert chosen_tiles(Shape(1, 128, 784, 4), machine).rows == 1
     assert not chosen_tiles(Shape(1, 128, 784, 4), machine).is_packed
+
+
+def test_few_rows_go_by_for_each_tile_of_columns() -> None:
+    machine = MACHINES["NEON"]
+    assert chosen_tiles(Shape(37, 515, 129, 8), machine).is_by_columns
+    assert not chosen_tiles(Shape(1024, 1024, 1024, 8), machine).is_by_columns
+    # The lines that a tile's columns are read from would not stay in the first cache.
+    assert not chosen_tiles(Shape(37, 515, 1024, 8), machine).is_by_columns
 
 
 NO_CONTRACTIONS = {

@@ -7,11 +7,17 @@ import pytest
 
 from riselang.api.kernel import TermKernel
 from riselang.notation.program import parse_term
-from riselang.rewrite.core import Setting, Success
+from riselang.rewrite.core import Setting, Strategy, Success
 from riselang.rewrite.default import DEFAULT
 from riselang.rewrite.derivation import derive
 from riselang.rewrite.rules.functions import folds_first, folds_first_with
-from riselang.rewrite.strategies.contractions import contraction_shape
+from riselang.rewrite.strategies.chosen import prepared
+from riselang.rewrite.strategies.contractions import (
+    column_tiles,
+    contraction_shape,
+    register_tiles,
+)
+from riselang.rewrite.traversals import top_down
 from riselang.term.nodes import Lambda, Term
 
 Sizes = tuple[int, int, int]
@@ -43,10 +49,23 @@ def program(shape: Sizes, epilogue: str) -> Term:
 @pytest.mark.parametrize("epilogue", EPILOGUES)
 def test_the_bits_are_those_of_the_source(epilogue: str, shape: Sizes) -> None:
     term = program(shape, EPILOGUES[epilogue])
+    check(term, shape, DEFAULT)
     derived = repr(derive(term, DEFAULT).end)
     # Sums that are stored would be stored here.
     assert "|> join |> toMem(heap)" not in derived
     assert "asVector" in derived
+
+
+@pytest.mark.parametrize("by_columns", [False, True])
+@pytest.mark.parametrize("epilogue", EPILOGUES)
+def test_either_order_of_the_loops(epilogue: str, by_columns: bool) -> None:
+    tiled = column_tiles(4, 8, 4) if by_columns else register_tiles(4, 8, 4, block=2)
+    shape = (13, 31, 17)
+    check(program(shape, EPILOGUES[epilogue]), shape, prepared >> top_down(tiled))
+
+
+def check(term: Term, shape: Sizes, strategy: Strategy) -> None:
+    """Compares bits with the interpreter."""
     rows, columns, depth = shape
     random = np.random.default_rng(1)
     arrays = [
@@ -54,7 +73,7 @@ def test_the_bits_are_those_of_the_source(epilogue: str, shape: Sizes) -> None:
         for each in ((rows, depth), (depth, columns), (columns,), (columns,), ())
     ]
     expected = TermKernel("f", term, "interpret")(*arrays)
-    found = TermKernel("f", term, strategy=DEFAULT)(*arrays)
+    found = TermKernel("f", term, strategy=strategy)(*arrays)
     assert found.tobytes() == expected.tobytes()
 
 

@@ -119,6 +119,27 @@ def pack_vectors_of_blocks() -> None:
     The same, with the rows copied in vectors."""
 
 
+@law("x : n.(m * k).(p * g).t", scalar("t"), choose="k g")
+def pack_vectors_by_rows() -> None:
+    """x ~> x |> map(fun(block,
+        block |> transpose |> map(fun(row, row |> asVector(k))) |> split(g)))
+      |> transpose |> map(fun(groups, groups |> mapSeq(fun(rows,
+        rows |> map(fun(row, row |> map(fun(v, v))))))))
+      |> transpose |> map(fun(groups, groups |> join)) |> toMem(heap)
+      |> map(fun(block, block |> map(fun(row, row |> asScalar)) |> transpose))
+
+    The same, a few rows of all blocks after the others: where rows lie in memory from one end to
+    the other, they are read so."""
+
+
+@law("x : n.(m * k).p.t", scalar("t"), choose="k")
+def pack_vectors_of_each_block() -> None:
+    """x ~> x |> map(fun(block, block |> transpose |> map(fun(row, row |> asVector(k)))
+      |> toMem(heap) |> map(fun(row, row |> asScalar)) |> transpose))
+
+    Each block is copied when its turn comes, and stays in the nearest cache meanwhile."""
+
+
 @law("x : (n * k).t", scalar("t"), choose="k")
 def keep_in_vectors() -> None:
     """x ~> x |> asVector(k) |> toMem(register) |> asScalar

@@ -20,15 +20,16 @@ from riselang.rewrite.rules.algorithmic import reduce_map_fusion, scan_map_fusio
 from riselang.rewrite.rules.functions import name_stored
 from riselang.rewrite.strategies.contractions import (
     bytes_of,
-    chosen_tiles,
     contraction_shape,
     length_of,
     panels_of,
+    tiled,
 )
 from riselang.rewrite.strategies.copies import result_of, turn_result, turned
 from riselang.rewrite.strategies.epilogues import FusedEpilogue
 from riselang.rewrite.strategies.folds import blocks_of_sums, partial_sums
 from riselang.rewrite.strategies.threads import on_threads
+from riselang.rewrite.strategies.tile_sizes import chosen_tiles
 from riselang.rewrite.strategies.window_sums import arranged_windows
 from riselang.rewrite.strategies.windows import windows_in
 from riselang.rewrite.terms import applied
@@ -72,7 +73,7 @@ def _contraction(term: Term, setting: Setting) -> tuple[str, str, Strategy] | No
     if panels is not None and panels.fits(this_machine()):
         return what, str(panels), panels.strategy(this_machine())
     tiles = chosen_tiles(shape, this_machine())
-    return what, str(tiles), tiles.strategy()
+    return what, str(tiles), tiled(tiles)
 
 
 def _window_sums(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None:
@@ -150,13 +151,14 @@ _fused = try_(normalize(choice(reduce_map_fusion, scan_map_fusion)))
 _finished = everywhere(FusedEpilogue(_is_contraction))
 # What a kernel takes that another one stores has a name, so that it is no part of it.
 _named = everywhere(name_stored)
-_prepared = _fused >> try_(_finished) >> _named
-arranged = _prepared >> choice(Arrange() >> try_(on_threads()), on_threads(), turn_result())
+prepared: Strategy = _fused >> try_(_finished) >> _named
+"""What is done before kernels are looked for."""
+arranged = prepared >> choice(Arrange() >> try_(on_threads()), on_threads(), turn_result())
 
 
 def chosen_for(term: Term, setting: Setting) -> list[Choice]:
     """What is recognised in a program as it is written."""
-    result = (data_flow_normal_form >> _prepared).run(term, setting)
+    result = (data_flow_normal_form >> prepared).run(term, setting)
     if isinstance(result, Failure):
         return []
     path, part = result_of(result.term)

@@ -19,21 +19,28 @@ from riselang.dialects.rise.types import ArrayType, RiseType, ScalarType
 from riselang.machine import Machine, this_machine
 from riselang.nat import Nat
 from riselang.rewrite.addresses import loop
-from riselang.rewrite.combinators import Identity, seq, try_
+from riselang.rewrite.combinators import seq, try_
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
 from riselang.rewrite.registry import schedule
+from riselang.rewrite.rules.algorithmic import peel_map
 from riselang.rewrite.rules.lowering import (
+    map_as_loop,
     map_in_parallel,
+    pack_blocks,
+    pack_vectors_by_rows,
     pack_vectors_of_blocks,
+    pack_vectors_of_each_block,
     parallel_as_map,
 )
 from riselang.rewrite.rules.movement import pad_before_zip
 from riselang.rewrite.strategies.epilogues import (
     at_columns,
     at_sums,
-    epilogue_apart,
     epilogue_in_vectors,
     fold_in,
+    pairs_of_tiles,
+    stored_in_each_round,
+    sums_apart,
 )
 from riselang.rewrite.strategies.schedules import (
     fill,
@@ -49,114 +56,30 @@ from riselang.rewrite.strategies.schedules import (
     tile,
     vectorize,
 )
-from riselang.rewrite.terms import applied
-from riselang.rewrite.traversals import argument
+from riselang.rewrite.strategies.tile_sizes import Shape, Tiles, chosen_tiles, keeps, registers
+from riselang.rewrite.strategies.turning import in_squares
+from riselang.rewrite.terms import applied, viewed
+from riselang.rewrite.traversals import argument, function, inside
 from riselang.term.nodes import Bound, Lambda, Term
 from riselang.term.substitution import mentions
 
-PARALLEL_FROM = 1 << 20
-"""Products from which on threads are worth their start."""
-PACKED_FROM = 2
-"""Tiles that have to use the same columns before these are copied."""
+GROUPS = (4, 3, 2, 1)
+"""Rows that are read at once where columns are copied: as many as a cache keeps of lines that lie a
+power of two apart."""
 
 
-@dataclass(frozen=True)
-class Shape:
-    """How many rows, columns and products for each of their pairs, and bytes of an element."""
-
-    rows: int
-    columns: int
-    depth: int
-    bytes: int
-
-    @property
-    def products(self) -> int:
-        return self.rows * self.columns * self.depth
-
-    @property
-    def is_parallel(self) -> bool:
-        return self.products >= PARALLEL_FROM
-
-
-@dataclass(frozen=True)
-class Tiles:
-    """The numbers that a machine and a shape ask for."""
-
-    rows: int
-    """Of a tile of accumulators, as its columns."""
-    columns: int
-    lanes: int
-    """Columns that a vector has."""
-    block: int
-    """Tiles above each other for which all columns go by."""
-    is_kept: bool
-    """Whether the rows of a tile are taken from vectors."""
-    is_packed: bool
-    is_parallel: bool
-
-    def __str__(self) -> str:
-        copies = "packed" if self.is_packed else "in place"
-        threads = "on threads" if self.is_parallel else "on one thread"
-        return (
-            f"tiles of {self.rows} x {self.columns} in vectors of {self.lanes}, "
-            f"blocks of {self.block * self.rows} rows, {copies}, {threads}"
-        )
-
-    def strategy(self) -> Strategy:
-        return register_tiles(
-            self.rows, self.columns, self.lanes,
-            block=self.block, kept=self.is_kept, packed=self.is_packed, threads=self.is_parallel,
+def tiled(tiles: Tiles) -> Strategy:
+    """The strategy that the numbers are for."""
+    if tiles.is_by_columns:
+        return column_tiles(
+            tiles.rows, tiles.columns, tiles.lanes,
+            kept=tiles.is_kept, turned=tiles.is_turned, threads=tiles.is_parallel,
         )  # fmt: skip
-
-
-def chosen_tiles(shape: Shape, machine: Machine) -> Tiles:
-    """The tile that takes the fewest cycles, and the block that a cache holds."""
-    lanes = machine.lanes(shape.bytes)
-    fitting = [
-        (rows, vectors)
-        for rows in range(1, 9)
-        for vectors in range(1, min(16, -(-shape.columns // lanes)) + 1)
-        if _registers(rows, vectors, lanes, machine) <= machine.registers
-    ]
-    # Of two that are as good, the one with shorter rows: where these are whole lines of a cache,
-    # each is written to memory when it is stored, and that is waited for.
-    rows, vectors = min(fitting, key=lambda each: (_cycles(*each, lanes, shape, machine), each[1]))
-    count = -(-shape.rows // rows)
-    most = machine.cache(2) // 2 // (shape.depth * shape.bytes * rows)
-    most = min(max(most, 2), 16, max(1, count // 4) if shape.is_parallel else count)
-    block = min(
-        range((most + 1) // 2, most + 1),
-        key=lambda size: (_on_a_core(-(-count // size), shape, machine) * size, -size),
-    )
-    kept, packed = _keeps(rows, lanes, machine), count >= PACKED_FROM
-    return Tiles(rows, vectors * lanes, lanes, block, kept, packed, shape.is_parallel)
-
-
-def _on_a_core(count: int, shape: Shape, machine: Machine) -> int:
-    """How many of a number of blocks the core with the most of them has."""
-    return -(-count // machine.cores) if shape.is_parallel else count
-
-
-def _keeps(rows: int, lanes: int, machine: Machine) -> bool:
-    return machine.multiplies_by_lanes and rows % lanes == 0
-
-
-def _registers(rows: int, vectors: int, lanes: int, machine: Machine) -> int:
-    taken = rows // lanes if _keeps(rows, lanes, machine) else 1
-    # In a tile of one row each vector of columns is used once, and need not be kept.
-    return rows * vectors + (vectors if rows > 1 else 2) + taken
-
-
-def _cycles(rows: int, vectors: int, lanes: int, shape: Shape, machine: Machine) -> float:
-    """An estimate, for two products and two loads of vectors in a cycle."""
-    loads = vectors + (rows // lanes if _keeps(rows, lanes, machine) else rows)
-    round = max(rows * vectors / 2, loads / 2, 4) + loads / 6
-    if shape.rows < PACKED_FROM * rows:
-        # What is read where it lies is read in pieces, and the longer these are the better.
-        round += 24 / vectors
-    above = _on_a_core(-(-shape.rows // rows), shape, machine)
-    tiles = above * -(-shape.columns // (vectors * lanes))
-    return tiles * (shape.depth * round + 4 * rows * vectors)
+    return register_tiles(
+        tiles.rows, tiles.columns, tiles.lanes, block=tiles.block,
+        kept=tiles.is_kept, packed=tiles.is_packed, turned=tiles.is_turned,
+        threads=tiles.is_parallel,
+    )  # fmt: skip
 
 
 @schedule
@@ -168,6 +91,7 @@ def register_tiles(
     block: int,
     kept: bool = False,
     packed: bool = True,
+    turned: bool = False,
     threads: bool = True,
 ) -> Strategy:
     """Tiles of accumulators in registers, for a map of a map of a fold; block counts tiles."""
@@ -176,20 +100,130 @@ def register_tiles(
         fill(columns) @ loop(2) >> try_(argument(pad_before_zip) @ loop(2)),
         fill(rows * block) @ loop(1),
         tile(rows, columns) @ loop(1),
-        try_(epilogue_apart),
-        at_sums(reorder(3, 1, 2)) @ loop(3),
-        at_sums(vectorize(lanes)) @ loop(3),
+        try_(pairs_of_tiles @ loop(2)),
+        _accumulators(lanes, kept) @ loop(3),
     ]
-    if kept:
-        steps.append(at_sums(keep(lanes)) @ loop(3))
-    steps.append(try_(epilogue_in_vectors(lanes)))
     if packed:
-        copies = pack_vectors_of_blocks(lanes) >> (_ON_THREADS if threads else Identity())
+        copies = _PackedColumns(lanes, map_in_parallel if threads else map_as_loop)
         steps += [split(block) @ loop(1), interchange() @ loop(2)]
         steps += [at_columns(copies) @ loop(2), hoist()]
-        steps += [pack() @ loop(3), hoist()]
+        steps += [_packed_rows(lanes, turned) @ loop(3), hoist()]
     steps += [(parallel() if threads else sequential()) @ loop(1), sequential() @ loop(2)]
     return seq(*steps)
+
+
+@schedule
+def column_tiles(
+    rows: int,
+    columns: int,
+    lanes: int,
+    *,
+    kept: bool = False,
+    turned: bool = False,
+    threads: bool = True,
+) -> Strategy:
+    """Tiles of accumulators, for some columns with all rows; rows that are left are a tile, too."""
+    return seq(
+        try_(parallel_as_map),
+        fill(columns) @ loop(2) >> try_(argument(pad_before_zip) @ loop(2)),
+        interchange() @ loop(1),
+        split(columns) @ loop(1),
+        try_(pairs_of_tiles @ loop(1)),
+        interchange() @ loop(2),
+        stored_in_each_round(pack_vectors_of_each_block(lanes)) @ loop(1),
+        _RowTiles(rows, lanes, kept, turned) @ loop(2),
+        hoist(),
+        (parallel() if threads else sequential()) @ loop(1),
+    )
+
+
+def _accumulators(lanes: int, kept: bool) -> Strategy:
+    """A map of a map of a fold as a fold with accumulators in vectors, of which all are at hand."""
+    steps = [try_(sums_apart), at_sums(reorder(3, 1, 2)), at_sums(vectorize(lanes))]
+    if kept:
+        steps.append(at_sums(keep(lanes)))
+    return seq(*steps, try_(epilogue_in_vectors(lanes)))
+
+
+def _packed_rows(lanes: int, turned: bool) -> Strategy:
+    """The blocks of rows that a map goes over, copied."""
+    return argument(pack_blocks >> _in_blocks(in_squares(lanes))) if turned else pack()
+
+
+@dataclass(frozen=True, repr=False)
+class _PackedColumns(Strategy):
+    """Blocks of columns copied in vectors; by rows where these are what lies in memory."""
+
+    lanes: int
+    arrange: Strategy
+    """How the outermost loop of the copy runs."""
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        depth = _third_length(term.type)
+        if depth is None:
+            return Failure(self, "expected blocks of columns", term, closeness=CONDITION)
+        if not depth.is_constant or not _lies_in_rows(term):
+            blocks = argument(argument(self.arrange))
+            return (pack_vectors_of_blocks(self.lanes) >> blocks).run(term, setting)
+        group = next(each for each in GROUPS if depth.constant % each == 0)
+        groups = argument(argument(argument(argument(self.arrange))))
+        return (pack_vectors_by_rows(self.lanes, group) >> groups).run(term, setting)
+
+    def __str__(self) -> str:
+        return f"packed_columns({self.lanes})"
+
+
+def _third_length(type: RiseType) -> Nat | None:
+    """The length of the arrays in the arrays of an array."""
+    for _ in range(2):
+        if not isinstance(type, ArrayType):
+            return None
+        type = type.element
+    return type.length if isinstance(type, ArrayType) else None
+
+
+def _lies_in_rows(blocks: Term) -> bool:
+    """Whether blocks of columns are of an array that is stored the other way round."""
+    rest: Term | None = blocks
+    while rest is not None:
+        if applied(rest, "transpose") is not None:
+            return True
+        rest = viewed(rest)
+    return False
+
+
+@dataclass(frozen=True, repr=False)
+class _RowTiles(Strategy):
+    """All rows in tiles, the last of which may be a smaller one."""
+
+    rows: int
+    lanes: int
+    kept: bool
+    turned: bool
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        found = applied(term, "map")
+        length = None if found is None else length_of(found[1].type)
+        if length is None or not length.is_constant:
+            return Failure(self, "expected a map over an array whose length is a number", term)
+        whole, rest = divmod(length.constant, self.rows)
+        if not rest or not whole:
+            return self._of(rest or self.rows).run(term, setting)
+        of_whole, of_rest = self._of(self.rows), self._of(rest)
+        parts = function(argument(of_whole)) >> argument(of_rest)
+        return (peel_map(whole * self.rows) >> parts).run(term, setting)
+
+    def _of(self, rows: int) -> Strategy:
+        divides = rows % self.lanes == 0
+        return seq(
+            split(rows),
+            _accumulators(self.lanes, self.kept and divides) @ loop(2),
+            _packed_rows(self.lanes, self.turned and divides) @ loop(1),
+            sequential() @ loop(1),
+        )
+
+    def __str__(self) -> str:
+        return f"row_tiles({self.rows}, {self.lanes}, kept={self.kept}, turned={self.turned})"
 
 
 @schedule
@@ -211,7 +245,9 @@ def panel_tiles(
     return seq(*steps)
 
 
-_ON_THREADS = argument(argument(map_in_parallel))
+def _in_blocks(strategy: Strategy) -> Strategy:
+    """Applied to what is done with each of the blocks that are packed."""
+    return argument(argument(inside(strategy)))
 
 
 @dataclass(frozen=True)
@@ -227,12 +263,12 @@ class Panels:
     def fits(self, machine: Machine) -> bool:
         lanes = machine.lanes(self.bytes)
         vectors, rest = divmod(self.columns, lanes)
-        return not rest and _registers(self.rows, vectors, lanes, machine) <= machine.registers
+        return not rest and registers(self.rows, vectors, lanes, machine) <= machine.registers
 
     def strategy(self, machine: Machine) -> Strategy:
         lanes = machine.lanes(self.bytes)
         is_parallel = self.shape is None or self.shape.is_parallel
-        kept = _keeps(self.rows, lanes, machine)
+        kept = keeps(self.rows, lanes, machine)
         return panel_tiles(self.rows, self.columns, lanes, kept=kept, threads=is_parallel)
 
     def __str__(self) -> str:
@@ -251,7 +287,7 @@ class Contraction(Strategy):
         if shape is None:
             reason = "expected a map of a map of a fold, of numbers as sizes"
             return Failure(self, reason, term, closeness=CONDITION)
-        return chosen_tiles(shape, this_machine()).strategy().run(term, setting)
+        return tiled(chosen_tiles(shape, this_machine())).run(term, setting)
 
     def __str__(self) -> str:
         return "contraction()"

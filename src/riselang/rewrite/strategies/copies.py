@@ -8,7 +8,7 @@ from riselang.dialects.rise.types import ArrayType, ScalarType
 from riselang.machine import Machine, this_machine
 from riselang.rewrite.core import CONDITION, Failure, Path, Result, Setting, Strategy
 from riselang.rewrite.registry import schedule
-from riselang.rewrite.rules.algorithmic import transpose_by_rows, transpose_in_tiles
+from riselang.rewrite.rules.algorithmic import transpose_by_rows
 from riselang.rewrite.rules.lowering import (
     copy_rows_in_vectors,
     fetch_ahead,
@@ -16,9 +16,9 @@ from riselang.rewrite.rules.lowering import (
     map_in_parallel,
     map_unrolled,
     store_on_stack,
-    transpose_in_registers,
 )
 from riselang.rewrite.strategies.contractions import bytes_of
+from riselang.rewrite.strategies.turning import in_squares, in_tiles
 from riselang.rewrite.terms import applied, computes_nothing
 from riselang.rewrite.traversals import argument, inside, run_at
 from riselang.term.nodes import DepLambda, Lambda, Term
@@ -39,20 +39,14 @@ def turn(rows: int, columns: int, lanes: int) -> Strategy:
     A tile is turned on its way to memory of its own, a few rows after the others: rows of large
     arrays lie so far apart that a cache keeps few at a time. From there it is written row by row.
     """
-    square = _tiles(lanes, lanes, map_unrolled, map_unrolled >> inside(transpose_in_registers))
     line = max((each for each in (2 * lanes, 4 * lanes) if columns % each == 0), default=lanes)
-    in_registers = _tiles(lanes, line, map_as_loop, map_unrolled >> inside(square))
+    squares = map_unrolled >> inside(in_squares(lanes, map_unrolled))
+    in_registers = in_tiles(lanes, line, map_as_loop, squares)
     some_rows = argument(argument(map_as_loop >> inside(in_registers)))
     copied = copy_rows_in_vectors(lanes)
     in_memory = transpose_by_rows(lanes) >> some_rows >> store_on_stack >> copied
-    tiles = _tiles(rows, columns, map_in_parallel, map_as_loop >> inside(in_memory))
+    tiles = in_tiles(rows, columns, map_in_parallel, map_as_loop >> inside(in_memory))
     return argument(fetch_ahead(ROWS_AHEAD * lanes)) >> tiles
-
-
-def _tiles(rows: int, columns: int, outer: Strategy, inner: Strategy) -> Strategy:
-    """Loops over strips of columns, and over the tiles of each."""
-    of_strip = argument(argument(inner))
-    return transpose_in_tiles(rows, columns) >> argument(outer >> inside(of_strip))
 
 
 @dataclass(frozen=True)

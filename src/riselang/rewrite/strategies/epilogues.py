@@ -19,6 +19,7 @@ from riselang.rewrite.rules.algorithmic import map_fusion, zip_of_map_first, zip
 from riselang.rewrite.rules.functions import (
     folds_first,
     folds_first_with,
+    inline_let,
     is_nest_of_fold,
     map_of_firsts,
     map_of_seconds,
@@ -28,7 +29,7 @@ from riselang.rewrite.rules.lowering import not_stored
 from riselang.rewrite.rules.movement import split_before_zip
 from riselang.rewrite.strategies.schedules import SIMPLIFICATIONS, vectorize
 from riselang.rewrite.terms import applied, computes_nothing, viewed
-from riselang.rewrite.traversals import argument, function, inside, normalize
+from riselang.rewrite.traversals import argument, body, function, inside, normalize
 from riselang.term.nodes import Lambda, Literal, Scalar, Term
 
 _TIDY = normalize(choice(SIMPLIFICATIONS, map_of_firsts, map_of_seconds))
@@ -96,20 +97,29 @@ def at_columns(strategy: Strategy) -> Strategy:
     return choice(argument(is_paired >> either) >> name_stored, argument(strategy))
 
 
-# Of a map over tiles of pairs: columns and what is beside them each in tiles of its own.
-_pairs_of_tiles = (argument(split_before_zip) >> map_fusion) @ loop(2)
-epilogue_apart: Strategy = seq(
-    try_(_pairs_of_tiles),
-    choice(folds_first_with, folds_first) @ loop(4) >> _TIDY @ loop(4),
-    folds_first @ loop(3),
+def stored_in_each_round(strategy: Strategy) -> Strategy:
+    """A map whose columns the strategy stores, each with the first of the rounds that it is for."""
+    is_paired = Guard("it is a zip", _is_zip)
+    first = argument(is_paired >> function(argument(strategy)) >> zip_of_map_first)
+    second = argument(is_paired >> argument(strategy) >> zip_of_map_second)
+    # What is stored has a name of its own, and what else there is with it none.
+    named = inside(name_stored >> argument(body(inline_let)))
+    return choice(first, second, argument(strategy)) >> map_fusion >> named >> _TIDY
+
+
+pairs_of_tiles: Strategy = argument(split_before_zip) >> map_fusion
+"""A map over tiles of pairs: columns and what is beside them each in tiles of its own."""
+sums_apart: Strategy = seq(
+    choice(folds_first_with, folds_first) @ loop(2) >> _TIDY @ loop(2),
+    folds_first,
 )
-"""In each tile of a kernel, the sums before what is done with them."""
+"""In a tile of a kernel, the sums before what is done with them."""
 
 
 def epilogue_in_vectors(lanes: int) -> Strategy:
     """What is done with sums that are in vectors, in vectors, too."""
     is_epilogue = Guard("it takes sums", _is_epilogue)
-    return (is_epilogue >> map_fusion) @ loop(3) >> vectorize(lanes) @ loop(4)
+    return is_epilogue >> map_fusion >> vectorize(lanes) @ loop(2)
 
 
 _of_sums = choice(zip_of_map_first, zip_of_map_second)

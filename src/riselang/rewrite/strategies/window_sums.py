@@ -18,7 +18,7 @@ from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy,
 from riselang.rewrite.registry import schedule
 from riselang.rewrite.rules.algorithmic import peel_map
 from riselang.rewrite.rules.lowering import store_on_heap
-from riselang.rewrite.strategies.contractions import PARALLEL_FROM, bytes_of, length_of
+from riselang.rewrite.strategies.contractions import bytes_of, length_of
 from riselang.rewrite.strategies.schedules import (
     fill,
     hoist,
@@ -29,6 +29,7 @@ from riselang.rewrite.strategies.schedules import (
     tile,
     vectorize,
 )
+from riselang.rewrite.strategies.tile_sizes import PARALLEL_FROM
 from riselang.rewrite.terms import applied, viewed
 from riselang.rewrite.traversals import argument, function
 from riselang.term.nodes import Bound, Lambda, Term

@@ -23,8 +23,8 @@ from riselang.frontends.c.model import Scop
 from riselang.frontends.c.tactics.products import Product
 from riselang.machine import this_machine
 from riselang.rewrite.core import Strategy
-from riselang.rewrite.strategies.contractions import Shape, chosen_tiles
 from riselang.rewrite.strategies.matmul import goto
+from riselang.rewrite.strategies.tile_sizes import Shape, chosen_tiles
 from riselang.runtime.arrays import Array, address
 
 Load = Callable[[Sequence[Scop]], Mapping[str, CFunction]]

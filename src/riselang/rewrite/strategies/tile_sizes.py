@@ -1,0 +1,191 @@
+"""Which tiles of accumulators suit a product of matrices and a machine.
+
+Each tile that fits the registers is a candidate, in up to two orders of the loops around it. What a
+core takes for each is estimated in cycles: products, loads, what comes from the second cache, and
+copies. The estimates were fitted to what tiles take; they only have to be right about which of two
+is better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from riselang.machine import Machine
+
+PARALLEL_FROM = 1 << 20
+"""Products from which on threads are worth their start."""
+PACKED_FROM = 2
+"""Tiles that have to use the same columns before these are copied."""
+MOST_ROWS, MOST_VECTORS, MOST_TILES = 8, 16, 16
+"""Of a tile, and of a block."""
+LINE = 64
+"""Bytes of a line of a cache."""
+FROM_SECOND_CACHE = 64
+"""Bytes in a cycle, of those that products do not hide."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How many rows, columns and products for each of their pairs, and bytes of an element."""
+
+    rows: int
+    columns: int
+    depth: int
+    bytes: int
+
+    @property
+    def products(self) -> int:
+        return self.rows * self.columns * self.depth
+
+    @property
+    def is_parallel(self) -> bool:
+        return self.products >= PARALLEL_FROM
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """The numbers that a machine and a shape ask for."""
+
+    rows: int
+    """Of a tile of accumulators, as its columns."""
+    columns: int
+    lanes: int
+    """Columns that a vector has."""
+    block: int
+    """Tiles above each other for which all columns go by; 0 where all rows go by for some columns,
+    and rows that no tile divides are a tile of their own."""
+    is_kept: bool
+    """Whether the rows of a tile are taken from vectors."""
+    is_packed: bool
+    is_parallel: bool
+    is_turned: bool
+    """Whether rows are packed in squares that are turned round in registers."""
+
+    @property
+    def is_by_columns(self) -> bool:
+        return self.block == 0
+
+    @property
+    def vectors(self) -> int:
+        return self.columns // self.lanes
+
+    def __str__(self) -> str:
+        copies = "packed" if self.is_packed else "in place"
+        threads = "on threads" if self.is_parallel else "on one thread"
+        blocks = "all rows" if self.is_by_columns else f"blocks of {self.block * self.rows} rows"
+        return (
+            f"tiles of {self.rows} x {self.columns} in vectors of {self.lanes}, "
+            f"{blocks}, {copies}, {threads}"
+        )
+
+
+def chosen_tiles(shape: Shape, machine: Machine) -> Tiles:
+    """The tiles that take the fewest cycles.
+
+    Of those that are as good, the ones with shorter rows: where these are whole lines of a cache,
+    each is written to memory when it is stored, and that is waited for.
+    """
+    return min(
+        _candidates(shape, machine),
+        key=lambda tiles: (_cycles(tiles, shape, machine), tiles.columns),
+    )
+
+
+def _candidates(shape: Shape, machine: Machine) -> Iterator[Tiles]:
+    lanes = machine.lanes(shape.bytes)
+    for rows in range(1, MOST_ROWS + 1):
+        kept = keeps(rows, lanes, machine)
+        turned = lanes > 1 and rows % lanes == 0 and shape.depth % lanes == 0
+        packed = _times(shape.rows, rows) >= PACKED_FROM
+        for vectors in range(1, min(MOST_VECTORS, _times(shape.columns, lanes)) + 1):
+            if registers(rows, vectors, lanes, machine) > machine.registers:
+                break
+            columns, block = vectors * lanes, _block(rows, shape, machine)
+            yield Tiles(rows, columns, lanes, block, kept, packed, shape.is_parallel, turned)
+            if packed and _fits_by_columns(columns, shape, machine):
+                yield Tiles(rows, columns, lanes, 0, kept, packed, shape.is_parallel, turned)
+
+
+def _fits_by_columns(columns: int, shape: Shape, machine: Machine) -> bool:
+    """Whether all rows stay in the second cache, and a tile's columns in the first one."""
+    return (
+        shape.columns >= PACKED_FROM * columns
+        and shape.rows * shape.depth * shape.bytes <= machine.cache(2) // 2
+        and max(columns * shape.bytes, LINE) * shape.depth <= machine.cache(1) // 2
+    )
+
+
+def _block(rows: int, shape: Shape, machine: Machine) -> int:
+    """How many tiles above each other the second cache holds, and threads share well."""
+    count = _times(shape.rows, rows)
+    most = machine.cache(2) // 2 // (shape.depth * shape.bytes * rows)
+    most = min(max(most, 2), MOST_TILES, max(1, count // 4) if shape.is_parallel else count)
+    return min(
+        range((most + 1) // 2, most + 1),
+        key=lambda size: (_on_a_core(_times(count, size), shape, machine) * size, -size),
+    )
+
+
+def _times(whole: int, part: int) -> int:
+    """How many parts make up the whole, the last of which may be a smaller one."""
+    return -(-whole // part)
+
+
+def _on_a_core(count: int, shape: Shape, machine: Machine) -> int:
+    """How many of a number of blocks the core with the most of them has."""
+    return _times(count, machine.cores) if shape.is_parallel else count
+
+
+def keeps(rows: int, lanes: int, machine: Machine) -> bool:
+    """Whether the rows of a tile can be taken from vectors."""
+    return machine.multiplies_by_lanes and rows % lanes == 0
+
+
+def registers(rows: int, vectors: int, lanes: int, machine: Machine) -> int:
+    """How many vectors a tile has to have at hand."""
+    taken = rows // lanes if keeps(rows, lanes, machine) else 1
+    # In a tile of one row each vector of columns is used once, and need not be kept.
+    return rows * vectors + (vectors if rows > 1 else 2) + taken
+
+
+def _cycles(tiles: Tiles, shape: Shape, machine: Machine) -> float:
+    """What the core with the most work takes."""
+    beside = _times(shape.columns, tiles.columns)
+    copied = shape.depth * beside * tiles.vectors
+    copies = (_on_a_core(copied, shape, machine) if tiles.is_packed else 0) * 3
+    if not tiles.is_by_columns:
+        blocks = _on_a_core(_times(shape.rows, tiles.rows * tiles.block), shape, machine)
+        return copies + blocks * tiles.block * beside * _of_tile(tiles, tiles.rows, shape, machine)
+    above, rest = divmod(shape.rows, tiles.rows)
+    column = above * _of_tile(tiles, tiles.rows, shape, machine)
+    if rest:
+        column += _of_tile(tiles, rest, shape, machine)
+    return copies + _on_a_core(beside, shape, machine) * column
+
+
+def _of_tile(tiles: Tiles, rows: int, shape: Shape, machine: Machine) -> float:
+    """For two products and two loads of vectors in a cycle."""
+    vectors, lanes = tiles.vectors, tiles.lanes
+    is_kept = keeps(rows, lanes, machine)
+    loads = vectors + (rows // lanes if is_kept else rows)
+    # Where lanes can be multiplied by, a load of all lanes of one number takes a product's place.
+    lanes_filled = rows if machine.multiplies_by_lanes and not is_kept else 0
+    round = max((rows * vectors + lanes_filled) / 2, loads / 2, 4) + loads / 6
+    if tiles.is_packed:
+        round += _from_second_cache(tiles, shape, machine) / FROM_SECOND_CACHE
+    else:
+        # What is read where it lies is read in pieces, and the longer these are the better.
+        round += 24 / vectors
+    return shape.depth * round + 4 * rows * vectors
+
+
+def _from_second_cache(tiles: Tiles, shape: Shape, machine: Machine) -> float:
+    """Bytes that a round of a fold brings to the first cache."""
+    most, line = machine.cache(1) * 7 // 8, shape.depth * shape.bytes
+    above = tiles.block * tiles.rows or shape.rows
+    of_rows = tiles.rows * shape.bytes if (above + tiles.columns) * line > most else 0
+    if tiles.is_by_columns:
+        return of_rows
+    stays = (tiles.rows + tiles.columns) * line <= most
+    return of_rows + tiles.columns * shape.bytes / (tiles.block if stays else 1)

@@ -1,0 +1,20 @@
+"""Transposed arrays in tiles, the smallest of which are squares that registers hold."""
+
+from __future__ import annotations
+
+from riselang.rewrite.core import Strategy
+from riselang.rewrite.rules.algorithmic import transpose_in_tiles
+from riselang.rewrite.rules.lowering import map_as_loop, map_unrolled, transpose_in_registers
+from riselang.rewrite.traversals import argument, inside
+
+
+def in_tiles(rows: int, columns: int, outer: Strategy, inner: Strategy) -> Strategy:
+    """Loops over strips of columns, and over the tiles of each."""
+    of_strip = argument(argument(inner))
+    return transpose_in_tiles(rows, columns) >> argument(outer >> inside(of_strip))
+
+
+def in_squares(lanes: int, strips: Strategy = map_as_loop) -> Strategy:
+    """Loops over strips of as many columns as a vector has lanes, each written out."""
+    square = map_unrolled >> inside(transpose_in_registers)
+    return in_tiles(lanes, lanes, strips, square)
