@@ -83,7 +83,10 @@ class Lowered:
 
     @property
     def _options(self) -> Options:
-        is_contracted = self.options.contracted or self.derivation is not None
+        return self._contracted(self.derivation)
+
+    def _contracted(self, derivation: Derivation | None) -> Options:
+        is_contracted = self.options.contracted or derivation is not None
         return replace(self.options, contracted=is_contracted)
 
     @cached_property
@@ -92,8 +95,13 @@ class Lowered:
 
         What may be contracted is decided before, so that every strategy computes the same bits.
         """
+        return self._derived()
+
+    def _derived(self, *, ahead: bool = False) -> Derivation | None:
+        """`ahead`: what is computed of some arguments alone is computed once, and before."""
         if self.strategy is None or (self.strategy is DEFAULT and not self._has_default):
             return None
+        from riselang.rewrite.core import Setting
         from riselang.rewrite.derivation import derive
         from riselang.term.contraction import contract
 
@@ -101,7 +109,7 @@ class Lowered:
             is_strict = self.options.float == "strict"
             term = self.source if is_strict else contract(self.source)
             if self.strategy is DEFAULT:
-                return default_derivation(term, self.options.float)
+                return default_derivation(term, Setting(self.options.float, ahead))
             return derive(term, self.strategy, self.options.float)
 
     @cached_property
@@ -134,12 +142,14 @@ class Lowered:
         """
         from riselang.rewrite.staging import staged
 
-        found = staged(self.rewritten, parameters, known)
+        derivation = self._derived(ahead=True)
+        found = staged(self.source if derivation is None else derivation.end, parameters, known)
         if found is None:
             return None
+        options = self._contracted(derivation)
         return (
-            Lowered(first, found.first, found.values, self._options),
-            Lowered(self.name, found.rest, self.results, self._options),
+            Lowered(first, found.first, found.values, options),
+            Lowered(self.name, found.rest, self.results, options),
         )
 
     @cached_property

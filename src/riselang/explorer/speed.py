@@ -23,7 +23,7 @@ from riselang.measuring import Action, calls_for, interleaved, rounds_for, secon
 from riselang.nat import NatError
 from riselang.native import llvm
 from riselang.rewrite.combinators import Sequence as InSequence
-from riselang.rewrite.core import Strategy
+from riselang.rewrite.core import Setting, Strategy
 from riselang.rewrite.default import DEFAULT
 from riselang.rewrite.derivation import attempted
 from riselang.runtime.arrays import Array
@@ -116,7 +116,7 @@ def rungs(term: Term, strategy: Strategy | None, float: str) -> list[tuple[str, 
     seen: set[Term] = {start}
     found: list[tuple[str, Strategy | None]] = [(AS_WRITTEN, None)]
     for candidate in _candidates(strategy):
-        derivation = attempted(start, candidate, float)
+        derivation = attempted(start, candidate, Setting(float))
         if derivation is not None and derivation.end not in seen:
             seen.add(derivation.end)
             found.append((str(candidate), candidate))

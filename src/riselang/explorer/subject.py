@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from riselang.api.lowered import Lowered
+from riselang.rewrite.core import Setting
 from riselang.rewrite.default import DEFAULT, default_derivation
 from riselang.rewrite.derivation import Derivation, derive
 from riselang.term.contraction import contract
@@ -59,7 +60,8 @@ class Subject:
         found: Derivation | None = None
         with timed("rewrite"):
             if self.strategy is DEFAULT:
-                found = default_derivation(start, self.options.float) if self._may_default else None
+                setting = Setting(self.options.float)
+                found = default_derivation(start, setting) if self._may_default else None
             elif self.strategy is not None:
                 found = derive(start, self.strategy, self.options.float)
         # One without steps counts as nothing, but is one.

@@ -23,6 +23,8 @@ class Setting:
 
     float: str = "contract"
     """What may be done to float arithmetic."""
+    ahead: bool = False
+    """Whether what is computed of some arguments alone is computed before the program is called."""
     normal: dict[Strategy, set[Term]] = field(
         default_factory=dict["Strategy", "set[Term]"], compare=False, repr=False
     )

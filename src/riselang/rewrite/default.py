@@ -44,10 +44,10 @@ class Default(Strategy):
 DEFAULT = Default()
 
 
-def default_derivation(term: Term, float: str) -> Derivation | None:
+def default_derivation(term: Term, setting: Setting) -> Derivation | None:
     """How a program is rewritten that comes without a strategy; None where that stays as it is."""
     if not DEFAULT.concerns(term):
         return None
     from riselang.rewrite.derivation import attempted
 
-    return attempted(term, DEFAULT, float)
+    return attempted(term, DEFAULT, setting)

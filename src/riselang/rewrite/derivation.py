@@ -142,12 +142,12 @@ def derive(term: Term, strategy: Strategy, float: str = "contract") -> Derivatio
     return Derivation(term, result.steps, result.term, str(strategy), float)
 
 
-def attempted(term: Term, strategy: Strategy, float: str = "contract") -> Derivation | None:
+def attempted(term: Term, strategy: Strategy, setting: Setting) -> Derivation | None:
     """The same where the strategy applies, else None."""
-    result = (data_flow_normal_form >> strategy).run(term, Setting(float))
+    result = (data_flow_normal_form >> strategy).run(term, setting)
     if isinstance(result, Failure):
         return None
-    return Derivation(term, result.steps, result.term, str(strategy), float)
+    return Derivation(term, result.steps, result.term, str(strategy), setting.float)
 
 
 def explained(failure: Failure, start: Term, strategy: Strategy) -> UserError:

@@ -30,6 +30,7 @@ from riselang.rewrite.traversals import (
 P = ParamSpec("P")
 RULE_FAMILIES = (
     "algorithmic", "movement", "simplification", "functions", "vectorisation", "lowering",
+    "storing",
 )  # fmt: skip
 """The modules of rules, in the order in which the documentation has them."""
 STRATEGY_MODULES = (

@@ -55,7 +55,7 @@ def _derived(options: argparse.Namespace) -> Derivation:
 def _defaulted(term: Term, float: str) -> Derivation:
     """What a program gets that comes without a strategy; what is recognised in it is printed."""
     with timed("rewrite"):
-        derivation = default_derivation(term, float)
+        derivation = default_derivation(term, Setting(float))
     if derivation is None:
         why = (
             "no kernel is recognised"

@@ -185,7 +185,7 @@ UNTOUCHED = {
 
 @pytest.mark.parametrize("name", UNTOUCHED)
 def test_all_else_stays_as_it_is_written(name: str) -> None:
-    assert default_derivation(parse_term(UNTOUCHED[name]), "contract") is None
+    assert default_derivation(parse_term(UNTOUCHED[name]), Setting("contract")) is None
 
 
 def test_what_other_choices_decide_is_left_to_them() -> None:

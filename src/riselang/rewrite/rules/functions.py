@@ -97,7 +97,7 @@ def hoist_from_map(term: Term) -> Found:
     """x |> map(fun(e, h(e, c))) ~> let y = c; x |> map(fun(e, h(e, y)))
 
     What is the same in all rounds is computed before the loop."""
-    (function,), xs = _loop(term, MAP.name)
+    (function,), xs = loop_parts(term, MAP.name)
     value, rest = _invariant(function, 1)
     return {"c": value, "h": rest, "x": xs}
 
@@ -109,7 +109,7 @@ def hoist_from_map(term: Term) -> Found:
 def hoist_from_reduce(term: Term) -> Found:
     """x |> reduce(fun((e, acc), h(e, acc, c)), a)
     ~> let y = c; x |> reduce(fun((e, acc), h(e, acc, y)), a)"""
-    (function, start), xs = _loop(term, REDUCE.name)
+    (function, start), xs = loop_parts(term, REDUCE.name)
     value, rest = _invariant(function, 2)
     return {"c": value, "h": rest, "a": start, "x": xs}
 
@@ -138,7 +138,7 @@ def map_fission(term: Term) -> Found:
     """x |> map(fun(e, f(g(e)))) ~> x |> map(g) |> map(f)
 
     The first map computes what the outermost operation is applied to."""
-    (function,), xs = _loop(term, MAP.name)
+    (function,), xs = loop_parts(term, MAP.name)
     rest, part = _fission(function)
     return {"f": rest, "g": part, "x": xs}
 
@@ -148,9 +148,9 @@ def folds_first(term: Term) -> Found:
     """x |> map(fun(e, f(g(e)))) ~> x |> map(g) |> map(f)
 
     The first map computes the folds of each element, the second all that is done with them."""
-    (function,), xs = _loop(term, MAP.name)
+    (function,), xs = loop_parts(term, MAP.name)
     (layer,), body = under(function, 1)
-    part = _folds_in(body)
+    part = folds_in(body)
     rest = Lambda("v", part.type, _rest(body, part, 0))
     return {"f": rest, "g": rewrapped([layer], part), "x": xs}
 
@@ -161,9 +161,9 @@ def folds_first_with(term: Term) -> Found:
     ~> zip(x |> map(g), x |> map(h)) |> map(fun(p, f(fst(p), snd(p))))
 
     The same where the second map takes more of the element: a component, or all of it."""
-    (function,), xs = _loop(term, MAP.name)
+    (function,), xs = loop_parts(term, MAP.name)
     (layer,), body = under(function, 1)
-    part = _folds_in(body)
+    part = folds_in(body)
     other, rest = _other_part(generalised(body, part), layer.parameter)
     made = Lambda("v", part.type, Lambda("w", other.type, rest))
     return {"f": made, "g": rewrapped([layer], part), "h": rewrapped([layer], other), "x": xs}
@@ -174,7 +174,7 @@ def reduce_map_fission(term: Term) -> Found:
     """x |> reduce(fun((e, acc), f(g(e), acc)), a) ~> x |> map(g) |> reduce(f, a)
 
     The map computes all that does not depend on the accumulator."""
-    (function, start), xs = _loop(term, REDUCE.name)
+    (function, start), xs = loop_parts(term, REDUCE.name)
     rest, part = _fission_of_fold(function)
     return {"f": rest, "g": part, "a": start, "x": xs}
 
@@ -264,7 +264,7 @@ def _with_functions(term: Term, change: Callable[[Term], Term]) -> Term:
 
 def _of_component(term: Term, spec: PatternSpec) -> tuple[Term, Term, Term]:
     """A function of pairs as one of a component; and the arrays that are zipped."""
-    (function,), xs = _loop(term, MAP.name)
+    (function,), xs = loop_parts(term, MAP.name)
     pair = applied(xs, ZIP.name)
     if pair is None:
         raise NoMatch("expected a map over pairs")
@@ -326,7 +326,7 @@ def _let(term: Term) -> tuple[Term, Lambda]:
     return value, function
 
 
-def _loop(term: Term, name: str) -> tuple[list[Term], Term]:
+def loop_parts(term: Term, name: str) -> tuple[list[Term], Term]:
     """The functions and values that a pattern is given, and its array."""
     found = applied(term, name)
     if found is None:
@@ -398,7 +398,7 @@ def _fission(function: Term) -> tuple[Term, Term]:
     return Lambda("v", part.type, _rest(body, part, 0)), rewrapped([layer], part)
 
 
-def _folds_in(body: Term) -> Term:
+def folds_in(body: Term) -> Term:
     """A fold, or maps to one, that something else is done with."""
     stack = [child for child in body.children if not isinstance(child, Lambda)]
     while stack:

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 
 from riselang.dialects.rise.types import ScalarType, is_float
 from riselang.machine import Machine, this_machine
-from riselang.rewrite.combinators import choice, try_
+from riselang.rewrite.combinators import choice, repeat, try_
 from riselang.rewrite.core import Failure, Path, Result, Setting, Step, Strategy, Success
 from riselang.rewrite.normal_forms import data_flow_normal_form
 from riselang.rewrite.places import at_path, written
 from riselang.rewrite.rules.algorithmic import reduce_map_fusion, scan_map_fusion
 from riselang.rewrite.rules.functions import name_stored
+from riselang.rewrite.strategies.apart import KernelApart
 from riselang.rewrite.strategies.contractions import (
     bytes_of,
     contraction_shape,
@@ -33,7 +34,7 @@ from riselang.rewrite.strategies.tile_sizes import chosen_tiles
 from riselang.rewrite.strategies.window_sums import arranged_windows
 from riselang.rewrite.strategies.windows import windows_in
 from riselang.rewrite.terms import applied
-from riselang.rewrite.traversals import everywhere, normalize, run_at
+from riselang.rewrite.traversals import everywhere, normalize, run_at, top_down
 from riselang.term.nodes import Term
 
 SUMS = 4
@@ -72,7 +73,7 @@ def _contraction(term: Term, setting: Setting) -> tuple[str, str, Strategy] | No
     panels = panels_of(term)
     if panels is not None and panels.fits(this_machine()):
         return what, str(panels), panels.strategy(this_machine())
-    tiles = chosen_tiles(shape, this_machine())
+    tiles = chosen_tiles(shape, this_machine(), ahead=setting.ahead)
     return what, str(tiles), tiled(tiles)
 
 
@@ -151,7 +152,9 @@ _fused = try_(normalize(choice(reduce_map_fusion, scan_map_fusion)))
 _finished = everywhere(FusedEpilogue(_is_contraction))
 # What a kernel takes that another one stores has a name, so that it is no part of it.
 _named = everywhere(name_stored)
-prepared: Strategy = _fused >> try_(_finished) >> _named
+# What is one loop in the program and would be a kernel alone is stored first.
+_apart = repeat(top_down(KernelApart(_is_contraction)))
+prepared: Strategy = _fused >> _apart >> try_(_finished) >> _named
 """What is done before kernels are looked for."""
 arranged = prepared >> choice(Arrange() >> try_(on_threads()), on_threads(), turn_result())
 

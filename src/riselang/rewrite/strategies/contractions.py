@@ -287,7 +287,7 @@ class Contraction(Strategy):
         if shape is None:
             reason = "expected a map of a map of a fold, of numbers as sizes"
             return Failure(self, reason, term, closeness=CONDITION)
-        return tiled(chosen_tiles(shape, this_machine())).run(term, setting)
+        return tiled(chosen_tiles(shape, this_machine(), ahead=setting.ahead)).run(term, setting)
 
     def __str__(self) -> str:
         return "contraction()"
@@ -323,8 +323,24 @@ def _product_in(term: Term) -> _Product | None:
     pair, type = applied(fold[2], "zip"), fold[1].type
     if pair is None or not isinstance(type, ScalarType) or not _is_of_both(pair):
         return None
+    if _takes_row(inner[0], fold):
+        return None
     is_bare = _applied_in(inner[0], "reduce") is not None
     return _Product(outer[1], inner[1], fold[2], type, is_bare)
+
+
+def _takes_row(function: Term, fold: list[Term]) -> bool:
+    """Whether what is done with a sum takes more of the row than the sum."""
+    assert isinstance(function, Lambda)
+    parts: list[tuple[Term, int]] = [(function.body, 1)]
+    while parts:
+        part, row = parts.pop()
+        if part == Bound(row, part.type):
+            return True
+        if applied(part, "reduce") != fold:
+            inner = row + isinstance(part, Lambda)
+            parts += [(child, inner) for child in part.children]
+    return False
 
 
 def contraction_shape(term: Term) -> Shape | None:

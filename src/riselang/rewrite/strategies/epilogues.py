@@ -32,7 +32,8 @@ from riselang.rewrite.terms import applied, computes_nothing, viewed
 from riselang.rewrite.traversals import argument, body, function, inside, normalize
 from riselang.term.nodes import Lambda, Literal, Scalar, Term
 
-_TIDY = normalize(choice(SIMPLIFICATIONS, map_of_firsts, map_of_seconds))
+TIDY: Strategy = normalize(choice(SIMPLIFICATIONS, map_of_firsts, map_of_seconds))
+"""Leaves out what is paired and not looked at."""
 
 
 def fold_in(function: Term) -> list[Term] | None:
@@ -104,13 +105,13 @@ def stored_in_each_round(strategy: Strategy) -> Strategy:
     second = argument(is_paired >> argument(strategy) >> zip_of_map_second)
     # What is stored has a name of its own, and what else there is with it none.
     named = inside(name_stored >> argument(body(inline_let)))
-    return choice(first, second, argument(strategy)) >> map_fusion >> named >> _TIDY
+    return choice(first, second, argument(strategy)) >> map_fusion >> named >> TIDY
 
 
 pairs_of_tiles: Strategy = argument(split_before_zip) >> map_fusion
 """A map over tiles of pairs: columns and what is beside them each in tiles of its own."""
 sums_apart: Strategy = seq(
-    choice(folds_first_with, folds_first) @ loop(2) >> _TIDY @ loop(2),
+    choice(folds_first_with, folds_first) @ loop(2) >> TIDY @ loop(2),
     folds_first,
 )
 """In a tile of a kernel, the sums before what is done with them."""
@@ -139,7 +140,7 @@ class FusedEpilogue(Strategy):
         stored = None if found is None else applied(found[1], "toMem")
         if stored is None or not self.is_kernel(stored[0]):
             return Failure(self, "expected a map over the stored sums of a kernel", term)
-        result = (_into_rows >> _TIDY).run(term, setting)
+        result = (_into_rows >> TIDY).run(term, setting)
         if isinstance(result, Success) and not self.is_kernel(result.term):
             reason = "what is done with the sums is more than arithmetic of each"
             return Failure(self, reason, term, closeness=CONDITION)

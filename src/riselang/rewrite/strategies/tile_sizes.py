@@ -21,7 +21,9 @@ MOST_ROWS, MOST_VECTORS, MOST_TILES = 8, 16, 16
 """Of a tile, and of a block."""
 LINE = 64
 """Bytes of a line of a cache."""
-FROM_SECOND_CACHE = 64
+LATENCY = 5
+"""Cycles after which an accumulator can be added to again, and one to spare."""
+FROM_SECOND_CACHE, FROM_THIRD_CACHE = 64, 32
 """Bytes in a cycle, of those that products do not hide."""
 
 
@@ -80,24 +82,28 @@ class Tiles:
         )
 
 
-def chosen_tiles(shape: Shape, machine: Machine) -> Tiles:
-    """The tiles that take the fewest cycles.
+def chosen_tiles(shape: Shape, machine: Machine, *, ahead: bool = False) -> Tiles:
+    """The tiles that take the fewest cycles; `ahead`: where columns are copied before.
 
     Of those that are as good, the ones with shorter rows: where these are whole lines of a cache,
     each is written to memory when it is stored, and that is waited for.
     """
+    candidates = [
+        tiles for tiles in _candidates(shape, machine) if not (ahead and tiles.is_by_columns)
+    ]
     return min(
-        _candidates(shape, machine),
-        key=lambda tiles: (_cycles(tiles, shape, machine), tiles.columns),
+        candidates,
+        key=lambda tiles: (_cycles(tiles, shape, machine, ahead=ahead), tiles.columns),
     )
 
 
 def _candidates(shape: Shape, machine: Machine) -> Iterator[Tiles]:
     lanes = machine.lanes(shape.bytes)
     for rows in range(1, MOST_ROWS + 1):
-        kept = keeps(rows, lanes, machine)
-        turned = lanes > 1 and rows % lanes == 0 and shape.depth % lanes == 0
         packed = _times(shape.rows, rows) >= PACKED_FROM
+        # Rows that are not copied lie apart, and no vector has more than one of them.
+        kept = packed and keeps(rows, lanes, machine)
+        turned = lanes > 1 and rows % lanes == 0 and shape.depth % lanes == 0
         for vectors in range(1, min(MOST_VECTORS, _times(shape.columns, lanes)) + 1):
             if registers(rows, vectors, lanes, machine) > machine.registers:
                 break
@@ -149,11 +155,12 @@ def registers(rows: int, vectors: int, lanes: int, machine: Machine) -> int:
     return rows * vectors + (vectors if rows > 1 else 2) + taken
 
 
-def _cycles(tiles: Tiles, shape: Shape, machine: Machine) -> float:
+def _cycles(tiles: Tiles, shape: Shape, machine: Machine, *, ahead: bool = False) -> float:
     """What the core with the most work takes."""
     beside = _times(shape.columns, tiles.columns)
     copied = shape.depth * beside * tiles.vectors
-    copies = (_on_a_core(copied, shape, machine) if tiles.is_packed else 0) * 3
+    is_copied = tiles.is_packed and not ahead
+    copies = 3 * _on_a_core(copied, shape, machine) if is_copied else 0
     if not tiles.is_by_columns:
         blocks = _on_a_core(_times(shape.rows, tiles.rows * tiles.block), shape, machine)
         return copies + blocks * tiles.block * beside * _of_tile(tiles, tiles.rows, shape, machine)
@@ -167,25 +174,29 @@ def _cycles(tiles: Tiles, shape: Shape, machine: Machine) -> float:
 def _of_tile(tiles: Tiles, rows: int, shape: Shape, machine: Machine) -> float:
     """For two products and two loads of vectors in a cycle."""
     vectors, lanes = tiles.vectors, tiles.lanes
-    is_kept = keeps(rows, lanes, machine)
+    is_kept = tiles.is_packed and keeps(rows, lanes, machine)
     loads = vectors + (rows // lanes if is_kept else rows)
     # Where lanes can be multiplied by, a load of all lanes of one number takes a product's place.
-    lanes_filled = rows if machine.multiplies_by_lanes and not is_kept else 0
-    round = max((rows * vectors + lanes_filled) / 2, loads / 2, 4) + loads / 6
+    is_filled = machine.multiplies_by_lanes and tiles.is_packed and not is_kept
+    lanes_filled = rows if is_filled else 0
+    round = max((rows * vectors + lanes_filled) / 2, loads / 2, LATENCY) + loads / 6
     if tiles.is_packed:
-        round += _from_second_cache(tiles, shape, machine) / FROM_SECOND_CACHE
+        round += _brought(tiles, shape, machine)
     else:
         # What is read where it lies is read in pieces, and the longer these are the better.
         round += 24 / vectors
     return shape.depth * round + 4 * rows * vectors
 
 
-def _from_second_cache(tiles: Tiles, shape: Shape, machine: Machine) -> float:
-    """Bytes that a round of a fold brings to the first cache."""
+def _brought(tiles: Tiles, shape: Shape, machine: Machine) -> float:
+    """The cycles of a round of a fold in which what it brings to the first cache is waited for."""
     most, line = machine.cache(1) * 7 // 8, shape.depth * shape.bytes
     above = tiles.block * tiles.rows or shape.rows
     of_rows = tiles.rows * shape.bytes if (above + tiles.columns) * line > most else 0
     if tiles.is_by_columns:
-        return of_rows
+        return of_rows / FROM_SECOND_CACHE
     stays = (tiles.rows + tiles.columns) * line <= most
-    return of_rows + tiles.columns * shape.bytes / (tiles.block if stays else 1)
+    of_columns = tiles.columns * shape.bytes / (tiles.block if stays else 1)
+    is_near = shape.columns * line <= machine.cache(2)
+    rate = FROM_SECOND_CACHE if is_near else FROM_THIRD_CACHE
+    return of_rows / FROM_SECOND_CACHE + of_columns / rate

@@ -1,0 +1,113 @@
+"""Laws that store what one loop computes for another, where a program has both in one.
+
+Programs compute what they read element by element, so that a product of a product is one map, with
+two folds in it. What is stored in between makes each of the two a kernel of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from riselang.dialects.rise.schemes import FST, MAP, SND, ZIP, PatternSpec
+from riselang.dialects.rise.types import components
+from riselang.rewrite.eta import mentions, without
+from riselang.rewrite.matching import NoMatch
+from riselang.rewrite.rule import Found, law, rule
+from riselang.rewrite.rules.functions import folds_in, loop_parts
+from riselang.rewrite.terms import applied, generalised
+from riselang.term.nodes import Apply, Bound, Lambda, Pattern, Term
+from riselang.term.substitution import shift, swapped
+
+
+@law("x : n.s, g : s -> t, h : s -> t -> u")
+def store_between() -> None:
+    """x |> map(fun(e, let y = g(e); h(e, y)))
+    ~> zip(x, x |> map(g) |> toMem(heap)) |> map(fun(p, h(fst(p), snd(p))))
+
+    What is computed first of each element is computed first of all, and stored."""
+
+
+@rule("x : n.s, z : m.t, f : s -> t -> u, g : s -> u -> v")
+def store_folds(term: Term) -> Found:
+    """x |> map(fun(e, z |> map(fun(c, g(e, f(e, c))))))
+    ~> zip(x |> map(fun(e, z |> map(fun(c, f(e, c))))) |> toMem(heap), x)
+      |> map(fun(p, fst(p) |> map(fun(y, g(snd(p), y)))))
+
+    The folds are computed first, and stored; then what is done with them and with the element."""
+    nest = _nest(term)
+    fold = folds_in(nest.inner.body)
+    function = nest.of_column(fold, Bound(0, nest.inner.parameter))
+    rest = _without(generalised(nest.inner.body, fold), 1)
+    made = nest.of_element(Lambda("y", fold.type, rest))
+    return {"x": nest.xs, "z": _without(nest.ys, 0), "f": function, "g": made}
+
+
+@rule("x : n.s, z : m.w, y : s -> m.t, f : s -> w -> u, g : s -> t -> u -> v")
+def store_folds_of_firsts(term: Term) -> Found:
+    """x |> map(fun(e, zip(z, y(e)) |> map(fun(q, g(e, snd(q), f(e, fst(q)))))))
+    ~> zip(x |> map(fun(e, z |> map(fun(c, f(e, c))))) |> toMem(heap), x)
+      |> map(fun(p, zip(fst(p), y(snd(p))) |> map(fun(q, g(snd(p), snd(q), fst(q))))))
+
+    The same where the second loop pairs what the folds take with what is taken later."""
+    return _of_pairs(term, FST, SND)
+
+
+@rule("x : n.s, z : m.w, y : s -> m.t, f : s -> w -> u, g : s -> t -> u -> v")
+def store_folds_of_seconds(term: Term) -> Found:
+    """x |> map(fun(e, zip(y(e), z) |> map(fun(q, g(e, fst(q), f(e, snd(q)))))))
+    ~> zip(x |> map(fun(e, z |> map(fun(c, f(e, c))))) |> toMem(heap), x)
+      |> map(fun(p, zip(fst(p), y(snd(p))) |> map(fun(q, g(snd(p), snd(q), fst(q))))))"""
+    return _of_pairs(term, SND, FST)
+
+
+def _of_pairs(term: Term, column: PatternSpec, other: PatternSpec) -> Found:
+    nest = _nest(term)
+    zipped = applied(nest.ys, ZIP.name)
+    if zipped is None:
+        raise NoMatch("expected pairs")
+    columns, others = zipped if column is FST else reversed(zipped)
+    body, parts = nest.inner.body, components(nest.inner.parameter)
+    pair = Bound(0, nest.inner.parameter)
+    fold = folds_in(body)
+    function = nest.of_column(fold, Apply(Pattern(column, parts), pair))
+    of_fold = generalised(body, fold)
+    taken = Apply(Pattern(other, parts), pair)
+    of_both = swapped(_without(generalised(of_fold, shift(taken, 1)), 2))
+    made = Lambda("t", taken.type, Lambda("y", fold.type, of_both))
+    return {
+        "x": nest.xs, "z": _without(columns, 0), "y": nest.of_element(others),
+        "f": function, "g": nest.of_element(made),
+    }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Nest:
+    """`xs |> map(fun(e, ys |> map(fun(c, body))))`, each part as it stands: `ys` is under `e`."""
+
+    xs: Term
+    outer: Lambda
+    ys: Term
+    inner: Lambda
+
+    def of_element(self, term: Term) -> Term:
+        """What stands under the first lambda, under it."""
+        return Lambda(self.outer.name, self.outer.parameter, term)
+
+    def of_column(self, fold: Term, column: Term) -> Term:
+        """A fold in the body as a function of the first element and a part of the second."""
+        taken = _without(generalised(fold, column), 1)
+        return self.of_element(Lambda("c", column.type, taken))
+
+
+def _nest(term: Term) -> _Nest:
+    (outer,), xs = loop_parts(term, MAP.name)
+    assert isinstance(outer, Lambda)
+    (inner,), ys = loop_parts(outer.body, MAP.name)
+    assert isinstance(inner, Lambda)
+    return _Nest(xs, outer, ys, inner)
+
+
+def _without(term: Term, index: int) -> Term:
+    if mentions(term, index):
+        raise NoMatch("more is taken of an element than the fold and what is paired with it")
+    return without(term, index)
