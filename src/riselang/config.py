@@ -52,6 +52,12 @@ CACHE_DIR = Setting(
 CACHE_SIZE = Setting(
     "cache_size", "RISE_CACHE_SIZE", "1024", "how many MiB of them are kept, those last used"
 )
+KEPT_MEMORY = Setting(
+    "kept_memory",
+    "RISE_KEPT_MEMORY",
+    "64",
+    "how many MiB of temporaries compiled code keeps between calls",
+)
 LOG_COMPILES = Setting(
     "log_compiles", "RISE_LOG_COMPILES", "0", "say on stderr what is compiled or found: 1 or 0"
 )
@@ -70,6 +76,7 @@ SETTINGS = (
     CACHE,
     CACHE_DIR,
     CACHE_SIZE,
+    KEPT_MEMORY,
     LOG_COMPILES,
     DEBUG,
 )
@@ -104,6 +111,11 @@ def cache_folder() -> Path:
 def cache_limit() -> int:
     """How many bytes of kernels are kept."""
     return _natural(CACHE_SIZE) << 20
+
+
+def kept_memory() -> int:
+    """How many bytes of temporaries are kept."""
+    return _natural(KEPT_MEMORY) << 20
 
 
 def log_compiles() -> bool:

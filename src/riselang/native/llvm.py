@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import llvmlite.binding as binding
 
 from riselang.errors import InternalError
+from riselang.native import memory
 from riselang.native.llvm_text import readable
 from riselang.timing import timed
 
@@ -58,10 +59,14 @@ def _initialise() -> None:
     binding.initialize_native_asmprinter()
 
 
-def _machine(target: Target, jit: bool) -> Any:
+def _machine(target: Target, jit: bool, opt: int = 3) -> Any:
     _initialise()
     return binding.Target.from_triple(target.triple).create_target_machine(
-        cpu=target.cpu, features=target.features, opt=3, jit=jit, reloc="default" if jit else "pic"
+        cpu=target.cpu,
+        features=target.features,
+        opt=opt,
+        jit=jit,
+        reloc="default" if jit else "pic",
     )
 
 
@@ -138,6 +143,8 @@ def load_objects(objects: Sequence[bytes]) -> LoadedCode:
     with _LOCK:
         machine = _machine(host(), jit=True)
         engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
+        if any(map(memory.is_used, objects)):
+            _replace(engine, memory.REPLACED, _memory())
         for code in objects:
             # The engine tells gdb of what is added.
             engine.add_object_file(binding.ObjectFileRef.from_data(code))
@@ -150,6 +157,24 @@ def load_objects(objects: Sequence[bytes]) -> LoadedCode:
 
                 perf_map.record(code, loaded.address)
         return loaded
+
+
+@cache
+def _memory() -> LoadedCode:
+    """The functions that keep memory, one time in a process: they are what its code shares."""
+    # Made in a few milliseconds, and called once for each temporary.
+    machine = _machine(host(), jit=True, opt=0)
+    engine = binding.create_mcjit_compiler(_parse(memory.source(), host()), machine)
+    engine.finalize_object()
+    return LoadedCode(engine)
+
+
+def _replace(engine: Any, names: Mapping[str, str], code: LoadedCode) -> None:
+    """Let what is loaded into one engine, and nothing else in the process, call other functions."""
+    module = binding.parse_assembly("\n".join(names.values()))
+    engine.add_module(module)
+    for name in names:
+        engine.add_global_mapping(module.get_function(name), code.address(f"rise_{name}"))
 
 
 def add_symbol(name: str, address: int) -> None:
