@@ -31,6 +31,7 @@ from riselang.rewrite.strategies.schedules import (
     unroll,
     vectorize,
 )
+from riselang.rewrite.strategies.streams import streamed_tiles
 from riselang.rewrite.strategies.threads import on_threads
 from riselang.rewrite.traversals import (
     all_,
@@ -143,9 +144,14 @@ class RandomStrategies:
     def tiles(self) -> Strategy:
         rows, lanes, vectors = (self.choices.of(sizes) for sizes in ((1, 2, 3), (2, 4), (1, 2)))
         kept, packed, threads, turned = (self.choices.one_in(2) for _ in range(4))
-        if self.choices.one_in(2):
+        if self.choices.one_in(3):
             return column_tiles(
                 rows, lanes * vectors, lanes, kept=kept, turned=turned, threads=threads
+            )
+        if self.choices.one_in(3):
+            depth, share = self.choices.of((1, 2, 3)), self.choices.of((2, 3, 4))
+            return streamed_tiles(
+                rows, lanes * vectors, lanes, depth=depth, share=share, threads=threads
             )
         return register_tiles(
             rows, lanes * vectors, lanes, block=1 + self.choices.below(2),

@@ -8,10 +8,11 @@ map(f) |> join`). All else takes two arrays in turns.
 
 from __future__ import annotations
 
-from riselang.dialects.rise.schemes import FST, GENERATE, LET, MAP, SND, ZIP, Role
+from riselang.dialects.rise.schemes import FST, GENERATE, LET, MAP, PAD, SND, TAKE, ZIP, Role
 from riselang.dialects.rise.types import RiseType, components, contains_array, element_of
+from riselang.nat import as_nat
 from riselang.term.fusion import MAPS
-from riselang.term.nodes import Apply, Bound, Lambda, Pattern, Term, spine, subterms
+from riselang.term.nodes import Apply, Bound, Lambda, Pattern, Term, apply_all, spine, subterms
 from riselang.term.substitution import shift
 from riselang.term.views import before_view
 
@@ -52,7 +53,7 @@ def _is_safe(body: Term, accumulator: Term, place: Term) -> bool:
     head, arguments = spine(body)
     if not isinstance(head, Pattern) or len(arguments) != head.spec.arity:
         return False
-    before = before_view(body, place)
+    before = before_view(body, place) or _before_take(body, place)
     if before is not None:
         return _is_safe(before[0], accumulator, before[1])
     if head.spec.name in MAPS:
@@ -65,6 +66,30 @@ def _is_safe(body: Term, accumulator: Term, place: Term) -> bool:
         inner = _is_safe(arguments[1].body, shift(accumulator, 1), shift(place, 1))
         return not _mentions(arguments[0], accumulator) and inner
     return False
+
+
+def _before_take(body: Term, place: Term) -> tuple[Term, Term] | None:
+    """The same for `take`, also of the rows: the place is filled up, as the body may do.
+
+    What a round reads there of elements that it has changed already is what `take` drops.
+    """
+    head, arguments = spine(body)
+    assert isinstance(head, Pattern)
+    if head.spec is TAKE:
+        count, dropped, element = head.arguments
+        filled = Pattern(PAD, (count, as_nat(0), dropped, element))
+        return arguments[0], Apply(filled, place)
+    if head.spec is not MAP or not isinstance(arguments[0], Lambda):
+        return None
+    row = arguments[0].body
+    inner = _before_take(row, Bound(0, row.type)) if isinstance(spine(row)[0], Pattern) else None
+    if inner is None or inner[0] != Bound(0, arguments[0].parameter):
+        return None
+    function = Lambda("row", row.type, inner[1])
+    count = head.argument("n")
+    return arguments[1], apply_all(
+        Pattern(MAP, (count, row.type, inner[1].type)), [function, place]
+    )
 
 
 def _is_safe_map(function: Term, xs: Term, accumulator: Term, place: Term) -> bool:

@@ -30,11 +30,11 @@ from riselang.rewrite.traversals import (
 P = ParamSpec("P")
 RULE_FAMILIES = (
     "algorithmic", "movement", "simplification", "functions", "vectorisation", "lowering",
-    "storing",
+    "storing", "beside",
 )  # fmt: skip
 """The modules of rules, in the order in which the documentation has them."""
 STRATEGY_MODULES = (
-    "schedules", "contractions", "folds", "matmul", "convolution", "stencils", "images",
+    "schedules", "contractions", "streams", "folds", "matmul", "convolution", "stencils", "images",
     "threads", "copies", "window_sums",
 )  # fmt: skip
 

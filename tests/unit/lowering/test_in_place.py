@@ -40,6 +40,14 @@ IN_PLACE = {
         "|> asScalar), start)"
     ),
     "a loop that is asked for": "x |> reduceSeq(fun((e, acc), zip(e, acc) |> mapSeq(add)), start)",
+    "filled up and taken": (
+        "x |> reduce(fun((e, acc), zip(e |> pad(0, 2), acc |> pad(0, 2)) |> map(add) |> take(3)), "
+        "start)"
+    ),
+    "in tiles that are filled up": (
+        "x |> reduce(fun((e, acc), zip(e |> pad(0, 1) |> split(2), acc |> pad(0, 1) |> split(2)) "
+        "|> map(fun(t, zip(fst(t), snd(t)) |> map(add))) |> join |> take(3)), start)"
+    ),
 }
 NOT_IN_PLACE = {
     "another order": "x |> reduce(fun((e, acc), zip(e, acc |> reverse) |> map(add)), start)",
@@ -58,6 +66,10 @@ NOT_IN_PLACE = {
         "x |> reduce(fun((e, acc), zip(e, acc) |> map(fun(p, fst(p) + (acc |> reduce(add, 0))))), "
         "start)"
     ),
+    "filled up before": (
+        "x |> reduce(fun((e, acc), zip(e |> pad(1, 0), acc |> pad(1, 0)) |> map(add) |> take(3)), "
+        "start)"
+    ),
     "in what is folded": (
         "x |> reduce(fun((e, acc), zip(acc, e) |> map(fun(p, p)) |> map(fun(p, "
         "fst(p) + (acc |> at(clampIdx(3, 0))))) ), start)"
@@ -67,6 +79,10 @@ NOT_IN_PLACE = {
         "acc |> reverse)), start)"
     ),
 }
+FILLED = (
+    "y |> reduce(fun((e, acc), zip(e, acc |> map(fun(r, r |> pad(0, 1)))) |> map(fun(p, "
+    "zip(fst(p) |> pad(0, 1), snd(p)) |> map(add))) |> map(fun(r, r |> take(3)))), z)"
+)
 ROWS = "y |> reduce(fun((e, acc), zip(e, acc) |> map(fun(p, zip(fst(p), snd(p)) |> map(add)))), z)"
 ROWS_REVERSED = (
     "y |> reduce(fun((e, acc), zip(e, acc) |> map(fun(p, zip(fst(p), snd(p) |> reverse) "
@@ -119,8 +135,9 @@ def test_what_reads_more_takes_two_arrays_in_turns(name: str, loops: str) -> Non
 
 def test_rows_are_looked_into() -> None:
     assert is_in_place(program(ROWS))
+    assert is_in_place(program(FILLED))
     assert not is_in_place(program(ROWS_REVERSED))
-    for text in (ROWS, ROWS_REVERSED):
+    for text in (ROWS, ROWS_REVERSED, FILLED):
         check(program(text), "affine")
 
 

@@ -15,11 +15,11 @@ from riselang.rewrite.strategies.contractions import (
     Panels,
     column_tiles,
     contraction,
-    contraction_shape,
     panel_tiles,
     register_tiles,
 )
 from riselang.rewrite.strategies.matmul import goto
+from riselang.rewrite.strategies.products import contraction_shape
 from riselang.rewrite.strategies.schedules import fuse
 from riselang.rewrite.strategies.tile_sizes import Shape, chosen_tiles
 from riselang.rewrite.traversals import top_down

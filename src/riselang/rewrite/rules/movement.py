@@ -383,6 +383,12 @@ def zip_swapped() -> None:
     """zip(x, y) |> map(f) ~> zip(y, x) |> map(fun(p, f((snd(p), fst(p)))))"""
 
 
+@law("f : (s x t) -> u -> u, a : u, x : n.s, y : n.t")
+def reduce_of_zip_swapped() -> None:
+    """zip(x, y) |> reduce(f, a)
+    ~> zip(y, x) |> reduce(fun((p, acc), f((snd(p), fst(p)), acc)), a)"""
+
+
 @law("a : u, x : n.s")
 def pairs_with_one() -> None:
     """zip(generate(fun(i : idx[n], a)), x) ~> x |> map(fun(e, (a, e)))"""

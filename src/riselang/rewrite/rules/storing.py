@@ -34,12 +34,12 @@ def store_folds(term: Term) -> Found:
       |> map(fun(p, fst(p) |> map(fun(y, g(snd(p), y)))))
 
     The folds are computed first, and stored; then what is done with them and with the element."""
-    nest = _nest(term)
+    nest = nest_of(term)
     fold = folds_in(nest.inner.body)
     function = nest.of_column(fold, Bound(0, nest.inner.parameter))
-    rest = _without(generalised(nest.inner.body, fold), 1)
+    rest = unless_taken(generalised(nest.inner.body, fold), 1)
     made = nest.of_element(Lambda("y", fold.type, rest))
-    return {"x": nest.xs, "z": _without(nest.ys, 0), "f": function, "g": made}
+    return {"x": nest.xs, "z": unless_taken(nest.ys, 0), "f": function, "g": made}
 
 
 @rule("x : n.s, z : m.w, y : s -> m.t, f : s -> w -> u, g : s -> t -> u -> v")
@@ -61,7 +61,7 @@ def store_folds_of_seconds(term: Term) -> Found:
 
 
 def _of_pairs(term: Term, column: PatternSpec, other: PatternSpec) -> Found:
-    nest = _nest(term)
+    nest = nest_of(term)
     zipped = applied(nest.ys, ZIP.name)
     if zipped is None:
         raise NoMatch("expected pairs")
@@ -72,16 +72,16 @@ def _of_pairs(term: Term, column: PatternSpec, other: PatternSpec) -> Found:
     function = nest.of_column(fold, Apply(Pattern(column, parts), pair))
     of_fold = generalised(body, fold)
     taken = Apply(Pattern(other, parts), pair)
-    of_both = swapped(_without(generalised(of_fold, shift(taken, 1)), 2))
+    of_both = swapped(unless_taken(generalised(of_fold, shift(taken, 1)), 2))
     made = Lambda("t", taken.type, Lambda("y", fold.type, of_both))
     return {
-        "x": nest.xs, "z": _without(columns, 0), "y": nest.of_element(others),
+        "x": nest.xs, "z": unless_taken(columns, 0), "y": nest.of_element(others),
         "f": function, "g": nest.of_element(made),
     }  # fmt: skip
 
 
 @dataclass(frozen=True)
-class _Nest:
+class Nest:
     """`xs |> map(fun(e, ys |> map(fun(c, body))))`, each part as it stands: `ys` is under `e`."""
 
     xs: Term
@@ -95,19 +95,19 @@ class _Nest:
 
     def of_column(self, fold: Term, column: Term) -> Term:
         """A fold in the body as a function of the first element and a part of the second."""
-        taken = _without(generalised(fold, column), 1)
+        taken = unless_taken(generalised(fold, column), 1)
         return self.of_element(Lambda("c", column.type, taken))
 
 
-def _nest(term: Term) -> _Nest:
+def nest_of(term: Term) -> Nest:
     (outer,), xs = loop_parts(term, MAP.name)
     assert isinstance(outer, Lambda)
     (inner,), ys = loop_parts(outer.body, MAP.name)
     assert isinstance(inner, Lambda)
-    return _Nest(xs, outer, ys, inner)
+    return Nest(xs, outer, ys, inner)
 
 
-def _without(term: Term, index: int) -> Term:
+def unless_taken(term: Term, index: int) -> Term:
     if mentions(term, index):
         raise NoMatch("more is taken of an element than the fold and what is paired with it")
     return without(term, index)

@@ -19,16 +19,11 @@ from riselang.rewrite.places import at_path, written
 from riselang.rewrite.rules.algorithmic import reduce_map_fusion, scan_map_fusion
 from riselang.rewrite.rules.functions import name_stored
 from riselang.rewrite.strategies.apart import KernelApart
-from riselang.rewrite.strategies.contractions import (
-    bytes_of,
-    contraction_shape,
-    length_of,
-    panels_of,
-    tiled,
-)
+from riselang.rewrite.strategies.contractions import panels_of, tiled
 from riselang.rewrite.strategies.copies import result_of, turn_result, turned
 from riselang.rewrite.strategies.epilogues import FusedEpilogue
 from riselang.rewrite.strategies.folds import blocks_of_sums, partial_sums
+from riselang.rewrite.strategies.products import bytes_of, contraction_shape, length_of
 from riselang.rewrite.strategies.threads import on_threads
 from riselang.rewrite.strategies.tile_sizes import chosen_tiles
 from riselang.rewrite.strategies.window_sums import arranged_windows

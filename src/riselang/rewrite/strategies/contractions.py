@@ -13,13 +13,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import FixedBitwidthType
-
-from riselang.dialects.rise.types import ArrayType, RiseType, ScalarType
+from riselang.dialects.rise.types import ArrayType, RiseType
 from riselang.machine import Machine, this_machine
 from riselang.nat import Nat
 from riselang.rewrite.addresses import loop
-from riselang.rewrite.combinators import seq, try_
+from riselang.rewrite.combinators import choice, seq, try_
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
 from riselang.rewrite.registry import schedule
 from riselang.rewrite.rules.algorithmic import peel_map
@@ -32,22 +30,26 @@ from riselang.rewrite.rules.lowering import (
     pack_vectors_of_each_block,
     parallel_as_map,
 )
-from riselang.rewrite.rules.movement import pad_before_zip
+from riselang.rewrite.rules.movement import drop_before_zip, take_before_zip
+from riselang.rewrite.strategies.accumulators import accumulators, columns_outside, filled_tiles
+from riselang.rewrite.strategies.beside import columns_beside, columns_of_block, tiles_beside
 from riselang.rewrite.strategies.epilogues import (
     at_columns,
-    at_sums,
-    epilogue_in_vectors,
-    fold_in,
     pairs_of_tiles,
     stored_in_each_round,
-    sums_apart,
+)
+from riselang.rewrite.strategies.products import (
+    applied_in,
+    bytes_of,
+    contraction_shape,
+    length_of,
+    lies_in_rows,
+    product_in,
 )
 from riselang.rewrite.strategies.schedules import (
-    fill,
     hoist,
     interchange,
     keep,
-    pack,
     parallel,
     reorder,
     sequential,
@@ -56,12 +58,12 @@ from riselang.rewrite.strategies.schedules import (
     tile,
     vectorize,
 )
+from riselang.rewrite.strategies.streams import streamed_tiles
 from riselang.rewrite.strategies.tile_sizes import Shape, Tiles, chosen_tiles, keeps, registers
 from riselang.rewrite.strategies.turning import in_squares
-from riselang.rewrite.terms import applied, viewed
+from riselang.rewrite.terms import applied
 from riselang.rewrite.traversals import argument, function, inside
-from riselang.term.nodes import Bound, Lambda, Term
-from riselang.term.substitution import mentions
+from riselang.term.nodes import Bound, Term
 
 GROUPS = (4, 3, 2, 1)
 """Rows that are read at once where columns are copied: as many as a cache keeps of lines that lie a
@@ -74,6 +76,11 @@ def tiled(tiles: Tiles) -> Strategy:
         return column_tiles(
             tiles.rows, tiles.columns, tiles.lanes,
             kept=tiles.is_kept, turned=tiles.is_turned, threads=tiles.is_parallel,
+        )  # fmt: skip
+    if tiles.depth:
+        return streamed_tiles(
+            tiles.rows, tiles.columns, tiles.lanes, depth=tiles.depth,
+            share=tiles.share, threads=tiles.is_parallel,
         )  # fmt: skip
     return register_tiles(
         tiles.rows, tiles.columns, tiles.lanes, block=tiles.block,
@@ -97,17 +104,14 @@ def register_tiles(
     """Tiles of accumulators in registers, for a map of a map of a fold; block counts tiles."""
     steps: list[Strategy] = [
         try_(parallel_as_map),
-        fill(columns) @ loop(2) >> try_(argument(pad_before_zip) @ loop(2)),
-        fill(rows * block) @ loop(1),
-        tile(rows, columns) @ loop(1),
-        try_(pairs_of_tiles @ loop(2)),
-        _accumulators(lanes, kept) @ loop(3),
+        choice(tiles_beside(rows, columns, block), filled_tiles(rows, columns, block)),
+        accumulators(lanes, kept) @ loop(3),
     ]
     if packed:
         copies = _PackedColumns(lanes, map_in_parallel if threads else map_as_loop)
-        steps += [split(block) @ loop(1), interchange() @ loop(2)]
+        steps += [split(block) @ loop(1), columns_of_block]
         steps += [at_columns(copies) @ loop(2), hoist()]
-        steps += [_packed_rows(lanes, turned) @ loop(3), hoist()]
+        steps += [at_columns(_packed_rows(lanes, turned)) @ loop(3), hoist()]
     steps += [(parallel() if threads else sequential()) @ loop(1), sequential() @ loop(2)]
     return seq(*steps)
 
@@ -125,11 +129,7 @@ def column_tiles(
     """Tiles of accumulators, for some columns with all rows; rows that are left are a tile, too."""
     return seq(
         try_(parallel_as_map),
-        fill(columns) @ loop(2) >> try_(argument(pad_before_zip) @ loop(2)),
-        interchange() @ loop(1),
-        split(columns) @ loop(1),
-        try_(pairs_of_tiles @ loop(1)),
-        interchange() @ loop(2),
+        choice(columns_beside(columns), columns_outside(columns)),
         stored_in_each_round(pack_vectors_of_each_block(lanes)) @ loop(1),
         _RowTiles(rows, lanes, kept, turned) @ loop(2),
         hoist(),
@@ -137,17 +137,9 @@ def column_tiles(
     )
 
 
-def _accumulators(lanes: int, kept: bool) -> Strategy:
-    """A map of a map of a fold as a fold with accumulators in vectors, of which all are at hand."""
-    steps = [try_(sums_apart), at_sums(reorder(3, 1, 2)), at_sums(vectorize(lanes))]
-    if kept:
-        steps.append(at_sums(keep(lanes)))
-    return seq(*steps, try_(epilogue_in_vectors(lanes)))
-
-
 def _packed_rows(lanes: int, turned: bool) -> Strategy:
-    """The blocks of rows that a map goes over, copied."""
-    return argument(pack_blocks >> _in_blocks(in_squares(lanes))) if turned else pack()
+    """Blocks of rows, copied."""
+    return pack_blocks >> _in_blocks(in_squares(lanes)) if turned else pack_blocks
 
 
 @dataclass(frozen=True, repr=False)
@@ -162,7 +154,7 @@ class _PackedColumns(Strategy):
         depth = _third_length(term.type)
         if depth is None:
             return Failure(self, "expected blocks of columns", term, closeness=CONDITION)
-        if not depth.is_constant or not _lies_in_rows(term):
+        if not depth.is_constant or not lies_in_rows(term):
             blocks = argument(argument(self.arrange))
             return (pack_vectors_of_blocks(self.lanes) >> blocks).run(term, setting)
         group = next(each for each in GROUPS if depth.constant % each == 0)
@@ -182,16 +174,6 @@ def _third_length(type: RiseType) -> Nat | None:
     return type.length if isinstance(type, ArrayType) else None
 
 
-def _lies_in_rows(blocks: Term) -> bool:
-    """Whether blocks of columns are of an array that is stored the other way round."""
-    rest: Term | None = blocks
-    while rest is not None:
-        if applied(rest, "transpose") is not None:
-            return True
-        rest = viewed(rest)
-    return False
-
-
 @dataclass(frozen=True, repr=False)
 class _RowTiles(Strategy):
     """All rows in tiles, the last of which may be a smaller one."""
@@ -209,7 +191,8 @@ class _RowTiles(Strategy):
         whole, rest = divmod(length.constant, self.rows)
         if not rest or not whole:
             return self._of(rest or self.rows).run(term, setting)
-        of_whole, of_rest = self._of(self.rows), self._of(rest)
+        of_whole = try_(argument(take_before_zip)) >> self._of(self.rows)
+        of_rest = try_(argument(drop_before_zip)) >> self._of(rest)
         parts = function(argument(of_whole)) >> argument(of_rest)
         return (peel_map(whole * self.rows) >> parts).run(term, setting)
 
@@ -217,8 +200,9 @@ class _RowTiles(Strategy):
         divides = rows % self.lanes == 0
         return seq(
             split(rows),
-            _accumulators(self.lanes, self.kept and divides) @ loop(2),
-            _packed_rows(self.lanes, self.turned and divides) @ loop(1),
+            try_(pairs_of_tiles @ loop(1)),
+            accumulators(self.lanes, self.kept and divides) @ loop(2),
+            at_columns(_packed_rows(self.lanes, self.turned and divides)) @ loop(1),
             sequential() @ loop(1),
         )
 
@@ -299,78 +283,22 @@ def contraction() -> Strategy:
     return Contraction()
 
 
-@dataclass(frozen=True)
-class _Product:
-    """What `a |> map(row => b |> map(column => f(zip(row, column) |> reduce(g, c))))` has.
-
-    What f does with the sum is an epilogue, of the sum and of scalars beside the column.
-    """
-
-    rows: Term
-    columns: Term
-    pairs: Term
-    type: ScalarType
-    is_bare: bool
-    """Whether there is no epilogue."""
-
-
-def _product_in(term: Term) -> _Product | None:
-    outer = applied(term, "map", "mapPar")
-    inner = None if outer is None else _applied_in(outer[0], "map")
-    fold = None if inner is None else fold_in(inner[0])
-    if outer is None or inner is None or fold is None or mentions(inner[1], 0):
-        return None
-    pair, type = applied(fold[2], "zip"), fold[1].type
-    if pair is None or not isinstance(type, ScalarType) or not _is_of_both(pair):
-        return None
-    if _takes_row(inner[0], fold):
-        return None
-    is_bare = _applied_in(inner[0], "reduce") is not None
-    return _Product(outer[1], inner[1], fold[2], type, is_bare)
-
-
-def _takes_row(function: Term, fold: list[Term]) -> bool:
-    """Whether what is done with a sum takes more of the row than the sum."""
-    assert isinstance(function, Lambda)
-    parts: list[tuple[Term, int]] = [(function.body, 1)]
-    while parts:
-        part, row = parts.pop()
-        if part == Bound(row, part.type):
-            return True
-        if applied(part, "reduce") != fold:
-            inner = row + isinstance(part, Lambda)
-            parts += [(child, inner) for child in part.children]
-    return False
-
-
-def contraction_shape(term: Term) -> Shape | None:
-    """The shape of sums of products over two matrices, whatever is done with each."""
-    found = _product_in(term)
-    if found is None:
-        return None
-    sizes = [length_of(each.type) for each in (found.rows, found.columns, found.pairs)]
-    if not all(size.is_constant and size.constant > 0 for size in sizes):
-        return None
-    rows, columns, depth = (size.constant for size in sizes)
-    return Shape(rows, columns, depth, bytes_of(found.type))
-
-
 def panels_of(term: Term) -> Panels | None:
     """The panels that both matrices of a product come in; None where they do not."""
-    found = _product_in(term)
-    if found is None or not found.is_bare:
+    found = product_in(term)
+    if found is None or not found.is_bare or found.has_matrix:
         return None
     rows, columns = _panel(found.rows), _panel(found.columns)
     if rows is None or columns is None:
         return None
-    return Panels(rows, columns, bytes_of(found.type), contraction_shape(term))
+    return Panels(rows, columns, bytes_of(found.type), found.shape)
 
 
 def _panel(matrix: Term) -> int | None:
     """How many rows a panel has in `x |> map(transpose) |> join`, for an `x` that is stored."""
     joined = applied(matrix, "join")
     mapped = None if joined is None else applied(joined[0], "map")
-    turned = None if mapped is None else _applied_in(mapped[0], "transpose")
+    turned = None if mapped is None else applied_in(mapped[0], "transpose")
     if mapped is None or turned is None or not isinstance(mapped[1], Bound):
         return None
     panel = mapped[1].type
@@ -381,24 +309,3 @@ def _panel(matrix: Term) -> int | None:
         return None
     length = row.element.length
     return length.constant if length.is_constant and length.constant > 0 else None
-
-
-def _applied_in(function: Term, name: str) -> list[Term] | None:
-    return applied(function.body, name) if isinstance(function, Lambda) else None
-
-
-def _is_of_both(pair: list[Term]) -> bool:
-    """Whether one of the two is of the row alone, and the other of the column."""
-    of_row, of_column = ([mentions(part, index) for part in pair] for index in (1, 0))
-    return sorted(zip(of_row, of_column, strict=True)) == [(False, True), (True, False)]
-
-
-def length_of(type: RiseType) -> Nat:
-    assert isinstance(type, ArrayType)
-    return type.length
-
-
-def bytes_of(type: ScalarType) -> int:
-    element = type.element
-    bits = element.bitwidth if isinstance(element, FixedBitwidthType) else 64
-    return max(1, bits // 8)

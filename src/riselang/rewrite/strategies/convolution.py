@@ -38,7 +38,7 @@ from riselang.rewrite.rules.movement import (
     take_before_slide,
     zip_swapped,
 )
-from riselang.rewrite.strategies.contractions import bytes_of
+from riselang.rewrite.strategies.products import bytes_of
 from riselang.rewrite.strategies.schedules import (
     fuse,
     hoist,

@@ -17,7 +17,7 @@ from riselang.rewrite.rules.lowering import (
     map_unrolled,
     store_on_stack,
 )
-from riselang.rewrite.strategies.contractions import bytes_of
+from riselang.rewrite.strategies.products import bytes_of
 from riselang.rewrite.strategies.turning import in_squares, in_tiles
 from riselang.rewrite.terms import applied, computes_nothing
 from riselang.rewrite.traversals import argument, inside, run_at

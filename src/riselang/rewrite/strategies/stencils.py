@@ -25,7 +25,7 @@ from riselang.rewrite.rules.algorithmic import (
 )
 from riselang.rewrite.rules.lowering import reduce_unrolled, store_elements
 from riselang.rewrite.rules.movement import zip_before_join
-from riselang.rewrite.strategies.contractions import bytes_of
+from riselang.rewrite.strategies.products import bytes_of
 from riselang.rewrite.strategies.schedules import (
     fuse,
     hoist,

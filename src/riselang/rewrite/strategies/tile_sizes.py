@@ -19,6 +19,11 @@ PACKED_FROM = 2
 """Tiles that have to use the same columns before these are copied."""
 MOST_ROWS, MOST_VECTORS, MOST_TILES = 8, 16, 16
 """Of a tile, and of a block."""
+FEW_ROWS, ROWS_AT_ONCE, VECTORS_AT_ONCE = 8, 4, 4
+"""Up to how many rows columns are read once, as they lie; and what is read at once, so that a
+cache keeps it where lines lie a power of two apart."""
+SHORTEST_SHARE = 1 << 10
+"""Bytes of a row that a thread reads at least."""
 LINE = 64
 """Bytes of a line of a cache."""
 LATENCY = 5
@@ -35,6 +40,8 @@ class Shape:
     columns: int
     depth: int
     bytes: int
+    is_in_rows: bool = True
+    """Whether what lies side by side in memory is of different columns."""
 
     @property
     def products(self) -> int:
@@ -63,10 +70,14 @@ class Tiles:
     is_parallel: bool
     is_turned: bool
     """Whether rows are packed in squares that are turned round in registers."""
+    depth: int = 0
+    """Products of each sum that are made before those of the next tile; 0 where all are."""
+    share: int = 0
+    """Columns that a thread has at a time, where not all products are made."""
 
     @property
     def is_by_columns(self) -> bool:
-        return self.block == 0
+        return self.block == 0 and self.depth == 0
 
     @property
     def vectors(self) -> int:
@@ -76,6 +87,8 @@ class Tiles:
         copies = "packed" if self.is_packed else "in place"
         threads = "on threads" if self.is_parallel else "on one thread"
         blocks = "all rows" if self.is_by_columns else f"blocks of {self.block * self.rows} rows"
+        if self.depth:
+            blocks = f"{self.depth} products of each sum at a time"
         return (
             f"tiles of {self.rows} x {self.columns} in vectors of {self.lanes}, "
             f"{blocks}, {copies}, {threads}"
@@ -88,6 +101,8 @@ def chosen_tiles(shape: Shape, machine: Machine, *, ahead: bool = False) -> Tile
     Of those that are as good, the ones with shorter rows: where these are whole lines of a cache,
     each is written to memory when it is stored, and that is waited for.
     """
+    if shape.rows <= FEW_ROWS and shape.is_in_rows and not ahead:
+        return _streamed(shape, machine)
     candidates = [
         tiles for tiles in _candidates(shape, machine) if not (ahead and tiles.is_by_columns)
     ]
@@ -95,6 +110,27 @@ def chosen_tiles(shape: Shape, machine: Machine, *, ahead: bool = False) -> Tile
         candidates,
         key=lambda tiles: (_cycles(tiles, shape, machine, ahead=ahead), tiles.columns),
     )
+
+
+def _streamed(shape: Shape, machine: Machine) -> Tiles:
+    """Tiles for few rows, which read the columns from one end of memory to the other."""
+    lanes = machine.lanes(shape.bytes)
+    rows = _times(shape.rows, _times(shape.rows, ROWS_AT_ONCE))
+    share = _share(shape, machine)
+    most = min(VECTORS_AT_ONCE, _times(share, lanes))
+    vectors = min(range(most, 0, -1), key=lambda each: -share % (each * lanes))
+    is_parallel = share < shape.columns
+    return Tiles(
+        rows, vectors * lanes, lanes, 0, False, False, is_parallel, False, ROWS_AT_ONCE, share
+    )
+
+
+def _share(shape: Shape, machine: Machine) -> int:
+    """How many columns a thread has: a part of each row that is not too short to be read at once,
+    and the same for all threads."""
+    most = min(machine.cores, shape.columns * shape.bytes // SHORTEST_SHARE)
+    counts = range(most, 0, -1) if shape.is_parallel else ()
+    return shape.columns // next((each for each in counts if shape.columns % each == 0), 1)
 
 
 def _candidates(shape: Shape, machine: Machine) -> Iterator[Tiles]:

@@ -18,7 +18,7 @@ from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy,
 from riselang.rewrite.registry import schedule
 from riselang.rewrite.rules.algorithmic import peel_map
 from riselang.rewrite.rules.lowering import store_on_heap
-from riselang.rewrite.strategies.contractions import bytes_of, length_of
+from riselang.rewrite.strategies.products import bytes_of, length_of
 from riselang.rewrite.strategies.schedules import (
     fill,
     hoist,

@@ -118,14 +118,13 @@ def _no_call(scop: Scop, product: Product) -> str:
 
 
 def is_permitted(product: Product, options: Options) -> bool:
-    """Whether sums may be made as a product makes them: from zero, scaled before, in its order.
+    """Whether sums may be made as a product makes them: scaled before, in its order.
 
     A routine of a library has an order of its own.
     """
     if options.float == "relaxed":
         return True
-    is_same = product.begins_with_zero and product.is_ordered and product.scaled is not None
-    return is_same and not product.half and options.library == "none"
+    return product.keeps_order and not product.half and options.library == "none"
 
 
 def has_values(scop: Scop, product: Product) -> bool:

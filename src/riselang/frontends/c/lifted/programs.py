@@ -1,8 +1,8 @@
 """Products of matrices in RISE's notation, in the shape that the default strategy knows.
 
-A sum that begins with zero is made in the order of the C loops, with numbers multiplied as there,
-so the result is the same bit by bit. Where the permission is to add in another order, a product is
-computed on its own, and then scaled and added to what is there.
+A sum is made in the order of the C loops, from what is there or from zero, with numbers multiplied
+as there, so the result is the same bit by bit. Where that is not possible, and the permission is to
+add in another order, a product is computed on its own, and then scaled and added to what is there.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ def program(product: Product) -> str:
     """The program of a whole product; it takes the target, if that is added to, then both factors
     as they lie in memory, then `scalars`."""
     element = element_type(product)
-    is_before = product.begins_with_zero and product.scaled is not None
-    left, right = (_factor(product, side, is_before) for side in (LEFT, RIGHT))
+    left, right = (_factor(product, side, product.keeps_order) for side in (LEFT, RIGHT))
     body = _sums(left, right, element)
     scale = _scale(product, element)
-    if not product.begins_with_zero:
+    if product.keeps_order and not product.begins_with_zero:
+        body = _sums_from(TARGET, left, right)
+    elif not product.begins_with_zero:
         body = _each(
             f"zip({TARGET}, {body} |> toMem(heap))",
             lambda pair: _each(
@@ -37,7 +38,7 @@ def program(product: Product) -> str:
             ),
             "pair",
         )
-    elif not is_before:
+    elif not product.keeps_order:
         body = _each(
             f"{body} |> toMem(heap)", lambda line: _each(line, lambda e: scale(e), "e"), "line"
         )
@@ -68,6 +69,14 @@ def _sums(left: str, right: str, element: str) -> str:
     """The sums of products of each row with each other."""
     fold = f"reduce(fun((p, acc), fst(p) * snd(p) + acc), 0.0_{element})"
     return f"{left} |> map(fun(row, {right} |> map(fun(column, zip(row, column) |> {fold}))))"
+
+
+def _sums_from(target: str, left: str, right: str) -> str:
+    """The same, where each sum goes on from an element of the target."""
+    fold = "reduce(fun((p, acc), fst(p) * snd(p) + acc), snd(pair))"
+    return f"zip({left}, {target}) |> map(fun(line, zip({right}, snd(line)) |> " + (
+        f"map(fun(pair, zip(fst(line), fst(pair)) |> {fold}))))"
+    )
 
 
 def _each(array: str, body: Callable[[str], str], name: str) -> str:

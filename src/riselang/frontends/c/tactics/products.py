@@ -65,6 +65,11 @@ class Product:
             return None
         return self.right if last == self.left.access else self.left
 
+    @property
+    def keeps_order(self) -> bool:
+        """Whether sums can be made in the order of the text, with numbers multiplied as there."""
+        return self.is_ordered and self.scaled is not None
+
     def zeroed(self) -> Product:
         return replace(self, begins_with_zero=True)
 

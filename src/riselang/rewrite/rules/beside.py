@@ -1,0 +1,152 @@
+"""Laws of two arrays, each element of one with each of the other, and of a matrix beside them.
+
+    zip(x, c) |> map(fun(p, zip(y, snd(p)) |> map(fun(q, f(fst(p), fst(q), snd(q))))))
+
+Element i of x and element j of y meet element (i, j) of c: what a sum of products starts from, or
+what is added to it. The loops may be filled up, tiled and swapped as if c were not there.
+"""
+
+from __future__ import annotations
+
+from riselang.dialects.rise.schemes import FST, REDUCE, SND, ZIP, PatternSpec
+from riselang.dialects.rise.types import RiseType, TupleType, components
+from riselang.rewrite.matching import NoMatch
+from riselang.rewrite.rule import Found, law, rule
+from riselang.rewrite.rules.storing import nest_of, unless_taken
+from riselang.rewrite.terms import applied, generalised
+from riselang.term.nodes import Apply, Bound, Lambda, Pattern, Term
+from riselang.term.substitution import shift
+
+BESIDE = "x : n.s, y : m.t, c : n.m.u, f : s -> t -> u -> v"
+
+
+@rule(BESIDE)
+def interchange_beside(term: Term) -> Found:
+    """zip(x, c) |> map(fun(p, zip(y, snd(p)) |> map(fun(q, f(fst(p), fst(q), snd(q))))))
+    ~> zip(y, c |> transpose) |> map(fun(q,
+      zip(x, snd(q)) |> map(fun(p, f(fst(p), fst(q), snd(p)))))) |> transpose"""
+    return _found(term)
+
+
+@rule("x : n.s, y : (m + 1).t, c : n.(m + 1).u, f : s -> t -> u -> v", choose="k")
+def fill_beside(term: Term, **given: object) -> Found:
+    """zip(x, c) |> map(fun(p, zip(y, snd(p)) |> map(fun(q, f(fst(p), fst(q), snd(q))))))
+    ~> zip(x, c |> map(fun(row, row |> pad(0, k))))
+      |> map(fun(p, zip(y |> pad(0, k), snd(p)) |> map(fun(q, f(fst(p), fst(q), snd(q))))))
+      |> map(fun(row, row |> take(m + 1)))
+
+    The second array is filled up to whole tiles, and what is too much is dropped in the end."""
+    return _found(term)
+
+
+@rule("x : (n * k).s, y : (m * l).t, c : (n * k).(m * l).u, f : s -> t -> u -> v", choose="k l")
+def tile_beside(term: Term, **given: object) -> Found:
+    """zip(x, c) |> map(fun(p, zip(y, snd(p)) |> map(fun(q, f(fst(p), fst(q), snd(q))))))
+    ~> zip(x |> split(k), c |> split(k) |> map(fun(rows,
+        rows |> transpose |> split(l) |> map(fun(columns, columns |> transpose)))))
+      |> map(fun(ps, zip(y |> split(l), snd(ps)) |> map(fun(qs,
+        zip(fst(ps), snd(qs)) |> map(fun(p,
+          zip(fst(qs), snd(p)) |> map(fun(q, f(fst(p), fst(q), snd(q))))))))))
+      |> map(fun(tiles, tiles |> map(fun(tile, tile |> transpose)) |> join |> transpose)) |> join
+
+    Maps over tiles, and maps inside of each tile."""
+    return _found(term)
+
+
+# Folds that start from the elements of a matrix.
+
+
+@law("x : n.k.s, y : m.k.t, f : (s x t) -> u -> u, a : u")
+def start_from_matrix() -> None:
+    """x |> map(fun(row, y |> map(fun(column, zip(row, column) |> reduce(f, a)))))
+    ~> zip(x, generate(fun(i : idx[n], generate(fun(j : idx[m], a))))) |> map(fun(p,
+      zip(y, snd(p)) |> map(fun(q, zip(fst(p), fst(q)) |> reduce(f, snd(q))))))
+
+    The folds start from a matrix of the same element everywhere."""
+
+
+@rule("x : n.k.s, y : m.k.t, c : n.m.w, g : w -> u, f : (s x t) -> u -> u")
+def starts_first(term: Term) -> Found:
+    """zip(x, c) |> map(fun(p, zip(y, snd(p)) |> map(fun(q,
+        zip(fst(p), fst(q)) |> reduce(f, g(snd(q)))))))
+    ~> zip(x, c |> map(fun(row, row |> map(g)))) |> map(fun(p, zip(y, snd(p)) |> map(fun(q,
+      zip(fst(p), fst(q)) |> reduce(f, snd(q))))))
+
+    What folds start from is computed before them."""
+    nest = nest_of(term)
+    (x, c), (y, _) = _zipped(nest.xs), _zipped(nest.ys)
+    fold = applied(nest.inner.body, REDUCE.name)
+    if fold is None:
+        raise NoMatch("expected folds")
+    element = _part(SND, nest.inner.parameter, 0)
+    start = unless_taken(unless_taken(generalised(fold[1], element), 2), 1)
+    function = unless_taken(unless_taken(fold[0], 1), 0)
+    return {"x": x, "c": c, "y": unless_taken(y, 0), "g": Lambda("e", element.type, start),
+            "f": function}  # fmt: skip
+
+
+@law("x : n.(l * k).s, y : m.(l * k).t, c : n.m.u, f : (s x t) -> u -> u", choose="k")
+def folds_in_chunks() -> None:
+    """zip(x, c) |> map(fun(p, zip(y, snd(p)) |> map(fun(q,
+        zip(fst(p), fst(q)) |> reduce(f, snd(q))))))
+    ~> zip(x |> transpose |> split(k), y |> transpose |> split(k)) |> reduce(fun((chunk, accs),
+      zip(fst(chunk) |> transpose, accs) |> map(fun(p,
+        zip(snd(chunk) |> transpose, snd(p)) |> map(fun(q,
+          zip(fst(p), fst(q)) |> reduce(f, snd(q))))))), c)
+
+    All folds go on by a few elements, and then by the next few; meanwhile they wait in memory."""
+
+
+@law("x : n.(k + l).s, y : m.(k + l).t, c : n.m.u, f : (s x t) -> u -> u", choose="k")
+def peel_folds() -> None:
+    """zip(x, c) |> map(fun(p, zip(y, snd(p)) |> map(fun(q,
+        zip(fst(p), fst(q)) |> reduce(f, snd(q))))))
+    ~> zip(x |> map(fun(row, row |> drop(k))),
+        zip(x |> map(fun(row, row |> take(k))), c) |> map(fun(p,
+          zip(y |> map(fun(column, column |> take(k))), snd(p)) |> map(fun(q,
+            zip(fst(p), fst(q)) |> reduce(f, snd(q)))))))
+      |> map(fun(p, zip(y |> map(fun(column, column |> drop(k))), snd(p)) |> map(fun(q,
+        zip(fst(p), fst(q)) |> reduce(f, snd(q))))))
+
+    The first elements are folded before the others, so that chunks divide the rest."""
+
+
+def has_matrix_beside(term: Term) -> bool:
+    """Whether a term is what the laws are about."""
+    try:
+        _found(term)
+    except NoMatch:
+        return False
+    return True
+
+
+def _found(term: Term) -> Found:
+    nest = nest_of(term)
+    x, c = _zipped(nest.xs)
+    y, beside = _zipped(nest.ys)
+    if beside != _part(SND, nest.outer.parameter, 0):
+        raise NoMatch("expected pairs with the second of the pair outside")
+    parts = (
+        _part(FST, nest.outer.parameter, 1),
+        _part(FST, nest.inner.parameter, 0),
+        _part(SND, nest.inner.parameter, 0),
+    )
+    body = nest.inner.body
+    for count, part in enumerate(parts):
+        body = generalised(body, shift(part, count))
+    body = unless_taken(unless_taken(body, 4), 3)
+    for part in reversed(parts):
+        body = Lambda("e", part.type, body)
+    return {"x": x, "c": c, "y": unless_taken(y, 0), "f": body}
+
+
+def _zipped(term: Term) -> list[Term]:
+    found = applied(term, ZIP.name)
+    if found is None:
+        raise NoMatch("expected pairs")
+    return found
+
+
+def _part(spec: PatternSpec, type: RiseType, index: int) -> Term:
+    assert isinstance(type, TupleType)
+    return Apply(Pattern(spec, components(type)), Bound(index, type))

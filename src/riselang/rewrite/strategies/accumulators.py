@@ -1,0 +1,53 @@
+"""Tiles of accumulators: the loops around them, and the fold that has them in registers."""
+
+from __future__ import annotations
+
+from riselang.rewrite.addresses import loop
+from riselang.rewrite.combinators import seq, try_
+from riselang.rewrite.core import Strategy
+from riselang.rewrite.rules.movement import pad_before_zip
+from riselang.rewrite.strategies.epilogues import (
+    at_sums,
+    epilogue_in_vectors,
+    pairs_of_tiles,
+    sums_apart,
+)
+from riselang.rewrite.strategies.schedules import (
+    fill,
+    interchange,
+    keep,
+    reorder,
+    split,
+    tile,
+    vectorize,
+)
+from riselang.rewrite.traversals import argument
+
+
+def accumulators(lanes: int, kept: bool) -> Strategy:
+    """A map of a map of a fold as a fold with accumulators in vectors, of which all are at hand."""
+    steps = [try_(sums_apart), at_sums(reorder(3, 1, 2)), at_sums(vectorize(lanes))]
+    if kept:
+        steps.append(at_sums(keep(lanes)))
+    return seq(*steps, try_(epilogue_in_vectors(lanes)))
+
+
+def filled_tiles(rows: int, columns: int, block: int) -> Strategy:
+    """Maps over tiles, whole blocks of them above each other, and maps inside of each tile."""
+    return seq(
+        fill(columns) @ loop(2) >> try_(argument(pad_before_zip) @ loop(2)),
+        fill(rows * block) @ loop(1),
+        tile(rows, columns) @ loop(1),
+        try_(pairs_of_tiles @ loop(2)),
+    )
+
+
+def columns_outside(columns: int) -> Strategy:
+    """Tiles of columns, for each of which all rows go by."""
+    return seq(
+        fill(columns) @ loop(2) >> try_(argument(pad_before_zip) @ loop(2)),
+        interchange() @ loop(1),
+        split(columns) @ loop(1),
+        try_(pairs_of_tiles @ loop(1)),
+        interchange() @ loop(2),
+    )

@@ -1,0 +1,77 @@
+"""Tiles of sums that each have a number of a matrix beside them.
+
+    zip(A, C) |> map(fun(p, zip(B, snd(p)) |> map(fun(q,
+      zip(fst(p), fst(q)) |> reduce(f, snd(q))))))
+
+Sums that go on from those of a matrix start in registers that are loaded from it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from riselang.dialects.rise.types import ArrayType, element_of
+from riselang.rewrite.addresses import loop
+from riselang.rewrite.combinators import Guard, Identity, choice, try_
+from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
+from riselang.rewrite.rules.beside import (
+    fill_beside,
+    has_matrix_beside,
+    interchange_beside,
+    tile_beside,
+)
+from riselang.rewrite.rules.movement import pad_before_zip, zip_swapped
+from riselang.rewrite.strategies.epilogues import pairs_of_tiles
+from riselang.rewrite.strategies.schedules import fill, interchange, simplify, split
+from riselang.rewrite.traversals import argument, inside
+from riselang.term.nodes import Term
+
+_swapped = zip_swapped >> simplify()
+_is_beside = Guard("there is a matrix beside two arrays", has_matrix_beside)
+matrix_second: Strategy = choice(
+    _is_beside,
+    _swapped >> _is_beside,
+    inside(_swapped) >> _is_beside,
+    _swapped >> inside(_swapped) >> _is_beside,
+)
+"""Pairs in the order that the laws have, whatever order they come in."""
+
+
+@dataclass(frozen=True, repr=False)
+class _FilledColumns(Strategy):
+    """How much is missing is found when the number of columns is known."""
+
+    size: int
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        row = element_of(term.type)
+        if not isinstance(row, ArrayType) or not row.length.is_constant:
+            reason = "expected maps with a number of columns"
+            return Failure(self, reason, term, closeness=CONDITION)
+        missing = -row.length.constant % self.size
+        return (fill_beside(missing) if missing else Identity()).run(term, setting)
+
+    def __str__(self) -> str:
+        return f"filled_columns({self.size})"
+
+
+def _filled(rows: int, columns: int) -> Strategy:
+    """Rows and columns filled up to multiples of sizes."""
+    above = fill(rows) >> try_(argument(pad_before_zip) @ loop(1))
+    return matrix_second >> _FilledColumns(columns) >> above @ loop(1)
+
+
+def tiles_beside(rows: int, columns: int, block: int) -> Strategy:
+    """Maps over tiles, whole blocks of them above each other, and maps inside of each tile."""
+    return _filled(rows * block, columns) >> tile_beside(rows, columns) @ loop(1)
+
+
+_swapped_pairs = pairs_of_tiles @ loop(1) >> interchange_beside @ loop(2)
+columns_of_block: Strategy = choice(_swapped_pairs, interchange() @ loop(2))
+"""In blocks of tiles, the loop over the columns around that over the rows of the block."""
+
+
+def columns_beside(columns: int) -> Strategy:
+    """Tiles of columns, for each of which all rows go by."""
+    swapped = interchange_beside @ loop(1)
+    return _filled(1, columns) >> swapped >> split(columns) @ loop(1) >> _swapped_pairs

@@ -1,0 +1,161 @@
+"""What is a product of matrices: sums over pairs of rows and columns, whatever they are made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import FixedBitwidthType
+
+from riselang.dialects.rise.schemes import FST, SND, PatternSpec
+from riselang.dialects.rise.types import ArrayType, RiseType, ScalarType, components
+from riselang.nat import Nat
+from riselang.rewrite.strategies.epilogues import fold_in
+from riselang.rewrite.strategies.tile_sizes import Shape
+from riselang.rewrite.terms import applied, generalised, viewed
+from riselang.term.nodes import Apply, Bound, Lambda, Pattern, Term, spine
+from riselang.term.substitution import mentions
+
+PARTS = (FST, SND)
+
+
+@dataclass(frozen=True)
+class Product:
+    """What `a |> map(row => b |> map(column => f(zip(row, column) |> reduce(g, c))))` has.
+
+    What f does with the sum is an epilogue, of the sum and of scalars beside the column.
+    """
+
+    rows: Term
+    columns: Term
+    pairs: Term
+    type: ScalarType
+    is_bare: bool
+    """Whether there is no epilogue."""
+    has_matrix: bool = False
+    """Whether each sum starts from an element of a matrix."""
+
+    @property
+    def shape(self) -> Shape | None:
+        """Where all sizes are numbers."""
+        sizes = [length_of(each.type) for each in (self.rows, self.columns, self.pairs)]
+        if not all(size.is_constant and size.constant > 0 for size in sizes):
+            return None
+        rows, columns, depth = (size.constant for size in sizes)
+        return Shape(rows, columns, depth, bytes_of(self.type), lies_in_rows(self.columns))
+
+
+def product_in(term: Term) -> Product | None:
+    outer = applied(term, "map", "mapPar")
+    inner = None if outer is None else applied_in(outer[0], "map")
+    fold = None if inner is None else fold_in(inner[0])
+    if outer is None or inner is None or fold is None:
+        return None
+    pair, type = applied(fold[2], "zip"), fold[1].type
+    if pair is None or not isinstance(type, ScalarType) or not _is_of_both(pair):
+        return None
+    is_bare = applied_in(inner[0], "reduce") is not None
+    if mentions(inner[1], 0):
+        both = _beside_matrix(outer[1], inner, fold) if is_bare else None
+        return None if both is None else Product(*both, fold[2], type, True, True)
+    if _takes_row(inner[0], fold):
+        return None
+    return Product(outer[1], inner[1], fold[2], type, is_bare)
+
+
+def _beside_matrix(outer: Term, inner: list[Term], fold: list[Term]) -> tuple[Term, Term] | None:
+    """The rows and the columns, where these are paired with a matrix: `zip(rows, c)`, and for each
+    of the pairs `zip(columns, snd(pair))`. The fold starts from the element of the matrix."""
+    pairs, zipped = applied(outer, "zip"), applied(inner[1], "zip")
+    if pairs is None or zipped is None or not isinstance(inner[0], Lambda):
+        return None
+    for at, beside in enumerate(zipped):
+        component = _component(beside)
+        if component is None or mentions(zipped[1 - at], 0):
+            continue
+        row = 1 - PARTS.index(component)
+        takes_row = _takes_only(inner[0].body, PARTS[row], 1)
+        takes_column = _takes_only(fold[2], PARTS[1 - at], 0)
+        if takes_row and takes_column and _takes_only(fold[1], PARTS[at], 0):
+            return pairs[row], zipped[1 - at]
+    return None
+
+
+def _component(term: Term) -> PatternSpec | None:
+    """Whether a term is the first or the second of what the lambda around it takes."""
+    head, arguments = spine(term)
+    if not isinstance(head, Pattern) or head.spec not in PARTS:
+        return None
+    return head.spec if isinstance(arguments[0], Bound) and not arguments[0].index else None
+
+
+def _takes_only(term: Term, part: PatternSpec, index: int) -> bool:
+    """Whether a term takes one part alone of a pair, if any."""
+    pair = _bound(term, index)
+    if pair is None:
+        return True
+    taken = Apply(Pattern(part, components(pair.type)), pair)
+    return not mentions(generalised(term, taken), index + 1)
+
+
+def _bound(term: Term, index: int) -> Bound | None:
+    """A variable where it is mentioned, as it is seen from outside."""
+    stack = [(term, index)]
+    while stack:
+        part, level = stack.pop()
+        if isinstance(part, Bound) and part.index == level:
+            return Bound(index, part.type)
+        level += isinstance(part, Lambda)
+        stack += [(child, level) for child in part.children]
+    return None
+
+
+def _takes_row(function: Term, fold: list[Term]) -> bool:
+    """Whether what is done with a sum takes more of the row than the sum."""
+    assert isinstance(function, Lambda)
+    parts: list[tuple[Term, int]] = [(function.body, 1)]
+    while parts:
+        part, row = parts.pop()
+        if part == Bound(row, part.type):
+            return True
+        if applied(part, "reduce") != fold:
+            inner = row + isinstance(part, Lambda)
+            parts += [(child, inner) for child in part.children]
+    return False
+
+
+def contraction_shape(term: Term) -> Shape | None:
+    """The shape of sums of products over two matrices, whatever is done with each."""
+    found = product_in(term)
+    return None if found is None else found.shape
+
+
+def lies_in_rows(columns: Term) -> bool:
+    """Whether columns are of an array that is stored the other way round; also beside others."""
+    stack: list[Term] = [columns]
+    while stack:
+        part = stack.pop()
+        if applied(part, "transpose") is not None:
+            return True
+        stack += applied(part, "zip") or [each for each in [viewed(part)] if each is not None]
+    return False
+
+
+def applied_in(function: Term, name: str) -> list[Term] | None:
+    return applied(function.body, name) if isinstance(function, Lambda) else None
+
+
+def _is_of_both(pair: list[Term]) -> bool:
+    """Whether one of the two is of the row alone, and the other of the column."""
+    of_row, of_column = ([mentions(part, index) for part in pair] for index in (1, 0))
+    return sorted(zip(of_row, of_column, strict=True)) == [(False, True), (True, False)]
+
+
+def length_of(type: RiseType) -> Nat:
+    assert isinstance(type, ArrayType)
+    return type.length
+
+
+def bytes_of(type: ScalarType) -> int:
+    element = type.element
+    bits = element.bitwidth if isinstance(element, FixedBitwidthType) else 64
+    return max(1, bits // 8)

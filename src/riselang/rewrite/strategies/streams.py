@@ -1,0 +1,97 @@
+"""Products of few rows: the columns are read once, from one end of memory to the other.
+
+With few rows each number of the columns is used a few times only, so that a copy of them does not
+pay. Going down a few columns reads a line of the cache here and there, on many pages. So a few
+numbers of all columns are read, which lie side by side in rows, and then the next few; the sums
+wait in memory, and are in registers for a tile of columns at a time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from riselang.rewrite.addresses import loop
+from riselang.rewrite.combinators import Guard, choice, seq, try_
+from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
+from riselang.rewrite.registry import schedule
+from riselang.rewrite.rules.beside import (
+    folds_in_chunks,
+    peel_folds,
+    start_from_matrix,
+    starts_first,
+)
+from riselang.rewrite.rules.lowering import parallel_as_map, reduce_as_loop
+from riselang.rewrite.rules.movement import reduce_of_zip_swapped
+from riselang.rewrite.rules.storing import (
+    store_folds,
+    store_folds_of_firsts,
+    store_folds_of_seconds,
+)
+from riselang.rewrite.strategies.accumulators import accumulators, columns_outside
+from riselang.rewrite.strategies.beside import columns_beside, matrix_second, tiles_beside
+from riselang.rewrite.strategies.epilogues import TIDY
+from riselang.rewrite.strategies.products import length_of, product_in
+from riselang.rewrite.strategies.schedules import parallel, sequential, simplify
+from riselang.rewrite.traversals import argument, function, inside, top_down
+from riselang.term.nodes import Term
+
+
+@schedule
+def streamed_tiles(
+    rows: int, columns: int, lanes: int, *, depth: int, share: int, threads: bool = True
+) -> Strategy:
+    """Tiles of accumulators that take so many products and then wait; a thread has a share of
+    columns."""
+    tiles = seq(
+        tiles_beside(rows, columns, 1),
+        accumulators(lanes, False) @ loop(3),
+        sequential() @ loop(1),
+        sequential() @ loop(2),
+    )
+    sums = seq(
+        try_(matrix_second),
+        choice(_from_matrix, inside(inside(_rows_first)) >> _from_matrix),
+        _Chunks(depth, tiles),
+    )
+    if threads:
+        shares = choice(columns_beside(share), columns_outside(share))
+        sums = shares >> sums @ loop(2) >> parallel() @ loop(1)
+    sums = try_(parallel_as_map) >> sums
+    stored = choice(store_folds, store_folds_of_firsts, store_folds_of_seconds) >> TIDY
+    is_sums = Guard("it is sums of products", _is_bare_product)
+    return choice(is_sums >> sums, stored >> top_down(is_sums >> sums))
+
+
+_rows_first = reduce_of_zip_swapped >> simplify()
+_from_matrix = choice(start_from_matrix, starts_first)
+"""Folds that start from the elements of a matrix as they are."""
+
+
+def _is_bare_product(term: Term) -> bool:
+    found = product_in(term)
+    return found is not None and found.is_bare
+
+
+@dataclass(frozen=True, repr=False)
+class _Chunks(Strategy):
+    """Folds from the elements of a matrix in chunks; what these do not divide comes first."""
+
+    depth: int
+    tiles: Strategy
+    """How all folds go on by a chunk."""
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        found = product_in(term)
+        length = None if found is None else length_of(found.pairs.type)
+        if length is None or not length.is_constant:
+            reason = "expected sums of a number of products"
+            return Failure(self, reason, term, closeness=CONDITION)
+        depth = min(self.depth, length.constant)
+        rest = length.constant % depth
+        chunks = folds_in_chunks(depth) >> reduce_as_loop >> self.tiles @ loop(2)
+        if rest:
+            chunks = peel_folds(rest) >> chunks >> function(argument(self.tiles))
+        return chunks.run(term, setting)
+
+    def __str__(self) -> str:
+        return f"chunks({self.depth})"

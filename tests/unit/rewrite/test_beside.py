@@ -1,0 +1,144 @@
+"""Sums that start from the elements of a matrix, and products of few rows: tiles of both."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from riselang.api.kernel import TermKernel
+from riselang.machine import Machine
+from riselang.notation.program import parse_term
+from riselang.rewrite.core import Setting, Strategy
+from riselang.rewrite.default import DEFAULT
+from riselang.rewrite.derivation import derive
+from riselang.rewrite.strategies.chosen import chosen_for
+from riselang.rewrite.strategies.contractions import column_tiles, register_tiles
+from riselang.rewrite.strategies.products import product_in
+from riselang.rewrite.strategies.schedules import fuse
+from riselang.rewrite.strategies.streams import streamed_tiles
+from riselang.rewrite.strategies.tile_sizes import Shape, chosen_tiles
+from riselang.rewrite.traversals import top_down
+from riselang.term.nodes import Lambda, Term
+
+Sizes = tuple[int, int, int]
+SUM = "zip({0}, {1}) |> map(mult) |> reduce(add, {2})"
+SECOND = "zip(a, c) |> map(fun(p, zip(b |> transpose, snd(p)) |> map(fun(q, {}))))"
+FIRST = "zip(c, a) |> map(fun(p, zip(fst(p), b |> transpose) |> map(fun(q, {}))))"
+FROM = {
+    "second": SECOND.format(SUM.format("fst(p)", "fst(q)", "snd(q)")),
+    "first": FIRST.format(SUM.format("snd(p)", "snd(q)", "fst(q)")),
+    "first and second": "zip(c, a) |> map(fun(p, zip(b |> transpose, fst(p)) |> map(fun(q, "
+    + SUM.format("snd(p)", "fst(q)", "snd(q)") + "))))",
+    "the columns first": SECOND.format(SUM.format("fst(q)", "fst(p)", "snd(q)")),
+    "scaled": SECOND.format(SUM.format("fst(p)", "fst(q)", "3.0 * snd(q)")),
+}  # fmt: skip
+PLAIN = "a |> map(fun(r, b |> transpose |> map(fun(k, " + SUM.format("r", "k", "0.0") + "))))"
+BIAS = "a |> map(fun(r, zip(b |> transpose, d) |> map(fun(q, max(snd(q) + ({}), 0.0)))))".format(
+    SUM.format("r", "fst(q)", "1.0")
+)
+FORMS = {**FROM, "plain": PLAIN, "bias": BIAS}
+
+
+def program(form: str, shape: Sizes) -> Term:
+    rows, columns, depth = shape
+    return parse_term(
+        f"fun((a : {rows}.{depth}.f32, b : {depth}.{columns}.f32, c : {rows}.{columns}.f32, "
+        f"d : {columns}.f32), {FORMS[form]})"
+    )
+
+
+def check(form: str, shape: Sizes, strategy: Strategy) -> None:
+    """Compares bits with the interpreter."""
+    rows, columns, depth = shape
+    random = np.random.default_rng(5)
+    arrays = [
+        (random.standard_normal(each) * 8).astype(np.float32)
+        for each in ((rows, depth), (depth, columns), (rows, columns), columns)
+    ]
+    term = program(form, shape)
+    expected = TermKernel("f", term, "interpret")(*arrays)
+    found = TermKernel("f", term, strategy=strategy)(*arrays)
+    assert found.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("shape", [(16, 24, 8), (13, 31, 17), (1, 9, 5)], ids=str)
+@pytest.mark.parametrize("form", FROM)
+def test_sums_from_a_matrix_in_any_tiles(form: str, shape: Sizes) -> None:
+    tiles = (
+        register_tiles(4, 8, 4, block=2, kept=True),
+        register_tiles(3, 4, 4, block=1, packed=False, threads=False),
+        column_tiles(4, 8, 4, kept=True),
+        column_tiles(3, 4, 2, threads=False),
+    )
+    for tiled in tiles:
+        check(form, shape, fuse() >> top_down(tiled))
+
+
+def test_accumulators_start_from_the_matrix() -> None:
+    tiled = fuse() >> top_down(register_tiles(4, 8, 4, block=2))
+    kernel = TermKernel("f", program("second", (16, 16, 8)), strategy=tiled)
+    loops = kernel.lower().as_text("affine")
+    assert loops.count("vector.load %c") == 8
+    assert "%c[" not in loops.replace("vector.load %c[", "")
+
+
+@pytest.mark.parametrize("threads", [False, True])
+@pytest.mark.parametrize("depth", [1, 2, 4])
+@pytest.mark.parametrize("shape", [(1, 64, 8), (3, 31, 17), (8, 9, 3), (5, 20, 1)], ids=str)
+@pytest.mark.parametrize("form", FORMS)
+def test_some_products_of_all_sums_at_a_time(
+    form: str, shape: Sizes, depth: int, threads: bool
+) -> None:
+    tiled = streamed_tiles(2, 8, 4, depth=depth, share=10, threads=threads)
+    check(form, shape, fuse() >> top_down(tiled))
+
+
+def test_sums_that_wait_are_the_result() -> None:
+    tiled = fuse() >> top_down(streamed_tiles(2, 8, 4, depth=4, share=64, threads=False))
+    for shape in ((4, 32, 16), (3, 31, 16)):
+        kernel = TermKernel("f", program("plain", shape), strategy=tiled)
+        assert "alloc" not in kernel.lower().as_text("affine")
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("shape", [(1, 300, 70), (6, 129, 50), (24, 40, 30)], ids=str)
+def test_the_default_recognises_all_forms(form: str, shape: Sizes) -> None:
+    rows, columns, depth = shape
+    chosen = chosen_for(program(form, shape), Setting("contract"))
+    assert [each.what for each in chosen] == [
+        f"sums of {depth} products for {rows} x {columns} elements"
+    ]
+    assert derive(program(form, shape), DEFAULT).steps
+    check(form, shape, DEFAULT)
+
+
+NOT = {
+    "takes the matrix as a row": SECOND.format(SUM.format("snd(p)", "fst(q)", "snd(q)")),
+    "starts from the column": "zip(a, c) |> map(fun(p, zip(b, snd(p)) |> map(fun(q, "
+    + SUM.format("fst(p)", "fst(q)", "fst(q) |> at(clampIdx(8, 0))")
+    + "))))",
+}
+
+
+@pytest.mark.parametrize("name", NOT)
+def test_what_takes_more_is_no_product(name: str) -> None:
+    term = parse_term(f"fun((a : 8.8.f32, b : 8.8.f32, c : 8.8.f32), {NOT[name]})")
+    for _ in range(3):
+        assert isinstance(term, Lambda)
+        term = term.body
+    assert product_in(term) is None
+
+
+def test_few_rows_read_columns_as_they_lie() -> None:
+    machine = Machine(16, 32, cores=4)
+    tiles = chosen_tiles(Shape(6, 4096, 4096, 4), machine)
+    assert (tiles.rows, tiles.columns, tiles.depth, tiles.share) == (3, 16, 4, 1024)
+    assert not tiles.is_packed
+    assert tiles.is_parallel
+    assert str(tiles).endswith("4 products of each sum at a time, in place, on threads")
+    assert chosen_tiles(Shape(6, 4096, 4096, 4, is_in_rows=False), machine).depth == 0
+    assert chosen_tiles(Shape(6, 4096, 4096, 4), machine, ahead=True).depth == 0
+    assert chosen_tiles(Shape(16, 4096, 4096, 4), machine).depth == 0
+    odd = chosen_tiles(Shape(2, 4097, 4096, 4), machine)
+    assert odd.share == 4097
+    assert not odd.is_parallel
