@@ -43,7 +43,7 @@ from riselang.rewrite.strategies.schedules import (
     vectorize,
 )
 from riselang.rewrite.strategies.stencils import overlapped_tiles, overlapped_tiles_2d
-from riselang.rewrite.strategies.streams import streamed_tiles
+from riselang.rewrite.strategies.streams import folds_at_once, streamed_sums, streamed_tiles
 from riselang.rewrite.strategies.window_sums import window_sums
 from riselang.rewrite.text import parse_strategy
 from riselang.rewrite.traversals import (
@@ -83,6 +83,7 @@ __all__ = [
     "everywhere",
     "fail",
     "fill",
+    "folds_at_once",
     "function",
     "fuse",
     "hoist",
@@ -125,6 +126,7 @@ __all__ = [
     "split",
     "stencils",
     "store_in_memory",
+    "streamed_sums",
     "streamed_tiles",
     "tile",
     "top_down",

@@ -31,7 +31,7 @@ from riselang.rewrite.strategies.schedules import (
     unroll,
     vectorize,
 )
-from riselang.rewrite.strategies.streams import streamed_tiles
+from riselang.rewrite.strategies.streams import folds_at_once, streamed_sums, streamed_tiles
 from riselang.rewrite.strategies.threads import on_threads
 from riselang.rewrite.traversals import (
     all_,
@@ -133,6 +133,8 @@ class RandomStrategies:
             lambda: seq(pack(), try_(keep(size))),
             lambda: partial_sums(self.choices.of((1, 2, 3)), size),
             lambda: blocks_of_sums(2, self.choices.of((1, 2)), 2),
+            lambda: folds_at_once(self.choices.of((1, 2, 3))),
+            lambda: streamed_sums(self.choices.of((1, 2, 3)), share=size, threads=size > 2),
             lambda: turn(2, size, 2),
             on_threads,
             self.tiles,

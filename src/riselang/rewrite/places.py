@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from riselang.dialects.rise.schemes import LET, TO_MEM, TUPLE, Role
 from riselang.rewrite.core import Path
+from riselang.term.fusion import MAPS
 from riselang.term.nodes import (
     Apply,
     DepApply,
     DepLambda,
     Embed,
     Lambda,
+    Pattern,
     Scalar,
     Term,
     operation_type,
+    spine,
 )
 
 
@@ -103,6 +107,32 @@ def places(term: Term) -> Iterator[tuple[Path, Term]]:
         yield path, current
         children = current.children
         stack.extend(((*path, i), children[i]) for i in range(len(children) - 1, -1, -1))
+
+
+def written_places(term: Term) -> Iterator[Path]:
+    """The places of what is written to memory: results, what is stored or named, views of such, and
+    what maps to such compute."""
+    stack: list[tuple[Path, Term]] = [((), term)]
+    while stack:
+        path, current = stack.pop()
+        yield path
+        if isinstance(current, Lambda | DepLambda):
+            stack.append(((*path, 0), current.children[0]))
+            continue
+        head, arguments = spine(current)
+        if isinstance(head, Pattern) and len(arguments) == head.spec.arity:
+            count = len(arguments)
+            for number in _written_arguments(head, count):
+                place = (*path, *[0] * (count - 1 - number), 1)
+                stack.append((place, arguments[number]))
+
+
+def _written_arguments(pattern: Pattern, count: int) -> range:
+    """Which arguments of a pattern are written where its result is."""
+    if pattern.spec.name in MAPS:
+        return range(1)
+    is_whole = pattern.spec in (LET, TUPLE) or (pattern.spec.role is Role.VIEW and count == 1)
+    return range(count if is_whole or pattern.spec is TO_MEM else 0)
 
 
 def places_inside_out(term: Term) -> Iterator[tuple[Path, Term]]:

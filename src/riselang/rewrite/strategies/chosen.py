@@ -12,25 +12,38 @@ from dataclasses import dataclass
 
 from riselang.dialects.rise.types import ScalarType, is_float
 from riselang.machine import Machine, this_machine
+from riselang.nat import Nat
 from riselang.rewrite.combinators import choice, repeat, try_
 from riselang.rewrite.core import Failure, Path, Result, Setting, Step, Strategy, Success
 from riselang.rewrite.normal_forms import data_flow_normal_form
-from riselang.rewrite.places import at_path, written
+from riselang.rewrite.places import at_path, written, written_places
 from riselang.rewrite.rules.algorithmic import reduce_map_fusion, scan_map_fusion
 from riselang.rewrite.rules.functions import name_stored
 from riselang.rewrite.strategies.apart import KernelApart
 from riselang.rewrite.strategies.contractions import panels_of, tiled
 from riselang.rewrite.strategies.copies import result_of, turn_result, turned
-from riselang.rewrite.strategies.epilogues import FusedEpilogue
+from riselang.rewrite.strategies.epilogues import FusedEpilogue, fold_in
 from riselang.rewrite.strategies.folds import blocks_of_sums, partial_sums
-from riselang.rewrite.strategies.products import bytes_of, contraction_shape, length_of
+from riselang.rewrite.strategies.products import (
+    bytes_of,
+    contraction_shape,
+    length_of,
+    lies_in_rows,
+)
+from riselang.rewrite.strategies.streams import folds_at_once, streamed_sums
 from riselang.rewrite.strategies.threads import on_threads
-from riselang.rewrite.strategies.tile_sizes import chosen_tiles
+from riselang.rewrite.strategies.tile_sizes import (
+    ROWS_AT_ONCE,
+    Shape,
+    chosen_tiles,
+    share_of,
+)
 from riselang.rewrite.strategies.window_sums import arranged_windows
 from riselang.rewrite.strategies.windows import windows_in
 from riselang.rewrite.terms import applied
 from riselang.rewrite.traversals import everywhere, normalize, run_at, top_down
 from riselang.term.nodes import Term
+from riselang.term.substitution import mentions
 
 SUMS = 4
 """Vectors of sums that do not wait for each other: as many as an addition takes cycles."""
@@ -40,6 +53,8 @@ SMALLEST_FOLD = 128
 LONG_FOLD = 1 << 18
 """Elements from which on threads may share a fold."""
 BLOCKS = 64
+SHORTEST_LINE = 32
+"""Elements of a line, and lines, from which on these are folded side by side."""
 SMALLEST_PRODUCT = 1 << 12
 """Products from which on tiles are worth their code."""
 
@@ -64,12 +79,47 @@ def _contraction(term: Term, setting: Setting) -> tuple[str, str, Strategy] | No
     shape = contraction_shape(term)
     if shape is None or shape.products < SMALLEST_PRODUCT:
         return None
+    if shape.rows <= ROWS_AT_ONCE and not shape.is_in_rows and not setting.ahead:
+        # Columns that lie in memory one behind the other are lines, each of which is read once.
+        return None
     what = f"sums of {shape.depth} products for {shape.rows} x {shape.columns} elements"
     panels = panels_of(term)
     if panels is not None and panels.fits(this_machine()):
         return what, str(panels), panels.strategy(this_machine())
     tiles = chosen_tiles(shape, this_machine(), ahead=setting.ahead)
     return what, str(tiles), tiled(tiles)
+
+
+def _line_folds(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None:
+    """A fold of each row of a matrix, or of each column."""
+    found = applied(term, "map")
+    fold = None if found is None else fold_in(found[0])
+    if found is None or fold is None or not mentions(fold[2], 0):
+        return None
+    lengths, type = [length_of(each.type) for each in (found[1], fold[2])], fold[1].type
+    if not isinstance(type, ScalarType) or not all(map(_is_long, lengths)):
+        return None
+    count, length = (each.constant for each in lengths)
+    what = f"{count} folds of {length} elements"
+    if lies_in_rows(found[1]):
+        shape = Shape(1, count, length, bytes_of(type))
+        return what, *_column_folds(shape)
+    if setting.float == "relaxed" or not is_float(type):
+        # Each is folded by vectors.
+        return None
+    return what, f"{ROWS_AT_ONCE} of them at once", folds_at_once(ROWS_AT_ONCE)
+
+
+def _is_long(length: Nat) -> bool:
+    return length.is_constant and length.constant >= SHORTEST_LINE
+
+
+def _column_folds(shape: Shape) -> tuple[str, Strategy]:
+    share = share_of(shape, this_machine())
+    is_parallel = share < shape.columns
+    threads = "on threads" if is_parallel else "on one thread"
+    strategy = streamed_sums(ROWS_AT_ONCE, share=share, threads=is_parallel)
+    return f"{ROWS_AT_ONCE} elements of each at a time, {threads}", strategy
 
 
 def _window_sums(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None:
@@ -103,16 +153,21 @@ def _sums_for(vectors: int, machine: Machine) -> int:
     return machine.registers // 2 if vectors >= ROUNDS * machine.registers else SUMS
 
 
-KERNELS: tuple[Recognise, ...] = (_contraction, _window_sums, windows_in, _fold)
+KERNELS: tuple[Recognise, ...] = (_contraction, _window_sums, windows_in, _line_folds, _fold)
 """What is looked for at each place, in this order."""
+WRITTEN: tuple[Recognise, ...] = (_line_folds,)
+"""Those that compute several elements at once, which pays where all are written to memory and not
+where each is computed when it is read."""
 
 
 def choices(term: Term, setting: Setting) -> Iterator[Choice]:
     """The kernels of a program, from the outside in."""
+    stored = set(written_places(term))
     stack: list[tuple[Path, Term]] = [((), term)]
     while stack:
         path, part = stack.pop()
-        found = next((known for each in KERNELS if (known := each(part, setting))), None)
+        kernels = (each for each in KERNELS if each not in WRITTEN or path in stored)
+        found = next((known for each in kernels if (known := each(part, setting))), None)
         if found is not None:
             yield Choice(path, *found)
             continue

@@ -1,4 +1,4 @@
-"""Products of few rows: the columns are read once, from one end of memory to the other.
+"""Products of few rows, and sums of columns: these are read once, as they lie in memory.
 
 With few rows each number of the columns is used a few times only, so that a copy of them does not
 pay. Going down a few columns reads a line of the cache here and there, on many pages. So a few
@@ -14,13 +14,15 @@ from riselang.rewrite.addresses import loop
 from riselang.rewrite.combinators import Guard, choice, seq, try_
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
 from riselang.rewrite.registry import schedule
+from riselang.rewrite.rules.algorithmic import peel_reduce
 from riselang.rewrite.rules.beside import (
     folds_in_chunks,
     peel_folds,
     start_from_matrix,
     starts_first,
 )
-from riselang.rewrite.rules.lowering import parallel_as_map, reduce_as_loop
+from riselang.rewrite.rules.functions import folds_first, folds_first_with, name_stored
+from riselang.rewrite.rules.lowering import parallel_as_map, reduce_as_loop, store_on_heap
 from riselang.rewrite.rules.movement import reduce_of_zip_swapped
 from riselang.rewrite.rules.storing import (
     store_folds,
@@ -31,7 +33,16 @@ from riselang.rewrite.strategies.accumulators import accumulators, columns_outsi
 from riselang.rewrite.strategies.beside import columns_beside, matrix_second, tiles_beside
 from riselang.rewrite.strategies.epilogues import TIDY
 from riselang.rewrite.strategies.products import length_of, product_in
-from riselang.rewrite.strategies.schedules import parallel, sequential, simplify
+from riselang.rewrite.strategies.schedules import (
+    fill,
+    interchange,
+    parallel,
+    sequential,
+    simplify,
+    split,
+    unroll,
+)
+from riselang.rewrite.terms import applied
 from riselang.rewrite.traversals import argument, function, inside, top_down
 from riselang.term.nodes import Term
 
@@ -65,6 +76,59 @@ def streamed_tiles(
 _rows_first = reduce_of_zip_swapped >> simplify()
 _from_matrix = choice(start_from_matrix, starts_first)
 """Folds that start from the elements of a matrix as they are."""
+
+
+@schedule
+def streamed_sums(depth: int, *, share: int, threads: bool = True) -> Strategy:
+    """Folds of all elements of a map, by so many of their elements at a time; a thread has a share
+    of the folds."""
+    sums = interchange() >> _Blocks(depth)
+    if threads:
+        sums = split(share) >> sums @ loop(2) >> parallel() @ loop(1)
+    return _at_folds(sums)
+
+
+@schedule
+def folds_at_once(count: int) -> Strategy:
+    """The folds of so many elements of a map in one loop, so that none waits for another."""
+    folds = fill(count) >> split(count) @ loop(1) >> interchange() @ loop(2)
+    return _at_folds(folds)
+
+
+def _at_folds(strategy: Strategy) -> Strategy:
+    """Applied to a map of folds; where something is done with each of these, they are stored."""
+    stored = TIDY >> strategy >> store_on_heap
+    first = folds_first >> argument(stored)
+    first_with = folds_first_with >> argument(function(argument(stored)))
+    return choice(strategy, choice(first, first_with) >> name_stored)
+
+
+@dataclass(frozen=True, repr=False)
+class _Blocks(Strategy):
+    """A fold with an array of accumulators in blocks, in each of which the loop over accumulators
+    is the outer one; what blocks do not divide comes first."""
+
+    depth: int
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        found = applied(term, "reduce")
+        length = None if found is None else length_of(found[2].type)
+        if length is None or not length.is_constant:
+            reason = "expected a fold of a number of elements"
+            return Failure(self, reason, term, closeness=CONDITION)
+        depth = min(self.depth, length.constant)
+        rest = length.constant % depth
+        blocks = seq(
+            split(depth),
+            interchange() @ loop(2),
+            unroll() @ loop(3),
+            sequential() @ loop(1),
+            sequential() @ loop(2),
+        )
+        return (peel_reduce(rest) >> blocks if rest else blocks).run(term, setting)
+
+    def __str__(self) -> str:
+        return f"blocks({self.depth})"
 
 
 def _is_bare_product(term: Term) -> bool:

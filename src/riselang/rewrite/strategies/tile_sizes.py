@@ -116,7 +116,7 @@ def _streamed(shape: Shape, machine: Machine) -> Tiles:
     """Tiles for few rows, which read the columns from one end of memory to the other."""
     lanes = machine.lanes(shape.bytes)
     rows = _times(shape.rows, _times(shape.rows, ROWS_AT_ONCE))
-    share = _share(shape, machine)
+    share = share_of(shape, machine)
     most = min(VECTORS_AT_ONCE, _times(share, lanes))
     vectors = min(range(most, 0, -1), key=lambda each: -share % (each * lanes))
     is_parallel = share < shape.columns
@@ -125,7 +125,7 @@ def _streamed(shape: Shape, machine: Machine) -> Tiles:
     )
 
 
-def _share(shape: Shape, machine: Machine) -> int:
+def share_of(shape: Shape, machine: Machine) -> int:
     """How many columns a thread has: a part of each row that is not too short to be read at once,
     and the same for all threads."""
     most = min(machine.cores, shape.columns * shape.bytes // SHORTEST_SHARE)

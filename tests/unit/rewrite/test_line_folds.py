@@ -1,0 +1,111 @@
+"""Folds of the rows and of the columns of a matrix: side by side, with the bits of the source."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from riselang.api.kernel import TermKernel
+from riselang.notation.program import parse_term
+from riselang.rewrite.core import Setting, Strategy
+from riselang.rewrite.default import DEFAULT
+from riselang.rewrite.strategies.chosen import chosen_for
+from riselang.rewrite.strategies.schedules import fuse
+from riselang.rewrite.strategies.streams import folds_at_once, streamed_sums
+from riselang.rewrite.traversals import top_down
+from riselang.term.nodes import Term
+
+LINES = {"rows": "a", "columns": "a |> transpose"}
+FORMS = {
+    "sums": "{} |> map(fun(l, l |> reduce(add, 0.0)))",
+    "products": "{} |> map(fun(l, zip(l, x) |> map(mult) |> reduce(add, 1.0)))",
+    "means": "{} |> map(fun(l, (l |> reduce(add, 0.0)) / 7.0))",
+    "largest": "{} |> map(fun(l, l |> reduce(max, 0.0)))",
+    "with another": "zip({}, y) |> map(fun(p, (fst(p) |> reduce(add, 0.0)) * snd(p)))",
+    "from another": "zip({}, y) |> map(fun(p, fst(p) |> reduce(add, snd(p))))",
+}
+
+
+def program(form: str, lines: str, count: int, length: int) -> Term:
+    shape = (count, length) if lines == "rows" else (length, count)
+    return parse_term(
+        f"fun((a : {shape[0]}.{shape[1]}.f32, x : {length}.f32, y : {count}.f32), "
+        f"{FORMS[form].format(LINES[lines])})"
+    )
+
+
+def check(form: str, lines: str, count: int, length: int, strategy: Strategy) -> None:
+    """Compares bits with the interpreter."""
+    term = program(form, lines, count, length)
+    shape = (count, length) if lines == "rows" else (length, count)
+    random = np.random.default_rng(6)
+    arrays = [
+        (random.standard_normal(each) * 8).astype(np.float32) for each in (shape, length, count)
+    ]
+    expected = TermKernel("f", term, "interpret")(*arrays)
+    found = TermKernel("f", term, strategy=strategy)(*arrays)
+    assert found.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("count", [8, 13])
+@pytest.mark.parametrize("lines", LINES)
+@pytest.mark.parametrize("form", FORMS)
+def test_several_folds_at_once(form: str, lines: str, count: int) -> None:
+    check(form, lines, count, 9, fuse() >> top_down(folds_at_once(4)))
+
+
+@pytest.mark.parametrize("threads", [False, True])
+@pytest.mark.parametrize("length", [1, 8, 11])
+@pytest.mark.parametrize("lines", LINES)
+@pytest.mark.parametrize("form", FORMS)
+def test_some_elements_of_all_folds_at_a_time(
+    form: str, lines: str, length: int, threads: bool
+) -> None:
+    check(form, lines, 12, length, fuse() >> top_down(streamed_sums(4, share=6, threads=threads)))
+
+
+@pytest.mark.parametrize("sizes", [(64, 48), (61, 67)], ids=str)
+@pytest.mark.parametrize("lines", LINES)
+@pytest.mark.parametrize("form", FORMS)
+def test_the_default_recognises_them(form: str, lines: str, sizes: tuple[int, int]) -> None:
+    chosen = chosen_for(program(form, lines, *sizes), Setting("contract"))
+    assert [each.what for each in chosen] == [f"{sizes[0]} folds of {sizes[1]} elements"]
+    check(form, lines, *sizes, DEFAULT)
+
+
+READ = (
+    "zip({} |> map(fun(l, l |> reduce(add, 0.0))), {}) "
+    "|> map(fun(p, snd(p) |> map(fun(e, e / fst(p)))))"
+)
+
+
+@pytest.mark.parametrize("lines", LINES)
+def test_what_is_computed_when_it_is_read_is_left_alone(lines: str) -> None:
+    """Several at once would be computed for each that is read."""
+    text = READ.format(LINES[lines], LINES[lines])
+    term = parse_term(f"fun((a : 64.64.f32), {text})")
+    assert chosen_for(term, Setting("contract")) == []
+    named = parse_term(
+        f"fun((a : 64.64.f32), let s = {LINES[lines]} |> map(fun(l, l |> reduce(add, 0.0))); "
+        "a |> map(fun(r, zip(r, s) |> map(fun(p, fst(p) / snd(p))))))"
+    )
+    assert len(chosen_for(named, Setting("contract"))) == 1
+
+
+def test_integers_and_relaxed_rows_are_folded_by_vectors() -> None:
+    rows = program("sums", "rows", 64, 512)
+    assert "4 of them at once" in str(chosen_for(rows, Setting("strict"))[0])
+    (relaxed,) = chosen_for(rows, Setting("relaxed"))
+    assert relaxed.what == "a fold of 512 elements"
+    ints = parse_term("fun((a : 64.64.i32), a |> map(fun(l, l |> reduce(add, 0))))")
+    assert chosen_for(ints, Setting("contract")) == []
+
+
+def test_few_rows_with_columns_that_lie_in_memory() -> None:
+    text = (
+        "fun((a : {}.64.f32, w : 64.64.f32), a |> map(fun(r, w |> map(fun(c, zip(r, c) "
+        "|> map(mult) |> reduce(add, 0.0))))))"
+    )
+    few, more = (chosen_for(parse_term(text.format(n)), Setting("contract")) for n in (2, 8))
+    assert [each.what for each in few] == ["64 folds of 64 elements"]
+    assert [each.what for each in more] == ["sums of 64 products for 8 x 64 elements"]
