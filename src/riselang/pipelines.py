@@ -14,7 +14,12 @@ LOOPS = ("affine", "scf", "polyhedral")
 """What patterns that do not say `{to = ...}` become: loops of a dialect, or affine loops that MLIR
 tiles and vectorises where that is proven to be right."""
 
-RISE_TO_LOOPS = ("convert-rise-to-imperative", "resolve-rise-access", "convert-math-to-calls")
+APPROXIMATE = "approximate-math"
+
+MATH = (APPROXIMATE, "convert-math-to-calls")
+"""What becomes of exp and its kind; the first only for relaxed floats."""
+
+RISE_TO_LOOPS = ("convert-rise-to-imperative", "resolve-rise-access", *MATH)
 """Ours."""
 
 RAISE = ("raise-to-library-calls",)

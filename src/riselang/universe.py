@@ -28,6 +28,12 @@ def _access() -> type[ModulePass]:
     return ResolveRiseAccessPass
 
 
+def _approximate() -> type[ModulePass]:
+    from riselang.lowering.approximate_math import ApproximateMathPass
+
+    return ApproximateMathPass
+
+
 def _calls() -> type[ModulePass]:
     from riselang.lowering.convert_math_to_calls import ConvertMathToCallsPass
 
@@ -79,6 +85,7 @@ def _symbol_dce() -> type[ModulePass]:
 PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "convert-rise-to-imperative": _imperative,
     "resolve-rise-access": _access,
+    "approximate-math": _approximate,
     "convert-math-to-calls": _calls,
     "contract-rise-floats": _contract,
     "plan-polyhedral": _polyhedral,

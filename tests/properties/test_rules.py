@@ -30,7 +30,9 @@ WITH_PARAMETERS = [name for name, rule in RULES.items() if rule.parameters]
 RELAXED = [name for name, rule in RULES.items() if rule.permission is Permission.RELAXED]
 VALUES = range(8)
 """What the parameters of rules are given, whether that fits or not."""
-TAKES_ANY = ("circular_buffer", "circular_buffer_of_slide", "fetch_ahead", "fill_map")
+TAKES_ANY = (
+    "circular_buffer", "circular_buffer_of_slide", "fetch_ahead", "fill_map", "fill_beside",
+)  # fmt: skip
 """Rules whose parameter only says how much memory there is."""
 
 

@@ -18,6 +18,7 @@ from riselang.api.signatures import Signature, is_public, open_lengths, stored
 from riselang.config import Options
 from riselang.dialects.module import functions, make_context, module_text, verify_module
 from riselang.errors import LimitationError, SourceLocation, UserError
+from riselang.lowering.approximate_math import ApproximateMathPass
 from riselang.lowering.checks import check_locations
 from riselang.lowering.contract_rise_floats import (
     CONTRACTED,
@@ -58,13 +59,16 @@ def our_passes(options: Options) -> tuple[ModulePass, ...]:
     made: Mapping[str, ModulePass] = {
         "convert-rise-to-imperative": ConvertRiseToImperativePass(_dialect(loops)),
         "resolve-rise-access": ResolveRiseAccessPass(),
+        "approximate-math": ApproximateMathPass(),
         "convert-math-to-calls": ConvertMathToCallsPass(),
         "raise-to-library-calls": RaiseToLibraryCallsPass(),
         "plan-polyhedral": PlanPolyhedralPass(llvm.vector_bits()),
     }
     raising = pipelines.RAISE if options.library == "blas" else ()
     planning = pipelines.PLAN_POLYHEDRAL if loops == "polyhedral" else ()
-    return tuple(made[name] for name in (*pipelines.RISE_TO_LOOPS, *raising, *planning))
+    names = (*pipelines.RISE_TO_LOOPS, *raising, *planning)
+    is_relaxed = options.float == "relaxed"
+    return tuple(made[name] for name in names if is_relaxed or name != pipelines.APPROXIMATE)
 
 
 def _dialect(loops: str) -> str:
@@ -174,7 +178,8 @@ class Compilation:
         module = self._copy()
         context = make_context()
         made: list[ModuleOp] = []
-        first, second, _, *planning = our_passes(self.options)
+        first, second, *others = our_passes(self.options)
+        planning = [each for each in others if each.name not in pipelines.MATH]
         for steps in ((first,), (second, *planning)):
             for step in steps:
                 with timed("our passes"), timed(step.name):

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from riselang.api.kernel import TermKernel
+from riselang.errors import UserError
 from riselang.notation.program import parse_term
 from riselang.rewrite.core import Setting, Strategy
 from riselang.rewrite.default import DEFAULT
 from riselang.rewrite.strategies.chosen import chosen_for
 from riselang.rewrite.strategies.schedules import fuse
-from riselang.rewrite.strategies.streams import folds_at_once, streamed_sums
+from riselang.rewrite.strategies.streams import folds_at_once, streamed_sums, streamed_tiles
 from riselang.rewrite.traversals import top_down
 from riselang.term.nodes import Term
 
@@ -99,6 +100,15 @@ def test_integers_and_relaxed_rows_are_folded_by_vectors() -> None:
     assert relaxed.what == "a fold of 512 elements"
     ints = parse_term("fun((a : 64.64.i32), a |> map(fun(l, l |> reduce(add, 0))))")
     assert chosen_for(ints, Setting("contract")) == []
+
+
+def test_sizes_have_to_be_sizes() -> None:
+    with pytest.raises(UserError, match="streamed_sums needs a depth and a share of 1 or more"):
+        streamed_sums(0, share=4)
+    with pytest.raises(UserError, match="streamed_tiles needs sizes, a depth and a share of 1"):
+        streamed_tiles(1, 4, 4, depth=4, share=0)
+    with pytest.raises(UserError, match="fill needs a size of 1 or more"):
+        folds_at_once(0)
 
 
 def test_few_rows_with_columns_that_lie_in_memory() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from riselang.errors import UserError
 from riselang.rewrite.addresses import loop
 from riselang.rewrite.combinators import Guard, choice, seq, try_
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
@@ -53,6 +54,8 @@ def streamed_tiles(
 ) -> Strategy:
     """Tiles of accumulators that take so many products and then wait; a thread has a share of
     columns."""
+    if min(rows, columns, lanes, depth, share) < 1:
+        raise UserError("streamed_tiles needs sizes, a depth and a share of 1 or more")
     tiles = seq(
         tiles_beside(rows, columns, 1),
         accumulators(lanes, False) @ loop(3),
@@ -82,6 +85,8 @@ _from_matrix = choice(start_from_matrix, starts_first)
 def streamed_sums(depth: int, *, share: int, threads: bool = True) -> Strategy:
     """Folds of all elements of a map, by so many of their elements at a time; a thread has a share
     of the folds."""
+    if min(depth, share) < 1:
+        raise UserError("streamed_sums needs a depth and a share of 1 or more")
     sums = interchange() >> _Blocks(depth)
     if threads:
         sums = split(share) >> sums @ loop(2) >> parallel() @ loop(1)

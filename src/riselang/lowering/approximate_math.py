@@ -1,0 +1,121 @@
+"""Pass `approximate-math`: exp, log and tanh of f32 as arithmetic, for relaxed floats.
+
+A call of the math library computes one number at a time, and keeps a loop from being vectorised.
+The arithmetic here is right to 4 units in the last place, for all numbers, as `float="relaxed"`
+permits; infinities, NaN and numbers near zero are what the library makes of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import Float32Type, ModuleOp, VectorType
+from xdsl.ir import Attribute, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from riselang.dialects.module import walk
+from riselang.lowering.arithmetic import Arithmetic
+from riselang.lowering.origins import builder_at
+
+
+@dataclass(frozen=True)
+class ApproximateMathPass(ModulePass):
+    """Computes exp and its kind by polynomials."""
+
+    name = "approximate-math"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for inner in list(walk(op)):
+            function = APPROXIMATIONS.get(inner.name)
+            if function is None or not _is_single(inner.results[0].type):
+                continue
+            builder = builder_at(InsertPoint.before(inner), inner.location)
+            arithmetic = Arithmetic(builder, inner.results[0].type)
+            inner.results[0].replace_all_uses_with(function(arithmetic, inner.operands[0]))
+            inner.detach()
+            inner.erase()
+
+
+def _is_single(type: Attribute) -> bool:
+    element = type.element_type if isinstance(type, VectorType) else type
+    return isinstance(element, Float32Type)
+
+
+LOG2_E = 1.44269504088896341
+LN_2, LN_2_REST = 0.693359375, -2.12194440e-4
+"""The logarithm of 2 in two parts, the first of which has so few digits that small multiples of it
+are exact."""
+ROUNDER = 1.5 * 2**23
+"""What is added to it has no room for a fraction: it is rounded."""
+EXP = (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1,
+       5.0000001201e-1)  # fmt: skip
+LOG = (7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
+       -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1)  # fmt: skip
+TANH = (-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1,
+        -3.33332819422e-1)  # fmt: skip
+"""Polynomials by their coefficients, the highest power first."""
+SMALLEST_EXP, LARGEST_EXP = -104.0, 89.0
+"""Outside of these the result is zero, and infinite."""
+BIAS, FRACTION = 127, 23
+"""Of the exponent of a number, and how many bits stand below it."""
+
+
+def exp(on: Arithmetic, x: SSAValue) -> SSAValue:
+    """2^n * e^r, for the n that leaves the smallest r."""
+    near = on.min(on.max(x, on.number(SMALLEST_EXP)), on.number(LARGEST_EXP))
+    shifted = on.add(on.mul(near, on.number(LOG2_E)), on.number(ROUNDER))
+    count = on.sub(shifted, on.number(ROUNDER))
+    power = on.sub_int(on.bits(shifted), on.bits(on.number(ROUNDER)))
+    rest = on.sub(near, on.mul(count, on.number(LN_2)))
+    rest = on.sub(rest, on.mul(count, on.number(LN_2_REST)))
+    squared = on.mul(rest, rest)
+    value = on.add(on.add(on.mul(on.polynomial(EXP, rest), squared), rest), on.number(1.0))
+    # In two steps, as the power alone may be too large or too small to be a number.
+    half = on.shift_right(power, 1)
+    value = on.mul(on.mul(value, _power_of_2(on, half)), _power_of_2(on, on.sub_int(power, half)))
+    return on.select(on.is_nan(x), x, value)
+
+
+def _power_of_2(on: Arithmetic, power: SSAValue) -> SSAValue:
+    return on.floats(on.shift_left(on.add_int(power, on.integer(BIAS)), FRACTION))
+
+
+def log(on: Arithmetic, x: SSAValue) -> SSAValue:
+    """The exponent times the logarithm of 2, and the logarithm of what is left, which is near 1."""
+    # Numbers near zero have no exponent of their own.
+    is_tiny = on.less(x, on.number(2.0**-126))
+    scaled = on.select(is_tiny, on.mul(x, on.number(2.0**FRACTION)), x)
+    # The exponent counts from the square root of a half, so that what is left is around 1.
+    above = on.sub_int(on.bits(scaled), on.bits(on.number(0.70710678118654752)))
+    power = on.shift_right(above, FRACTION)
+    left = on.floats(on.sub_int(on.bits(scaled), on.shift_left(power, FRACTION)))
+    exponent = on.sub(on.from_int(power), on.select(is_tiny, on.number(FRACTION), on.number(0.0)))
+    z = on.sub(left, on.number(1.0))
+    squared = on.mul(z, z)
+    value = on.mul(on.mul(on.polynomial(LOG, z), squared), z)
+    value = on.add(value, on.mul(exponent, on.number(LN_2_REST)))
+    value = on.sub(value, on.mul(squared, on.number(0.5)))
+    value = on.add(on.add(z, value), on.mul(exponent, on.number(LN_2)))
+    value = on.select(on.less(x, on.number(float("inf"))), value, x)
+    value = on.select(on.equal(x, on.number(0.0)), on.number(float("-inf")), value)
+    return on.select(on.less(x, on.number(0.0)), on.number(float("nan")), value)
+
+
+def tanh(on: Arithmetic, x: SSAValue) -> SSAValue:
+    """1 - 2 / (e^2x + 1), and a polynomial where that would be a difference of equal numbers."""
+    size = on.abs(x)
+    doubled = exp(on, on.add(size, size))
+    large = on.sub(on.number(1.0), on.div(on.number(2.0), on.add(doubled, on.number(1.0))))
+    squared = on.mul(x, x)
+    small = on.add(on.mul(on.mul(on.polynomial(TANH, squared), squared), x), x)
+    return on.with_sign_of(on.select(on.less(size, on.number(0.625)), small, large), x)
+
+
+APPROXIMATIONS: Mapping[str, Callable[[Arithmetic, SSAValue], SSAValue]] = {
+    "math.exp": exp,
+    "math.log": log,
+    "math.tanh": tanh,
+}

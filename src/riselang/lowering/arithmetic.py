@@ -1,0 +1,117 @@
+"""Arithmetic on f32 and its bits, of numbers or of vectors of them, as ops of arith and math."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IntegerAttr,
+    VectorType,
+    f32,
+    i32,
+)
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.ir import Attribute, Operation, SSAValue
+
+CONTRACT = arith.FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
+"""A product and a sum may be one operation."""
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """Makes ops where a builder stands; all values are of one type, or integers as wide."""
+
+    builder: Builder
+    type: Attribute
+
+    @property
+    def _integers(self) -> Attribute:
+        return VectorType(i32, self.type.get_shape()) if isinstance(self.type, VectorType) else i32
+
+    def _of(self, op: Operation) -> SSAValue:
+        return self.builder.insert(op).results[0]
+
+    def number(self, value: float) -> SSAValue:
+        attribute: Attribute = FloatAttr(value, f32)
+        if isinstance(self.type, VectorType):
+            attribute = DenseIntOrFPElementsAttr.from_list(self.type, [value])
+        return self._of(arith.ConstantOp(attribute, self.type))
+
+    def integer(self, value: int) -> SSAValue:
+        type = self._integers
+        attribute: Attribute = IntegerAttr(value, i32)
+        if isinstance(type, VectorType):
+            attribute = DenseIntOrFPElementsAttr.from_list(type, [value])
+        return self._of(arith.ConstantOp(attribute, type))
+
+    def add(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self._of(arith.AddfOp(a, b, CONTRACT))
+
+    def sub(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self._of(arith.SubfOp(a, b, CONTRACT))
+
+    def mul(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self._of(arith.MulfOp(a, b, CONTRACT))
+
+    def div(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self._of(arith.DivfOp(a, b))
+
+    def max(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self._of(arith.MaximumfOp(a, b))
+
+    def min(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self._of(arith.MinimumfOp(a, b))
+
+    def polynomial(self, coefficients: Sequence[float], x: SSAValue) -> SSAValue:
+        """The value of a polynomial, whose highest coefficient comes first."""
+        first, *others = coefficients
+        value = self.number(first)
+        for each in others:
+            value = self.add(self.mul(value, x), self.number(each))
+        return value
+
+    def abs(self, x: SSAValue) -> SSAValue:
+        return self._of(math.AbsFOp(x))
+
+    def with_sign_of(self, x: SSAValue, other: SSAValue) -> SSAValue:
+        return self._of(math.CopySignOp(x, other))
+
+    def select(self, condition: SSAValue, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self._of(arith.SelectOp(condition, a, b))
+
+    def less(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self._of(arith.CmpfOp(a, b, "olt"))
+
+    def equal(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self._of(arith.CmpfOp(a, b, "oeq"))
+
+    def is_nan(self, x: SSAValue) -> SSAValue:
+        return self._of(arith.CmpfOp(x, x, "uno"))
+
+    def bits(self, x: SSAValue) -> SSAValue:
+        """A number as the integer that has its bits."""
+        return self._of(arith.BitcastOp(x, self._integers))
+
+    def floats(self, x: SSAValue) -> SSAValue:
+        """The number that has the bits of an integer."""
+        return self._of(arith.BitcastOp(x, self.type))
+
+    def from_int(self, x: SSAValue) -> SSAValue:
+        return self._of(arith.SIToFPOp.create(operands=[x], result_types=[self.type]))
+
+    def add_int(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self._of(arith.AddiOp(a, b))
+
+    def sub_int(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self._of(arith.SubiOp(a, b))
+
+    def shift_left(self, x: SSAValue, by: int) -> SSAValue:
+        return self._of(arith.ShLIOp(x, self.integer(by)))
+
+    def shift_right(self, x: SSAValue, by: int) -> SSAValue:
+        return self._of(arith.ShRSIOp(x, self.integer(by)))
