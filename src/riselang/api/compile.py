@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -18,7 +18,6 @@ from riselang.api.signatures import Signature, is_public, open_lengths, stored
 from riselang.config import Options
 from riselang.dialects.module import functions, make_context, module_text, verify_module
 from riselang.errors import LimitationError, SourceLocation, UserError
-from riselang.lowering.approximate_math import ApproximateMathPass
 from riselang.lowering.checks import check_locations
 from riselang.lowering.contract_rise_floats import (
     CONTRACTED,
@@ -34,8 +33,6 @@ from riselang.lowering.copies import copy_to_lower
 from riselang.lowering.debug_locations import complete_locations
 from riselang.lowering.distinct import called_functions, distinct_pointers, mark_distinct
 from riselang.lowering.explanation import explained_text, located_lines
-from riselang.lowering.plan_polyhedral import PlanPolyhedralPass
-from riselang.lowering.raise_to_library_calls import RaiseToLibraryCallsPass, report
 from riselang.lowering.resolve_rise_access import ResolveRiseAccessPass
 from riselang.native import libraries, llvm
 from riselang.native.build import Job
@@ -55,20 +52,38 @@ STAGES = ("notation", "rise", "imperative", "affine", "library", "llvm", "asm", 
 
 def our_passes(options: Options) -> tuple[ModulePass, ...]:
     """The passes that `pipelines.RISE_TO_LOOPS` names, and those that options ask for."""
-    loops = options.loops
-    made: Mapping[str, ModulePass] = {
-        "convert-rise-to-imperative": ConvertRiseToImperativePass(_dialect(loops)),
-        "resolve-rise-access": ResolveRiseAccessPass(),
-        "approximate-math": ApproximateMathPass(),
-        "convert-math-to-calls": ConvertMathToCallsPass(),
-        "raise-to-library-calls": RaiseToLibraryCallsPass(),
-        "plan-polyhedral": PlanPolyhedralPass(llvm.vector_bits()),
-    }
     raising = pipelines.RAISE if options.library == "blas" else ()
-    planning = pipelines.PLAN_POLYHEDRAL if loops == "polyhedral" else ()
+    planning = pipelines.PLAN_POLYHEDRAL if options.loops == "polyhedral" else ()
+    left_out = () if options.float == "relaxed" else (pipelines.APPROXIMATE,)
     names = (*pipelines.RISE_TO_LOOPS, *raising, *planning)
-    is_relaxed = options.float == "relaxed"
-    return tuple(made[name] for name in names if is_relaxed or name != pipelines.APPROXIMATE)
+    return tuple(_our_pass(name, options) for name in names if name not in left_out)
+
+
+def _our_pass(name: str, options: Options) -> ModulePass:
+    """A pass; the modules of those that few programs need are loaded where they are."""
+    if name == "convert-rise-to-imperative":
+        return ConvertRiseToImperativePass(_dialect(options.loops))
+    if name == "resolve-rise-access":
+        return ResolveRiseAccessPass()
+    if name == "convert-math-to-calls":
+        return ConvertMathToCallsPass()
+    if name == pipelines.APPROXIMATE:
+        from riselang.lowering.approximate_math import ApproximateMathPass
+
+        return ApproximateMathPass()
+    if name in pipelines.RAISE:
+        from riselang.lowering.raise_to_library_calls import RaiseToLibraryCallsPass
+
+        return RaiseToLibraryCallsPass()
+    from riselang.lowering.plan_polyhedral import PlanPolyhedralPass
+
+    return PlanPolyhedralPass(llvm.vector_bits())
+
+
+def _library_report(module: ModuleOp) -> str:
+    from riselang.lowering.raise_to_library_calls import report
+
+    return report(module)
 
 
 def _dialect(loops: str) -> str:
@@ -124,7 +139,7 @@ class Compilation:
             "rise": lambda: module_text(self._contracted),
             "imperative": lambda: module_text(self._stages[0]),
             "affine": lambda: module_text(self._stages[1]),
-            "library": lambda: report(self._stages[1]),
+            "library": lambda: _library_report(self._stages[1]),
             "llvm": lambda: self.llvm_ir,
             "asm": lambda: llvm.assembly(self.llvm_ir),
         }

@@ -10,13 +10,14 @@ from collections.abc import Callable, Sequence
 from math import prod
 
 from xdsl.builder import Builder
-from xdsl.dialects import memref, vector
+from xdsl.dialects import affine, memref, vector
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, MemRefType, i64
 from xdsl.dialects.builtin import VectorType as BuiltinVectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from riselang.dialects.rise import codegen
 from riselang.dialects.rise.types import RiseType, VectorType, components
+from riselang.lowering.indices import first_choice
 from riselang.lowering.memory import Memory, Path, Side
 from riselang.nat import Nat, simplify
 
@@ -58,8 +59,18 @@ class LaneAccess(Memory):
         self, buffer: SSAValue, start: Sequence[Nat], type: Attribute, builder: Builder
     ) -> SSAValue:
         assert isinstance(type, BuiltinVectorType)
+        if self.is_plainly_affine(start):
+            map, operands = self.affine_map(start)
+            load = affine.VectorLoadOp.create(
+                operands=[buffer, *operands], properties={"map": map}, result_types=[type]
+            )
+            return builder.insert(load).results[0]
         at = self.arithmetic(start, builder)
         return builder.insert(vector.LoadOp(buffer, at, type)).results[0]
+
+    def is_plainly_affine(self, indices: Sequence[Nat]) -> bool:
+        """Whether one affine map says where an access goes."""
+        return self.is_affine(indices) and all(first_choice(each) is None for each in indices)
 
     def is_column(self, buffer: SSAValue, indices: Sequence[Nat], lane: Nat) -> bool:
         """Whether the lanes are the ones of a number in vectors of a small array of our own.
@@ -85,6 +96,13 @@ class LaneAccess(Memory):
         buffer, indices = self.place(op, path)
         start = self.start_of_lanes(indices, lane)
         assert start is not None
+        if self.is_plainly_affine(start):
+            map, operands = self.affine_map(start)
+            store = affine.VectorStoreOp.create(
+                operands=[value, buffer, *operands], properties={"map": map}
+            )
+            builder.insert(store)
+            return
         builder.insert(vector.StoreOp(value, buffer, self.arithmetic(start, builder)))
 
     def at_last_lane(self, expression: Nat, lane: Nat) -> Nat:

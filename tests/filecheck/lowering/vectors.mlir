@@ -3,14 +3,8 @@
 // What is only moved is moved in vectors.
 // CHECK-LABEL: func.func @moved
 // CHECK-NEXT:   affine.for [[Vi:%\w+]] = 0 to 4 {
-// CHECK-NEXT:     [[V0:%\w+]] = arith.constant 4 : index
-// CHECK-NEXT:     [[V1:%\w+]] = arith.muli [[Vi]], [[V0]] : index
-// CHECK-NEXT:     [[V2:%\w+]] = vector.load %x[[[V1]]] : memref<16xf32>, vector<4xf32>
-// CHECK-NEXT:     [[V3:%\w+]] = arith.constant -4 : index
-// CHECK-NEXT:     [[V4:%\w+]] = arith.muli [[Vi]], [[V3]] : index
-// CHECK-NEXT:     [[V5:%\w+]] = arith.constant 12 : index
-// CHECK-NEXT:     [[V6:%\w+]] = arith.addi [[V4]], [[V5]] : index
-// CHECK-NEXT:     vector.store [[V2]], %out[[[V6]]] : memref<16xf32>, vector<4xf32>
+// CHECK-NEXT:     [[V0:%\w+]] = affine.vector_load %x[[[Vi]] * 4] : memref<16xf32>, vector<4xf32>
+// CHECK-NEXT:     affine.vector_store [[V0]], %out[[[Vi]] * -4 + 12] : memref<16xf32>, vector<4xf32>
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return
 
@@ -34,9 +28,7 @@ func.func @moved(%out: memref<16xf32>, %x: memref<16xf32>) {
 // CHECK-NEXT:   affine.for [[Vi:%\w+]] = 0 to 4 {
 // CHECK-NEXT:     [[V0:%\w+]] = affine.load %x[[[Vi]]] : memref<4xf32>
 // CHECK-NEXT:     [[V1:%\w+]] = vector.broadcast [[V0]] : f32 to vector<3xf32>
-// CHECK-NEXT:     [[V2:%\w+]] = arith.constant 3 : index
-// CHECK-NEXT:     [[V3:%\w+]] = arith.muli [[Vi]], [[V2]] : index
-// CHECK-NEXT:     vector.store [[V1]], %out[[[V3]]] : memref<12xf32>, vector<3xf32>
+// CHECK-NEXT:     affine.vector_store [[V1]], %out[[[Vi]] * 3] : memref<12xf32>, vector<3xf32>
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return
 
@@ -61,13 +53,9 @@ func.func @repeated(%out: memref<12xf32>, %x: memref<4xf32>) {
 // An operation on vectors is one of MLIR on vectors.
 // CHECK-LABEL: func.func @squared
 // CHECK-NEXT:   affine.for [[Vi:%\w+]] = 0 to 4 {
-// CHECK-NEXT:     [[V0:%\w+]] = arith.constant 4 : index
-// CHECK-NEXT:     [[V1:%\w+]] = arith.muli [[Vi]], [[V0]] : index
-// CHECK-NEXT:     [[V2:%\w+]] = vector.load %x[[[V1]]] : memref<16xf32>, vector<4xf32>
-// CHECK-NEXT:     [[V3:%\w+]] = arith.mulf [[V2]], [[V2]] : vector<4xf32>
-// CHECK-NEXT:     [[V4:%\w+]] = arith.constant 4 : index
-// CHECK-NEXT:     [[V5:%\w+]] = arith.muli [[Vi]], [[V4]] : index
-// CHECK-NEXT:     vector.store [[V3]], %out[[[V5]]] : memref<16xf32>, vector<4xf32>
+// CHECK-NEXT:     [[V0:%\w+]] = affine.vector_load %x[[[Vi]] * 4] : memref<16xf32>, vector<4xf32>
+// CHECK-NEXT:     [[V1:%\w+]] = arith.mulf [[V0]], [[V0]] : vector<4xf32>
+// CHECK-NEXT:     affine.vector_store [[V1]], %out[[[Vi]] * 4] : memref<16xf32>, vector<4xf32>
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return
 

@@ -116,7 +116,7 @@ def test_a_vectorised_map_is_a_loop_over_vectors_without_memory() -> None:
     assert np.array_equal(found, X * X + X)
     assert "memref.alloc" not in text(squares, X)
     assert text(squares, X).count("affine.for") == 1
-    assert text(squares, X).count("vector.load") == text(squares, X).count("vector.store") == 1
+    assert text(squares, X).count("vector_load") == text(squares, X).count("vector_store") == 1
 
 
 def test_a_scalar_for_all_lanes_is_computed_once() -> None:
@@ -164,7 +164,7 @@ def test_few_accumulators_stay_in_registers() -> None:
 
     agree(sums, X.repeat(2).reshape(6, 8))
     affine = text(sums, X.repeat(2).reshape(6, 8))
-    assert affine.count("vector.store") == 2
+    assert affine.count("vector_store") == 2
     assert affine.count("vector<4xf32>, vector<4xf32>)") >= 1
 
 

@@ -78,8 +78,8 @@ def test_accumulators_start_from_the_matrix() -> None:
     tiled = fuse() >> top_down(register_tiles(4, 8, 4, block=2))
     kernel = TermKernel("f", program("second", (16, 16, 8)), strategy=tiled)
     loops = kernel.lower().as_text("affine")
-    assert loops.count("vector.load %c") == 8
-    assert "%c[" not in loops.replace("vector.load %c[", "")
+    assert loops.count("vector_load %c") == 8
+    assert "%c[" not in loops.replace("vector_load %c[", "")
 
 
 @pytest.mark.parametrize("threads", [False, True])

@@ -102,7 +102,9 @@ def chosen_tiles(shape: Shape, machine: Machine, *, ahead: bool = False) -> Tile
     each is written to memory when it is stored, and that is waited for.
     """
     if shape.rows <= FEW_ROWS and shape.is_in_rows and not ahead:
-        return _streamed(shape, machine)
+        is_near = shape.columns * shape.depth * shape.bytes <= machine.cache(2) // 2
+        if not is_near:
+            return _streamed(shape, machine)
     candidates = [
         tiles for tiles in _candidates(shape, machine) if not (ahead and tiles.is_by_columns)
     ]
@@ -120,9 +122,10 @@ def _streamed(shape: Shape, machine: Machine) -> Tiles:
     most = min(VECTORS_AT_ONCE, _times(share, lanes))
     vectors = min(range(most, 0, -1), key=lambda each: -share % (each * lanes))
     is_parallel = share < shape.columns
-    return Tiles(
-        rows, vectors * lanes, lanes, 0, False, False, is_parallel, False, ROWS_AT_ONCE, share
-    )
+    # Rows that lie a multiple of this apart have their lines in the same few places of a cache.
+    is_crowded = shape.columns * shape.bytes % (machine.cache(1) // 8) == 0
+    depth = ROWS_AT_ONCE if is_crowded else 2 * ROWS_AT_ONCE
+    return Tiles(rows, vectors * lanes, lanes, 0, False, False, is_parallel, False, depth, share)
 
 
 def share_of(shape: Shape, machine: Machine) -> int:
