@@ -37,16 +37,17 @@ class Arithmetic:
         return self.builder.insert(op).results[0]
 
     def number(self, value: float) -> SSAValue:
-        attribute: Attribute = FloatAttr(value, f32)
-        if isinstance(self.type, VectorType):
-            attribute = DenseIntOrFPElementsAttr.from_list(self.type, [value])
-        return self._of(arith.ConstantOp(attribute, self.type))
+        return self._constant(value, FloatAttr(value, f32), self.type)
 
     def integer(self, value: int) -> SSAValue:
-        type = self._integers
-        attribute: Attribute = IntegerAttr(value, i32)
+        return self._constant(value, IntegerAttr(value, i32), self._integers)
+
+    def _constant(
+        self, value: float, attribute: FloatAttr | IntegerAttr, type: Attribute
+    ) -> SSAValue:
         if isinstance(type, VectorType):
-            attribute = DenseIntOrFPElementsAttr.from_list(type, [value])
+            repeated = DenseIntOrFPElementsAttr.from_list(type, [value])
+            return self._of(arith.ConstantOp(repeated, type))
         return self._of(arith.ConstantOp(attribute, type))
 
     def add(self, a: SSAValue, b: SSAValue) -> SSAValue:

@@ -101,10 +101,9 @@ def chosen_tiles(shape: Shape, machine: Machine, *, ahead: bool = False) -> Tile
     Of those that are as good, the ones with shorter rows: where these are whole lines of a cache,
     each is written to memory when it is stored, and that is waited for.
     """
-    if shape.rows <= FEW_ROWS and shape.is_in_rows and not ahead:
-        is_near = shape.columns * shape.depth * shape.bytes <= machine.cache(2) // 2
-        if not is_near:
-            return _streamed(shape, machine)
+    is_near = shape.columns * shape.depth * shape.bytes <= machine.cache(2) // 2
+    if shape.rows <= FEW_ROWS and shape.is_in_rows and not ahead and not is_near:
+        return _streamed(shape, machine)
     candidates = [
         tiles for tiles in _candidates(shape, machine) if not (ahead and tiles.is_by_columns)
     ]
