@@ -85,9 +85,24 @@ func.func @f(%out : memref<4x4xf32>, %a : memref<4x4xf32>, %b : memref<4x4xf32>)
   return
 }
 """
+LANES = """
+func.func private @twice(%lanes : vector<4xf32>) -> vector<4xf32> {
+  %r = arith.addf %lanes, %lanes : vector<4xf32>
+  return %r : vector<4xf32>
+}
+func.func @f(%out : memref<4x4xf32>, %a : memref<4x4xf32>, %b : memref<4x4xf32>) {
+  affine.for %i = 0 to 4 {
+    %lanes = affine.vector_load %a[%i, 0] : memref<4x4xf32>, vector<4xf32>
+    %sums = func.call @twice(%lanes) : (vector<4xf32>) -> vector<4xf32>
+    affine.vector_store %sums, %out[%i, 0] : memref<4x4xf32>, vector<4xf32>
+  }
+  return
+}
+"""
 PROGRAMS = {
     "linalg, memref, scf, math and calls": (BESIDE, lambda a, b: 2 * np.exp((a @ b).T)),
     "tensors": (TENSORS, lambda a, b: a.T + b),
+    "vectors passed between functions": (LANES, lambda a, b: 2 * a),
     "scf in an embed": (EMBEDDED, lambda a, b: np.abs(a)),
 }  # fmt: skip
 

@@ -16,7 +16,13 @@ from riselang.api.ahead import description, header
 from riselang.api.parts import parts_of
 from riselang.api.signatures import Signature, is_public, open_lengths, stored
 from riselang.config import Options
-from riselang.dialects.module import functions, make_context, module_text, verify_module
+from riselang.dialects.module import (
+    functions,
+    location_of,
+    make_context,
+    module_text,
+    verify_module,
+)
 from riselang.errors import LimitationError, SourceLocation, UserError
 from riselang.lowering.checks import check_locations
 from riselang.lowering.contract_rise_floats import (
@@ -329,7 +335,8 @@ class Compilation:
             if is_public(signature.function) and signature not in self._callable:
                 raise LimitationError(
                     f"function {signature.name} returns values; only functions that write to "
-                    "buffers can be called"
+                    "buffers can be called",
+                    location_of(signature.function),
                 )
         parts = parts_of(self.module) if self._chosen is None else []
         if len(parts) > 1:
@@ -372,7 +379,7 @@ class Compilation:
     @cached_property
     def _failing(self) -> set[str]:
         """The functions that take a buffer for a failure behind their parameters."""
-        known = {each.name: len(each.parameters) for each in self._signatures}
+        known = {each.name: len(each.function.function_type.inputs) for each in self._signatures}
         return {
             name
             for function in functions(self.lowered)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from xdsl.dialects.affine import StoreOp
 from xdsl.dialects.builtin import ArrayAttr, MemRefType, NoneAttr, StringAttr
@@ -11,7 +12,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from riselang.dialects.module import walk
+from riselang.dialects.module import location_of, walk
 from riselang.dialects.rise.borders import InOp, OutOp
 from riselang.dialects.rise.types import RiseType, ScalarType, index_bounds, leaves
 from riselang.errors import LimitationError
@@ -34,23 +35,25 @@ def given_names(function: FuncOp) -> list[str] | None:
 
 @dataclass(frozen=True)
 class Signature:
-    """A function, its parameters, and the positions of those that its programs write."""
+    """A function, and the positions of the parameters that its programs write."""
 
     name: str
     function: FuncOp
-    parameters: tuple[Parameter, ...]
     written: frozenset[int]
 
     @staticmethod
     def of(function: FuncOp) -> Signature:
         borders = _borders(function)
         targets = {buffer for op in borders if isinstance(op, OutOp) for buffer in op.buffers}
-        return Signature(
-            function.sym_name.data,
-            function,
-            tuple(_parameters(function, borders)),
-            _positions(function, targets),
-        )
+        return Signature(function.sym_name.data, function, _positions(function, targets))
+
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """What a call passes; functions that nobody calls may have parameters that cannot be."""
+        try:
+            return tuple(_parameters(self.function, _borders(self.function)))
+        except LimitationError as error:
+            raise error.located(location_of(self.function)) from None
 
 
 def is_public(function: FuncOp) -> bool:
@@ -118,7 +121,10 @@ def _parameter(name: str, type: Attribute, bound: Nat | None) -> Parameter:
     try:
         scalar = ScalarType(element)  # type: ignore[arg-type]
     except (VerifyException, TypeError):
-        raise LimitationError(f"parameter {name} of type {type} cannot be passed") from None
+        raise LimitationError(
+            f"parameter {name} of type {type} cannot be passed; take a number or a memref of "
+            "numbers"
+        ) from None
     shape = tuple(type.get_shape()) if isinstance(type, MemRefType) else None
     return Parameter(name, scalar, shape, bound=bound)
 
