@@ -9,10 +9,10 @@ import os
 import platform
 from dataclasses import dataclass, field
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
-PROCESSORS = Path("/proc/cpuinfo")
 COMMON_CACHES = {1: 32 << 10, 2: 1 << 20, 3: 8 << 20}
 """Sizes in bytes by level, where the system does not tell."""
 
@@ -45,19 +45,15 @@ def this_machine() -> Machine:
     cores = os.cpu_count() or 1
     if platform.machine().lower() in ("aarch64", "arm64"):
         return Machine(16, 32, multiplies_by_lanes=True, caches=caches, cores=cores)
-    features = _features()
-    if "avx512f" in features:
+    if _has("AVX512F"):
         return Machine(64, 32, caches=caches, cores=cores)
-    return Machine(32 if "avx2" in features else 16, 16, caches=caches, cores=cores)
+    return Machine(32 if _has("AVX2") else 16, 16, caches=caches, cores=cores)
 
 
-def _features() -> frozenset[str]:
-    try:
-        lines = PROCESSORS.read_text().splitlines()
-    except OSError:
-        return frozenset()
-    flags = [line.partition(":")[2].split() for line in lines if line.startswith("flags")]
-    return frozenset(flags[0]) if flags else frozenset()
+def _has(feature: str) -> bool:
+    """Whether numpy, which asks the processor itself, found it to have a feature."""
+    features = import_module("numpy._core._multiarray_umath").__cpu_features__
+    return bool(features[feature])
 
 
 def _caches() -> dict[int, int]:

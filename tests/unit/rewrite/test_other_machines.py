@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import platform
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import llvmlite.binding as llvm
 import pytest
 
+from riselang import machine
 from riselang.api.kernel import TermKernel
 from riselang.machine import Machine
 from riselang.notation.program import parse_term
@@ -45,6 +47,25 @@ def test_all_sums_of_a_tile_stay_in_registers(processor: str, size: int, scalar:
         assert len(loop) <= products + tiles.rows + tiles.columns // tiles.lanes + 8
 
 
+@pytest.mark.parametrize(
+    ("has", "expected"),
+    [((), (16, 16)), (("AVX2",), (32, 16)), (("AVX2", "AVX512F"), (64, 32))],
+)
+def test_vectors_are_those_that_the_processor_has(
+    has: Sequence[str], expected: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("platform.machine", lambda: "AMD64")
+    monkeypatch.setattr(machine, "_has", lambda feature: feature in has)
+    found = machine.this_machine.__wrapped__()
+    assert (found.vector_bytes, found.registers) == expected
+
+
+def test_numpy_knows_the_features_that_are_asked_for() -> None:
+    on_arm = platform.machine().lower() in ("aarch64", "arm64")
+    assert not (on_arm and (machine._has("AVX2") or machine._has("AVX512F")))
+    assert machine._has("AVX2") or not machine._has("AVX512F")
+
+
 def assembly(processor: str, tiles: Tiles, text: str) -> list[str]:
     """The code that a processor would have."""
     kernel = TermKernel("f", parse_term(text), strategy=fuse() >> top_down(tiled(tiles)))
@@ -53,10 +74,10 @@ def assembly(processor: str, tiles: Tiles, text: str) -> list[str]:
     llvm.initialize_all_asmprinters()
     module = llvm.parse_assembly(lowered)
     target = llvm.Target.from_triple("x86_64-unknown-linux-gnu")
-    machine = target.create_target_machine(cpu=processor, opt=3)
-    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(3))
+    emitter = target.create_target_machine(cpu=processor, opt=3)
+    builder = llvm.create_pass_builder(emitter, llvm.create_pipeline_tuning_options(3))
     builder.getModulePassManager().run(module, builder)
-    return machine.emit_assembly(module).splitlines()
+    return emitter.emit_assembly(module).splitlines()
 
 
 def loops(lines: list[str]) -> Iterator[list[str]]:
