@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from riselang.errors import UserError
+from riselang.machine import available_cores
 from riselang.pipelines import LOOPS
 
 
@@ -25,7 +26,10 @@ class Setting:
 
 
 NUM_THREADS = Setting(
-    "num_threads", "RISE_NUM_THREADS", "0", "threads of mapPar; 0 means one for each core"
+    "num_threads",
+    "RISE_NUM_THREADS",
+    "0",
+    "threads of mapPar; 0 means one for each core that the process may use",
 )
 FLOAT = Setting(
     "float",
@@ -86,11 +90,11 @@ LIBRARIES = ("none", "blas")
 
 
 def num_threads() -> int:
-    return _natural(NUM_THREADS) or (os.cpu_count() or 1)
+    return _natural(NUM_THREADS) or available_cores()
 
 
 def jobs() -> int:
-    return _natural(JOBS) or (os.cpu_count() or 1)
+    return _natural(JOBS) or available_cores()
 
 
 def cache() -> bool:

@@ -12,7 +12,10 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
+PROCESSORS = Path("/sys/devices/system/cpu")
+CACHES = PROCESSORS / "cpu0" / "cache"
+GRANTED = Path("/sys/fs/cgroup/cpu.max")
+"""Microseconds of processors that a container may take, and in how many."""
 COMMON_CACHES = {1: 32 << 10, 2: 1 << 20, 3: 8 << 20}
 """Sizes in bytes by level, where the system does not tell."""
 
@@ -42,12 +45,44 @@ class Machine:
 def this_machine() -> Machine:
     """The machine that this runs on; one that any has a part of, where it is not known."""
     caches = tuple(sorted({**COMMON_CACHES, **_caches()}.items()))
-    cores = os.cpu_count() or 1
+    cores = available_cores()
     if platform.machine().lower() in ("aarch64", "arm64"):
         return Machine(16, 32, multiplies_by_lanes=True, caches=caches, cores=cores)
     if _has("AVX512F"):
         return Machine(64, 32, caches=caches, cores=cores)
     return Machine(32 if _has("AVX2") else 16, 16, caches=caches, cores=cores)
+
+
+@cache
+def available_cores() -> int:
+    """The cores that this process may use.
+
+    Two processors may be one core, which does no more arithmetic for two threads than for one. More
+    threads than a container is granted would be stopped in turns.
+    """
+    try:
+        cores = len({_core_of(processor) for processor in os.sched_getaffinity(0)})
+    except AttributeError:  # not on macOS and Windows
+        cores = os.cpu_count() or 1
+    return max(1, min(cores, _granted() or cores))
+
+
+def _core_of(processor: int) -> str:
+    """The processors of the core that a processor is of."""
+    topology = PROCESSORS / f"cpu{processor}" / "topology"
+    try:
+        return (topology / "thread_siblings_list").read_text().strip()
+    except OSError:
+        return str(processor)
+
+
+def _granted() -> int | None:
+    """How many cores a container is granted; the last may be a part of one."""
+    try:
+        quota, period = GRANTED.read_text().split()
+        return -(-int(quota) // int(period))
+    except (OSError, ValueError):  # where there is no limit, it is "max"
+        return None
 
 
 def _has(feature: str) -> bool:

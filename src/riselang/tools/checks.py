@@ -12,8 +12,9 @@ from typing import Any
 
 from riselang import __version__, config
 from riselang.errors import UserError
+from riselang.machine import available_cores
 from riselang.tools.findings import Check, Finding, State
-from riselang.tools.machine import PACKAGES, cores, package_version, processor
+from riselang.tools.machine import PACKAGES, package_version, processor
 
 INSTALL = "install riselang again: pip install --upgrade --force-reinstall riselang"
 PROBE = "probe"
@@ -67,9 +68,9 @@ def machine() -> Iterator[Finding]:
 
 def threads() -> Iterator[Finding]:
     asked = config.num_threads()
-    detail = f"{asked} on {cores()} cores"
-    if asked > cores():
-        advice = f"set {config.NUM_THREADS.variable} to at most {cores()}"
+    detail = f"{asked} on {available_cores()} cores"
+    if asked > available_cores():
+        advice = f"set {config.NUM_THREADS.variable} to at most {available_cores()}"
         yield Finding("threads", State.NOTE, f"{detail}: they take turns", advice)
     else:
         yield Finding("threads", State.OK, detail)

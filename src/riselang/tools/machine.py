@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 from collections.abc import Mapping
 from functools import cache
@@ -10,6 +9,7 @@ from importlib import metadata
 from pathlib import Path
 
 from riselang import __version__
+from riselang.machine import available_cores
 
 PACKAGES: Mapping[str, str] = {
     "numpy": "numpy",
@@ -38,17 +38,9 @@ def machine() -> dict[str, str]:
     """A machine is the same for a benchmark if all of this is."""
     return {
         "processor": processor(),
-        "cores": str(cores()),
+        "cores": str(available_cores()),
         "system": f"{platform.system()} {platform.machine()}",
     }
-
-
-def cores() -> int:
-    """The cores that this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on macOS and Windows
-        return os.cpu_count() or 1
 
 
 def processor() -> str:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import platform
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import llvmlite.binding as llvm
 import pytest
 
-from riselang import machine
 from riselang.api.kernel import TermKernel
 from riselang.machine import Machine
 from riselang.notation.program import parse_term
@@ -45,25 +43,6 @@ def test_all_sums_of_a_tile_stay_in_registers(processor: str, size: int, scalar:
         assert not count("rsp", loop), "something is on the stack"
         # Each row is loaded once, or by the products themselves.
         assert len(loop) <= products + tiles.rows + tiles.columns // tiles.lanes + 8
-
-
-@pytest.mark.parametrize(
-    ("has", "expected"),
-    [((), (16, 16)), (("AVX2",), (32, 16)), (("AVX2", "AVX512F"), (64, 32))],
-)
-def test_vectors_are_those_that_the_processor_has(
-    has: Sequence[str], expected: tuple[int, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("platform.machine", lambda: "AMD64")
-    monkeypatch.setattr(machine, "_has", lambda feature: feature in has)
-    found = machine.this_machine.__wrapped__()
-    assert (found.vector_bytes, found.registers) == expected
-
-
-def test_numpy_knows_the_features_that_are_asked_for() -> None:
-    on_arm = platform.machine().lower() in ("aarch64", "arm64")
-    assert not (on_arm and (machine._has("AVX2") or machine._has("AVX512F")))
-    assert machine._has("AVX2") or not machine._has("AVX512F")
 
 
 def assembly(processor: str, tiles: Tiles, text: str) -> list[str]:

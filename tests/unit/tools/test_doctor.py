@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from riselang import config
+from riselang.machine import available_cores
 from riselang.native import libraries
-from riselang.tools import checks, doctor, machine, rise, self_test
+from riselang.tools import checks, doctor, rise, self_test
 from riselang.tools.findings import Finding, State
 
 
@@ -99,7 +100,7 @@ def test_more_threads_than_cores_is_a_note(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("RISE_NUM_THREADS", "1000")
     (finding,) = checks.threads()
     assert finding.state is State.NOTE
-    assert finding.detail == f"1000 on {machine.cores()} cores: they take turns"
+    assert finding.detail == f"1000 on {available_cores()} cores: they take turns"
 
 
 def test_settings_have_a_value_and_an_origin(monkeypatch: pytest.MonkeyPatch) -> None:
