@@ -27,7 +27,7 @@ def table() -> str:
     rows = ["| pattern | type | meaning | compiles |", "|---|---|---|---|"]
     can_compile = compiled_patterns()
     for spec in PATTERNS.values():
-        mark = "yes" if spec.name in can_compile else ""
+        mark = "yes" if spec.name in can_compile else "on a GPU"
         link = f"[`{_call(spec)}`](patterns.md#{spec.name.lower()})"
         rows.append(f"| {link} | `{show(spec.type)}` | {spec.summary} | {mark} |")
     return "\n".join(rows)
@@ -42,7 +42,7 @@ def reference() -> str:
 
 def _section(spec: PatternSpec, compiles: bool) -> str:
     entry = REFERENCE[spec.name]
-    support = "" if compiles else " Only the interpreter runs it yet."
+    support = "" if compiles else ' Compiles with `loops="gpu"`.'
     python = "a name that is used twice" if spec.name == "let" else f"`rl.{spec.python_name}`"
     parts = [
         f"## {spec.name}\n",

@@ -114,6 +114,7 @@ from riselang.frontends.entry import (
     load_model,
 )
 from riselang.notation.printer import show_term
+from riselang.runtime.device_arrays import DeviceArray, to_gpu
 from riselang.term.cost import Cost
 
 __version__ = "0.1.0"
@@ -121,6 +122,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Array",
     "Cost",
+    "DeviceArray",
     "InternalError",
     "Jitted",
     "LimitationError",
@@ -212,6 +214,7 @@ __all__ = [
     "split",
     "sub",
     "take",
+    "to_gpu",
     "to_mem",
     "transpose",
     "tuple",

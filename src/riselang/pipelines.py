@@ -10,13 +10,16 @@ from collections.abc import Sequence
 CONTRACT = ("contract-rise-floats",)
 """First, under every float permission but strict."""
 
-LOOPS = ("affine", "scf", "polyhedral")
-"""What patterns that do not say `{to = ...}` become: loops of a dialect, or affine loops that MLIR
-tiles and vectorises where that is proven to be right."""
+GPU = "gpu"
+LOOPS = ("affine", "scf", "polyhedral", GPU)
+"""What patterns that do not say `{to = ...}` become: loops of a dialect, affine loops that MLIR
+tiles and vectorises where that is proven to be right, or kernels of a GPU."""
 
 APPROXIMATE = "approximate-math"
 
-MATH = (APPROXIMATE, "convert-math-to-calls")
+CALLS = "convert-math-to-calls"
+
+MATH = (APPROXIMATE, CALLS)
 """What becomes of exp and its kind; the first only for relaxed floats."""
 
 RISE_TO_LOOPS = ("convert-rise-to-imperative", "resolve-rise-access", *MATH)
@@ -184,4 +187,39 @@ def cpu(
         *(("convert-openmp-to-llvm",) if threads else ()),
         last,
         *(LINE_TABLES if debug_info else ()),
+    )
+
+
+OUTLINE_KERNELS = ("outline-gpu-kernels",)
+"""Ours, for a GPU: after all others."""
+
+CALL_INTRINSICS = "call-intrinsics"
+"""Not a pass of MLIR: `native.mlir` does it. The conversion of kernels would call a library for
+sqrt and its kind, which the GPU computes itself."""
+
+TAKE_KERNELS_OUT = "take-kernels-out"
+"""Not a pass of MLIR: `native.mlir` does it. Only what stands in a plain module can be translated
+to LLVM IR."""
+
+
+def gpu(*, bf16: bool = True) -> tuple[str, ...]:
+    """From kernels of scf and memref to the LLVM dialect; no host code is left."""
+    inside = (
+        "convert-scf-to-cf",
+        "expand-strided-metadata",
+        "convert-math-to-llvm",
+        "convert-vector-to-llvm",
+        "convert-gpu-to-nvvm{use-bare-ptr-memref-call-conv=1}",
+    )
+    return (
+        "canonicalize",
+        "cse",
+        "lower-affine",
+        *(EXACT_BF16 if bf16 else ()),
+        CALL_INTRINSICS,
+        f"gpu.module({','.join(inside)})",
+        TAKE_KERNELS_OUT,
+        "convert-func-to-llvm",
+        "canonicalize",
+        "reconcile-unrealized-casts",
     )

@@ -58,6 +58,12 @@ def _raise() -> type[ModulePass]:
     return RaiseToLibraryCallsPass
 
 
+def _kernels() -> type[ModulePass]:
+    from riselang.lowering.gpu.outline_gpu_kernels import OutlineGpuKernelsPass
+
+    return OutlineGpuKernelsPass
+
+
 def _rewrite() -> type[ModulePass]:
     from riselang.lowering.rise_rewrite import RiseRewritePass
 
@@ -90,6 +96,7 @@ PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "contract-rise-floats": _contract,
     "plan-polyhedral": _polyhedral,
     "raise-to-library-calls": _raise,
+    "outline-gpu-kernels": _kernels,
     "rise-rewrite": _rewrite,
     "convert-stablehlo-to-rise": _stablehlo,
     "inline": _inline,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr, UnitAttr
 from xdsl.dialects.func import FuncOp
@@ -52,8 +53,15 @@ from riselang.term.from_dialect import units
 from riselang.term.nodes import Term
 from riselang.timing import timed
 
-STAGES = ("notation", "rise", "imperative", "affine", "library", "llvm", "asm", "obj")
+if TYPE_CHECKING:
+    from riselang.api.gpu import GpuCode
+
+STAGES = (
+    "notation", "rise", "imperative", "affine", "kernels", "library", "llvm", "ptx", "asm", "obj",
+)  # fmt: skip
 """The vocabulary of `as_text`, `--emit` and `--as`."""
+OF_GPU = ("kernels", "ptx")
+OF_PROCESSOR = ("library", "asm", "obj")
 
 
 def our_passes(options: Options) -> tuple[ModulePass, ...]:
@@ -61,7 +69,10 @@ def our_passes(options: Options) -> tuple[ModulePass, ...]:
     raising = pipelines.RAISE if options.library == "blas" else ()
     planning = pipelines.PLAN_POLYHEDRAL if options.loops == "polyhedral" else ()
     left_out = () if options.float == "relaxed" else (pipelines.APPROXIMATE,)
-    names = (*pipelines.RISE_TO_LOOPS, *raising, *planning)
+    outlining: tuple[str, ...] = ()
+    if options.loops == pipelines.GPU:
+        outlining, left_out = pipelines.OUTLINE_KERNELS, (*left_out, pipelines.CALLS)
+    names = (*pipelines.RISE_TO_LOOPS, *raising, *planning, *outlining)
     return tuple(_our_pass(name, options) for name in names if name not in left_out)
 
 
@@ -77,6 +88,10 @@ def _our_pass(name: str, options: Options) -> ModulePass:
         from riselang.lowering.approximate_math import ApproximateMathPass
 
         return ApproximateMathPass()
+    if name in pipelines.OUTLINE_KERNELS:
+        from riselang.lowering.gpu.outline_gpu_kernels import OutlineGpuKernelsPass
+
+        return OutlineGpuKernelsPass()
     if name in pipelines.RAISE:
         from riselang.lowering.raise_to_library_calls import RaiseToLibraryCallsPass
 
@@ -141,15 +156,35 @@ class Compilation:
             raise UserError(f"expected a stage of {', '.join(STAGES)}, but found {stage!r}")
         if stage == "obj":
             raise UserError("object code is no text; ask for asm, or use 'rise compile --emit obj'")
+        if self._is_for_gpu:
+            self._check_stage_of_gpu(stage)
+        elif stage in OF_GPU:
+            raise UserError(f'{stage} is a stage of programs for a GPU; ask with loops="gpu"')
         texts = {
             "rise": lambda: module_text(self._contracted),
             "imperative": lambda: module_text(self._stages[0]),
             "affine": lambda: module_text(self._stages[1]),
+            "kernels": lambda: self.gpu.text,
+            "ptx": lambda: self.gpu.ptx,
             "library": lambda: _library_report(self._stages[1]),
             "llvm": lambda: self.llvm_ir,
             "asm": lambda: llvm.assembly(self.llvm_ir),
         }
         return texts[stage]()
+
+    @property
+    def _is_for_gpu(self) -> bool:
+        return self.options.loops == pipelines.GPU
+
+    def _check_stage_of_gpu(self, stage: str) -> None:
+        if stage in OF_PROCESSOR:
+            raise UserError(f"{stage} is no stage of programs for a GPU; their code is ptx")
+
+    @cached_property
+    def gpu(self) -> GpuCode:
+        from riselang.api.gpu import GpuCode
+
+        return GpuCode(self.lowered)
 
     @cached_property
     def notation(self) -> str:
@@ -200,7 +235,8 @@ class Compilation:
         context = make_context()
         made: list[ModuleOp] = []
         first, second, *others = our_passes(self.options)
-        planning = [each for each in others if each.name not in pipelines.MATH]
+        later = (*pipelines.MATH, *pipelines.OUTLINE_KERNELS)
+        planning = [each for each in others if each.name not in later]
         for steps in ((first,), (second, *planning)):
             for step in steps:
                 with timed("our passes"), timed(step.name):
@@ -228,7 +264,7 @@ class Compilation:
             with timed("our passes"), timed(step.name):
                 step.apply(context, module)
         for function in functions(module):
-            if is_public(function):
+            if is_public(function) and not self._is_for_gpu:
                 function.attributes["llvm.emit_c_interface"] = UnitAttr()
         if self.options.debug_info:
             complete_locations(module)
@@ -288,6 +324,8 @@ class Compilation:
 
     @cached_property
     def llvm_ir(self) -> str:
+        if self._is_for_gpu:
+            return self.gpu.llvm_ir
         try:
             return self.job.llvm_ir
         except UserError:
@@ -338,6 +376,8 @@ class Compilation:
                     "buffers can be called",
                     location_of(signature.function),
                 )
+        if self._is_for_gpu:
+            return Artefact(self.compiled_functions, (), (), self.gpu.kernels)
         parts = parts_of(self.module) if self._chosen is None else []
         if len(parts) > 1:
             return artefact_of_parts([Compilation(self.module, self.options, p) for p in parts])

@@ -14,7 +14,8 @@ from riselang.dialects.rise.types import SCALAR_NAMES
 from riselang.errors import OutOfRangeError, SourceLocation, UserError
 from riselang.interpreter.scalars import numpy_dtype
 from riselang.markup import code, details, paragraph, table
-from riselang.runtime.arrays import Array, as_array, new_array
+from riselang.runtime.arrays import Array, Shadow, as_array, new_array
+from riselang.runtime.device_arrays import new_on_gpu
 from riselang.runtime.executable import Executable, Parameter
 from riselang.runtime.kinds import as_kind, kind_of
 from riselang.runtime.quick_calls import Call
@@ -69,13 +70,16 @@ class Compiled:
         count = sum(self.groups)
         shapes = self.function.shapes_of_first(count, arrays)
         parameters = self.function.parameters[:count]
-        buffers = [
-            new_array(shape, numpy_dtype(parameter.type))
+        on_gpu = any(isinstance(array, Shadow) for array in arrays)
+        make = new_on_gpu if on_gpu else new_array
+        buffers: list[Array] = [
+            make(shape, numpy_dtype(parameter.type))
             for shape, parameter in zip(shapes, parameters, strict=True)
         ]
         with located(self.lowered and self.lowered.source), timed("run"):
             self.function(*buffers, *arrays)
-        return packed(buffers, self.groups)
+        given = [each.owner if isinstance(each, Shadow) else each for each in buffers]
+        return packed(given, self.groups)
 
     def run_into(self, arrays: Sequence[Array], out: Any) -> None:
         """Leave the results in `out`, shaped as they are returned."""

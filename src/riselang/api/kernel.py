@@ -21,8 +21,10 @@ from riselang.dsl.locations import user_location
 from riselang.errors import RiseError, UserError
 from riselang.markup import code
 from riselang.nat import Nat, Solved, solve
+from riselang.pipelines import GPU
 from riselang.rewrite.core import Strategy
 from riselang.runtime.arrays import Array, as_array, check_layout
+from riselang.runtime.device_arrays import in_library_of, is_on_gpu, shadow
 from riselang.runtime.kinds import as_kind, kind_of
 from riselang.term.nodes import Apply, Bound, DepLambda, Lambda, Term, parameter_names
 from riselang.term.sizes import at_sizes, names_in, opened_binder
@@ -165,6 +167,8 @@ class Kernel(ABC):
             self._limit(self._prepared)
             example = arguments if self.symbolic else None
             self._prepared[key] = lowered.compile().prepared(example)
+        if self._takes_device_arrays and any(map(is_on_gpu, arguments)):
+            return in_library_of(arguments, result)
         convert = kind_of(arguments) if None in key else None
         return result if convert is None else as_kind(result, convert)
 
@@ -228,10 +232,17 @@ class Kernel(ABC):
             if isinstance(type, ScalarType) and not isinstance(argument, np.ndarray):
                 arrays.append(scalar_array(argument, type, name))
                 continue
+            if self._takes_device_arrays and is_on_gpu(argument):
+                arrays.append(shadow(argument, name))
+                continue
             array = as_array(argument, name)
             check_layout(array, name, written=False)
             arrays.append(array)
         return arrays
+
+    @property
+    def _takes_device_arrays(self) -> bool:
+        return self.options.loops == GPU and self.backend == "compile"
 
     def _specialised(self, sizes: Mapping[str, Nat]) -> Lowered:
         types = tuple(substitute(type, sizes, {}) for type in self.types)

@@ -14,8 +14,9 @@ from riselang.dialects.rise.types import RiseType, leaves, result_types, uncurry
 from riselang.errors import UserError
 from riselang.markup import code, details
 from riselang.nat import Nat
+from riselang.pipelines import GPU
 from riselang.rewrite.core import Strategy
-from riselang.rewrite.default import DEFAULT, default_derivation
+from riselang.rewrite.default import DEFAULT, default_derivation, gpu_derivation
 from riselang.runtime.arrays import Array
 from riselang.term.cost import Cost, cost
 from riselang.term.nodes import Term
@@ -99,7 +100,8 @@ class Lowered:
 
     def _derived(self, *, ahead: bool = False) -> Derivation | None:
         """`ahead`: what is computed of some arguments alone is computed once, and before."""
-        if self.strategy is None or (self.strategy is DEFAULT and not self._has_default):
+        is_left_open = self.strategy is DEFAULT
+        if self.strategy is None or (is_left_open and not (self._has_default or self._is_for_gpu)):
             return None
         from riselang.rewrite.core import Setting
         from riselang.rewrite.derivation import derive
@@ -108,14 +110,21 @@ class Lowered:
         with timed("rewrite"):
             is_strict = self.options.float == "strict"
             term = self.source if is_strict else contract(self.source)
-            if self.strategy is DEFAULT:
-                return default_derivation(term, Setting(self.options.float, ahead))
+            setting = Setting(self.options.float, ahead)
+            if is_left_open and self._is_for_gpu:
+                return gpu_derivation(term, setting)
+            if is_left_open:
+                return default_derivation(term, setting)
             return derive(term, self.strategy, self.options.float)
+
+    @property
+    def _is_for_gpu(self) -> bool:
+        return self.options.loops == GPU
 
     @cached_property
     def _has_default(self) -> bool:
         """Whether the strategy of programs that say nothing may have something to do."""
-        if self.options.library != "none" or self.options.loops == "polyhedral":
+        if self.options.library != "none" or self.options.loops in ("polyhedral", GPU):
             return False
         return self.strategy is DEFAULT and DEFAULT.concerns(self.source)
 

@@ -21,6 +21,7 @@ from riselang.lowering.contract_rise_floats import contracts
 from riselang.lowering.imperative import store_program
 from riselang.lowering.sizes import Buffers, Sizes
 from riselang.lowering.vectors import without_vectors
+from riselang.pipelines import GPU
 from riselang.term.contraction import contract
 from riselang.term.from_dialect import Unit, units
 from riselang.term.recursion import stack_for
@@ -42,8 +43,10 @@ class ConvertRiseToImperativePass(ModulePass):
     """The loop dialect of patterns that do not say `{to = ...}`: scf or affine."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.loops not in ("scf", "affine"):
-            raise UserError(f"{self.name}: expected loops=scf or loops=affine, found {self.loops}")
+        if self.loops not in ("scf", "affine", GPU):
+            raise UserError(
+                f"{self.name}: expected loops=scf, loops=affine or loops={GPU}, found {self.loops}"
+            )
         convert_module(op, {function: units(function) for function in functions(op)}, self.loops)
 
 

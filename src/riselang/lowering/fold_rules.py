@@ -46,9 +46,9 @@ def is_updated_in_place(pattern: Pattern, function: Value) -> bool:
     return has_arrays and isinstance(function, Closure) and updates_in_place(function.function)
 
 
-def is_kept_in_registers(pattern: Pattern, function: Value) -> bool:
+def is_kept_in_registers(pattern: Pattern, function: Value, most: int) -> bool:
     """Whether all rounds of a fold have the elements of its accumulator as values."""
-    fits = fits_registers(result_type(pattern)) and is_elementwise_closure(function)
+    fits = fits_registers(result_type(pattern), most) and is_elementwise_closure(function)
     return fits and is_updated_in_place(pattern, function)
 
 
@@ -90,7 +90,7 @@ class FoldRules(MapRules):
 
     def read_reduce(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         function = self.force(arguments[0])
-        if self.reads_by_number and is_kept_in_registers(pattern, function):
+        if self.reads_by_number and is_kept_in_registers(pattern, function, self.most_registers):
             type, elements = result_type(pattern), self.elements(arguments[2])
             return self.wrap(
                 type, self.fold_in_registers(pattern, function, arguments[1], elements)
@@ -110,7 +110,7 @@ class FoldRules(MapRules):
         """Where rounds only change elements in their place, the target is the accumulator."""
         function = self.force(arguments[0])
         in_place = is_updated_in_place(pattern, function)
-        in_registers = is_kept_in_registers(pattern, function)
+        in_registers = is_kept_in_registers(pattern, function, self.most_registers)
         if not in_place or not (in_registers or is_readable(target)):
             self.copy(self.read_data(self.read_reduce(pattern, arguments)), target)
             return
@@ -125,7 +125,7 @@ class FoldRules(MapRules):
         def body(index: SSAValue) -> None:
             self.store_applied(function, [elements(index), target], target)
 
-        self.each(size(pattern, "n"), pattern.to or self.loops, body, loop_kind(pattern))
+        self.each(size(pattern, "n"), self.dialect(pattern), body, loop_kind(pattern))
 
     def fold_in_registers(
         self,
@@ -143,7 +143,7 @@ class FoldRules(MapRules):
                 return self.unwrap(self.applied(function, [elements(index), accumulator]))
 
         inits = self.unwrap(self.read_data(start))
-        dialect, kind = pattern.to or self.loops, loop_kind(pattern)
+        dialect, kind = self.dialect(pattern), loop_kind(pattern)
         return list(self.emitter.loop(size(pattern, "n"), dialect, kind, inits, body))
 
     def is_at(self, lazy: Lazy, target: SSAValue) -> bool:
@@ -179,7 +179,7 @@ class FoldRules(MapRules):
                 self.copy(result, self.add(codegen.IdxOp(target, index)))
 
             if full != Nat.const(0):
-                self.each(full, pattern.to or self.loops, body, LoopKind.PARALLEL)
+                self.each(full, self.dialect(pattern), body, LoopKind.PARALLEL)
             if rest != Nat.const(0):
                 result = fold(self.add(codegen.DropOp(source, array(rest, type))))
                 place = self.emitter.length(full)
@@ -257,7 +257,7 @@ class FoldRules(MapRules):
             return self.unwrap(self.applied(function, arguments))
 
         inits = self.unwrap(self.read_data(init))
-        dialect = pattern.to or self.loops
+        dialect = self.dialect(pattern)
         results = self.emitter.loop(length, dialect, fold_kind(pattern), inits, body)
         return self.wrap(type, list(results))
 
@@ -276,7 +276,7 @@ class FoldRules(MapRules):
             self.store_applied(function, arguments, target)
             return (*carried[half:], *carried[:half])
 
-        dialect = pattern.to or self.loops
+        dialect = self.dialect(pattern)
         results = self.emitter.loop(
             length, dialect, LoopKind.SEQUENTIAL, [*current, *following], body
         )
@@ -308,7 +308,7 @@ class FoldRules(MapRules):
 
         initial = self.read_data(init)
         type = data_type(initial)
-        length, dialect = size(pattern, "n"), pattern.to or self.loops
+        length, dialect = size(pattern, "n"), self.dialect(pattern)
         self.emitter.loop(length, dialect, LoopKind.SEQUENTIAL, self.unwrap(initial), body)
 
     def scan_in_memory(
@@ -332,4 +332,4 @@ class FoldRules(MapRules):
             self.store_applied(function, [element, accumulator], place)
             self.copy(place, self.add(codegen.CastOp(last, type)))
 
-        self.each(size(pattern, "n"), pattern.to or self.loops, body)
+        self.each(size(pattern, "n"), self.dialect(pattern), body)

@@ -12,6 +12,7 @@ from xdsl.ir import Block, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from riselang.dialects.rise import codegen
+from riselang.dialects.rise.schemes import PATTERNS, Role
 from riselang.lowering.checks import Checks
 from riselang.lowering.fold_rules import FoldRules
 from riselang.lowering.index_rules import IndexRules
@@ -28,6 +29,8 @@ from riselang.term.nodes import (
     Lambda,
     Term,
 )
+
+ON_GPU = tuple(name for name, spec in PATTERNS.items() if spec.role is Role.GPU)
 
 
 def store_program(
@@ -143,3 +146,6 @@ class _Translator(FoldRules, ViewRules, IndexRules, SortRules):
             "asVector": self.store_vectors,
             "let": self.store_let,
         }
+        if self.for_gpu:
+            self.read_rules |= dict.fromkeys(ON_GPU, self.read_materialised)
+            self.store_rules |= dict.fromkeys(ON_GPU, self.store_map)

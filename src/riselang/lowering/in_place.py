@@ -34,7 +34,7 @@ def is_elementwise(function: Term) -> bool:
 
 
 def _is_elementwise_pattern(pattern: Pattern) -> bool:
-    if pattern.spec.role not in (Role.LOOP, Role.PARALLEL):
+    if pattern.spec.role not in (Role.LOOP, Role.PARALLEL, Role.GPU):
         return True
     if pattern.spec.name in REDUCTIONS:
         accumulator = pattern.argument("t")

@@ -68,7 +68,7 @@ class IndexRules(Translation):
             place = self.add(codegen.IdxOp(target, index))
             self.store_applied(function, [self.add(codegen.CastOp([index], idx(length)))], place)
 
-        self.each(length, pattern.to or self.loops, body)
+        self.each(length, self.dialect(pattern), body, self.unordered)
 
     def read_at(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         index = self.add(codegen.CastOp([self.read_data(arguments[0])], IndexType()))

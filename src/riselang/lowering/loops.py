@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import (
     AffineMapAttr,
     IndexType,
     LocationAttr,
+    StringAttr,
 )
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
@@ -40,6 +41,23 @@ class LoopKind(Enum):
     SEQUENTIAL = "one iteration after the other"
     PARALLEL = "iterations in any order, on several threads"
     UNROLLED = "iterations written out, where there are few"
+    BLOCK_X = "block_x"
+    """Of a GPU, as all that follow."""
+    BLOCK_Y = "block_y"
+    BLOCK_Z = "block_z"
+    THREAD_X = "thread_x"
+    THREAD_Y = "thread_y"
+    THREAD_Z = "thread_z"
+    WARP = "warp"
+    LANE = "lane"
+
+    @property
+    def is_of_gpu(self) -> bool:
+        return self.name.lower() == self.value
+
+
+PART_OF_GPU = "rise.on"
+"""The attribute of a parallel loop that says which parts of a GPU run its iterations."""
 
 
 class Emitter:
@@ -85,8 +103,8 @@ class Emitter:
         """`for i = 0 to length`, carrying values from `inits` on; returns the last ones."""
         if kind is LoopKind.UNROLLED and self.unrolls(length):
             return self._unrolled(length.constant, inits, body)
-        if kind is LoopKind.PARALLEL:
-            return self._parallel(length, dialect, self._body(inits, body)[0])
+        if kind is LoopKind.PARALLEL or kind.is_of_gpu:
+            return self._parallel(length, dialect, kind, self._body(inits, body)[0])
         if dialect == "scf":
             return self.range_loop(*self._bounds(length), inits, body)
         block, results = self._body(inits, body)
@@ -159,7 +177,9 @@ class Emitter:
             return [], AffineMapAttr(AffineMap(0, 0, (expression,)))
         return [self.length(length)], AffineMapAttr(AffineMap(0, 1, (AffineExpr.symbol(0),)))
 
-    def _parallel(self, length: Nat, dialect: str, block: Block) -> Sequence[SSAValue]:
+    def _parallel(
+        self, length: Nat, dialect: str, kind: LoopKind, block: Block
+    ) -> Sequence[SSAValue]:
         if dialect == "affine":
             block.add_op(affine.YieldOp.get())
             operands, bound = self._affine_bound(length)
@@ -168,7 +188,9 @@ class Emitter:
         else:
             block.add_op(scf.ReduceOp())
             lower, upper, step = self._bounds(length)
-            self.add(scf.ParallelOp([lower], [upper], [step], Region(block)))
+            op = self.add(scf.ParallelOp([lower], [upper], [step], Region(block)))
+            if kind.is_of_gpu:
+                op.attributes[PART_OF_GPU] = StringAttr(kind.value)
         return ()
 
     def _bounds(self, length: Nat) -> tuple[SSAValue, SSAValue, SSAValue]:

@@ -35,7 +35,7 @@ from riselang.lowering.translation import (
     result_type,
     size,
 )
-from riselang.lowering.window_rules import MOST_REGISTERS, WindowRules
+from riselang.lowering.window_rules import WindowRules
 from riselang.term.nodes import Lambda, Pattern, Term, spine
 from riselang.term.substitution import is_used_often, parts_used_often
 from riselang.term.views import is_view
@@ -59,7 +59,8 @@ def is_computed_whole(term: Term) -> bool:
         return is_computed_whole(arguments[1].body)
     if head.spec.name in STORED_THROUGH or (head.spec is MAP and is_layout(arguments[0])):
         return is_computed_whole(arguments[-1])
-    return head.spec.has_target and head.spec not in (MAP, GENERATE)
+    is_loop = head.spec.has_target or head.spec.role is Role.GPU
+    return is_loop and head.spec not in (MAP, GENERATE)
 
 
 def is_made_whole(lazy: Lazy) -> bool:
@@ -69,19 +70,28 @@ def is_made_whole(lazy: Lazy) -> bool:
 def loop_kind(pattern: Pattern) -> LoopKind:
     if pattern.spec.role is Role.PARALLEL:
         return LoopKind.PARALLEL
+    if pattern.spec.role is Role.GPU:
+        return _part_of_gpu(pattern)
     is_unrolled = pattern.spec.name.endswith("Unroll")
     return LoopKind.UNROLLED if is_unrolled else LoopKind.SEQUENTIAL
 
 
-def fits_registers(type: RiseType) -> bool:
-    """Whether the elements of an array are few enough to be values of their own."""
+def _part_of_gpu(pattern: Pattern) -> LoopKind:
+    part = pattern.spec.name.removeprefix("map").lower()
+    if "d" not in pattern.spec.parameters:
+        return LoopKind(part)
+    return LoopKind(f"{part}_{'xyz'[size(pattern, 'd').constant]}")
+
+
+def fits_registers(type: RiseType, most: int) -> bool:
+    """Whether an array has at most so many elements, which can be values of their own."""
     count = 1
     while isinstance(type, ArrayType):
         if not type.length.is_constant:
             return False
         count *= type.length.constant
         type = type.element
-    return count <= MOST_REGISTERS and isinstance(type, ScalarType | VectorType)
+    return count <= most and isinstance(type, ScalarType | VectorType)
 
 
 class MapRules(WindowRules, LayoutRules):
@@ -96,10 +106,10 @@ class MapRules(WindowRules, LayoutRules):
         if layout is not None and (keeps_all(layout) or is_made_whole(arguments[1])):
             self.store(arguments[1], self.before_map(layout, target))
             return
-        kind = loop_kind(pattern)
+        kind = self.unordered if pattern.spec is MAP else loop_kind(pattern)
         windows = self.windows_in_order(arguments[1]) if kind is LoopKind.SEQUENTIAL else None
         if windows is not None:
-            self.store_windows(windows, function, target, pattern.to or self.loops)
+            self.store_windows(windows, function, target, self.dialect(pattern))
             return
         elements = self.elements(arguments[1])
         if kind is LoopKind.UNROLLED and self.is_stored_at_once(result_type(pattern)):
@@ -111,13 +121,14 @@ class MapRules(WindowRules, LayoutRules):
             place = self.add(codegen.IdxOp(target, index))
             self.store_applied(function, [element], place)
 
-        self.each(size(pattern, "n"), pattern.to or self.loops, body, kind)
+        self.each(size(pattern, "n"), self.dialect(pattern), body, kind)
 
     def is_stored_at_once(self, type: RiseType) -> bool:
         """Whether a map that is written out gives a few scalars or vectors."""
         assert isinstance(type, ArrayType)
         is_flat = isinstance(type.element, ScalarType | VectorType)
-        return is_flat and fits_registers(type) and self.emitter.unrolls(type.length)
+        is_small = is_flat and fits_registers(type, self.most_registers)
+        return is_small and self.emitter.unrolls(type.length)
 
     def store_at_once(
         self,
@@ -134,7 +145,7 @@ class MapRules(WindowRules, LayoutRules):
             scalars.extend(self.unwrap(self.applied(function, [element])))
             return ()
 
-        dialect, kind = pattern.to or self.loops, LoopKind.UNROLLED
+        dialect, kind = self.dialect(pattern), LoopKind.UNROLLED
         self.emitter.loop(size(pattern, "n"), dialect, kind, [], body)
         self.store_elements(result_type(pattern), scalars, target)
 
@@ -227,7 +238,7 @@ class MapRules(WindowRules, LayoutRules):
     def read_to_memory(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         type = result_type(pattern)
         asks_registers = pattern.argument("space") == "register"
-        if asks_registers and self.reads_by_number and fits_registers(type):
+        if asks_registers and self.reads_by_number and fits_registers(type, self.most_registers):
             return self.wrap(type, self.unwrap(self.read_data(arguments[0])))
         return self.materialised(type, lambda target: self.store(arguments[0], target))
 

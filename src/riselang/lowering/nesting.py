@@ -1,4 +1,4 @@
-"""Which parallel loops run on threads: the outermost ones.
+"""Which parallel loops run on threads: the outermost ones, and those that a GPU is asked for.
 
 A parallel loop inside another one runs in the thread that reached it, as a plain loop; so does one
 of at most one iteration, so that a loop inside it may be the one that is spread.
@@ -11,6 +11,8 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
+from riselang.lowering.loops import PART_OF_GPU
+
 Parallel = scf.ParallelOp | affine.ParallelOp
 
 
@@ -20,10 +22,11 @@ def sequentialise_inner_loops(function: Operation) -> None:
     while stack:
         block, is_inside = stack.pop()
         for op in list(block.ops):
+            is_of_gpu = PART_OF_GPU in op.attributes
             spreads = isinstance(op, Parallel) and not is_inside and not _is_short(op)
-            if isinstance(op, Parallel) and not spreads and _is_plain(op):
-                op = _sequential(op)
-            inner = is_inside or spreads
+            if isinstance(op, Parallel) and not (spreads or is_of_gpu) and _is_plain(op):
+                op = sequential(op)
+            inner = is_inside or spreads or is_of_gpu
             stack.extend((block, inner) for region in op.regions for block in region.blocks)
 
 
@@ -55,7 +58,7 @@ def _number(value: SSAValue) -> int | None:
     return None
 
 
-def _sequential(op: Parallel) -> Operation:
+def sequential(op: Parallel) -> Operation:
     """The same loop, one iteration after the other."""
     body = op.body.detach_block(0)
     if isinstance(op, affine.ParallelOp):

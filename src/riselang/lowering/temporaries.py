@@ -27,7 +27,7 @@ def place_temporaries(function: Operation) -> None:
     for op in list(walk(function)):
         if isinstance(op, memref.AllocaOp) and TEMPORARY in op.attributes:
             block = _home(op)
-            size = STACK_LIMIT + 1 if op.dynamic_sizes else _bytes(op)
+            size = STACK_LIMIT + 1 if op.dynamic_sizes else bytes_of(op)
             on_stack = size <= STACK_LIMIT and used + size <= STACK_BUDGET
             used += size if on_stack else 0
             _move(op, block, on_stack)
@@ -45,9 +45,13 @@ def _home(op: Operation) -> Block:
     return block
 
 
-def _bytes(op: memref.AllocaOp) -> int:
+def bytes_of(op: memref.AllocaOp | memref.AllocOp) -> int:
     type = op.memref.type
     assert isinstance(type, MemRefType)
+    return bytes_of_type(type)
+
+
+def bytes_of_type(type: MemRefType) -> int:
     element = type.element_type
     width = element.bitwidth if isinstance(element, FixedBitwidthType) else 64
     count = 1

@@ -160,10 +160,19 @@ class _Maker:
         too_high = self.float_compare("oge", value, self.float(high, value))
         outside = self.op("arith.ori", self.op("arith.ori", is_nan, too_low), too_high)
         inside = self.op("arith.select", outside, self.float(0, value), value)
-        result = self.op(name, inside, type=self.type)
+        if width == 1:
+            result = self._bit(inside, signed=signed)
+        else:
+            result = self.op(name, inside, type=self.type)
         result = self.op("arith.select", too_low, self.integer(low), result)
         highest = high - 1 if signed else -1
         return self.op("arith.select", too_high, self.integer(highest), result)
+
+    def _bit(self, value: SSAValue, *, signed: bool) -> SSAValue:
+        """A float as a bit: LLVM's code for GPUs asks whether it is 0."""
+        if signed:
+            return self.integer(0)  # between -1 and 1
+        return self.float_compare("oge", value, self.float(1, value))
 
     def float(self, number: int, like: SSAValue) -> SSAValue:
         value = float(number)

@@ -38,6 +38,7 @@ from riselang.errors import LimitationError
 from riselang.lowering.checks import Checks, Places
 from riselang.lowering.loops import Emitter, LoopKind
 from riselang.nat import Nat
+from riselang.pipelines import GPU
 from riselang.term.embedding import embed_tree, scalar_leaves
 from riselang.term.nodes import (
     Apply,
@@ -57,6 +58,8 @@ from riselang.term.nodes import (
 from riselang.term.sizes import at_argument
 from riselang.term.views import is_view
 
+REGISTERS, REGISTERS_OF_GPU = 32, 64
+"""Arrays of more elements than this are in memory: a thread of a GPU has more registers."""
 TEMPORARY = "rise.temporary"
 """Marks the allocations that lowering makes, which a later step places."""
 
@@ -111,8 +114,19 @@ class Translation:
 
     def __init__(self, emitter: Emitter, loops: str, checks: Checks | None = None):
         self.emitter = emitter
-        self.loops = loops
+        self.for_gpu = loops == GPU
+        self.loops = "scf" if self.for_gpu else loops
+        self.most_registers = REGISTERS_OF_GPU if self.for_gpu else REGISTERS
         self.checks = checks or Checks(Block(), Places())
+
+    @property
+    def unordered(self) -> LoopKind:
+        """Of a loop whose iterations may run in any order, where nothing says more of it."""
+        return LoopKind.PARALLEL if self.for_gpu else LoopKind.SEQUENTIAL
+
+    def dialect(self, pattern: Pattern) -> str:
+        """Of which dialect the loop of a pattern is; what a GPU runs is none of affine's."""
+        return self.loops if self.for_gpu else pattern.to or self.loops
 
     # Terms
 
@@ -179,8 +193,8 @@ class Translation:
         rule = self.read_rules.get(pattern.spec.name)
         if rule is None:
             raise LimitationError(
-                f"{pattern.spec.name} cannot be compiled yet; the interpreter runs it "
-                '(backend="interpret")',
+                f'{pattern.spec.name} is compiled with loops="gpu"; without a GPU, the interpreter '
+                'runs it (backend="interpret")',
                 pattern.location,
             )
         with self.emitter.made_for(pattern):
@@ -241,7 +255,7 @@ class Translation:
         elif isinstance(type, ArrayType):
             self.each(type.length, self.loops, lambda index: self.copy(
                 self.add(codegen.IdxOp(value, index)), self.add(codegen.IdxOp(target, index))
-            ))  # fmt: skip
+            ), self.unordered)  # fmt: skip
         else:
             raise LimitationError(f"storing a value of type {show(type)} is not supported yet")
 

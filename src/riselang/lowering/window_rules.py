@@ -35,8 +35,6 @@ from riselang.nat import Nat, nat_max, nat_min
 from riselang.term.nodes import Pattern, spine
 
 WINDOWS = ("circularBuffer", "rotateValues")
-MOST_REGISTERS = 32
-"""Windows of more elements than this rotate in memory."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +102,7 @@ class WindowRules(Translation):
     ) -> None:
         """`mapSeq(function)` over the windows."""
         size = windows.window.length
-        few = size.is_constant and size.constant <= MOST_REGISTERS
+        few = size.is_constant and size.constant <= self.most_registers
         rotates = windows.pattern.spec.name == "rotateValues"
         if rotates and few and not contains_array(windows.element):
             self.store_rotated(windows, function, target, dialect)
@@ -119,7 +117,7 @@ class WindowRules(Translation):
             element, place = source(index, Nat.const(0)), self.add(codegen.IdxOp(target, index))
             self.store_applied(windows.function, [element], place)
 
-        self.each(count, windows.pattern.to or self.loops, body)
+        self.each(count, self.dialect(windows.pattern), body)
 
     def stream(self, source: SSAValue | Windows) -> Stream:
         """The elements of an array, or windows that a ring is filled for one after the other."""
@@ -166,7 +164,7 @@ class WindowRules(Translation):
             seen = self.add(codegen.SlideOp(ring(), windows.type, NatAttr(Nat.const(1))))
             return self.element_behind(seen, offset, index)
 
-        self.each(before, windows.pattern.to or self.loops, lambda index: fill(index, Nat.const(0)))
+        self.each(before, self.dialect(windows.pattern), lambda index: fill(index, Nat.const(0)))
         return window
 
     def store_rotated(

@@ -17,6 +17,7 @@ from riselang.timing import timed
 
 DEBUG_LINES = b".debug_line"
 """What an object with debug info has in it."""
+PTX_TRIPLE, PTX_VERSION = "nvptx64-nvidia-cuda", "+ptx70"
 _LOCK = threading.Lock()
 """llvmlite's global state (targets, symbols) is not made for several threads at once."""
 
@@ -116,6 +117,18 @@ def object_code(ir: str, target: Target | None = None) -> bytes:
         module = _optimised(ir, target, machine)
         with timed("LLVM"), timed("emit"):
             return bytes(machine.emit_object(module))
+
+
+def ptx(ir: str, chip: str) -> str:
+    """The code of kernels for a GPU of NVIDIA, which its driver makes machine code of."""
+    with _LOCK:
+        binding.initialize_all_targets()
+        binding.initialize_all_asmprinters()
+        target = Target(PTX_TRIPLE, chip, PTX_VERSION)
+        machine = _machine(target, jit=False)
+        module = _optimised(ir, target, machine)
+        with timed("LLVM"), timed("emit"):
+            return str(machine.emit_assembly(module))
 
 
 @dataclass

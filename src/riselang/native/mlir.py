@@ -15,6 +15,7 @@ from typing import Any
 
 from riselang.errors import InternalError, LimitationError, RiseError, SourceLocation, UserError
 from riselang.pipelines import (
+    CALL_INTRINSICS,
     COPY_BY_LOOPS,
     INLINE_SCOPES,
     KEEP_FOR_FUNCTION,
@@ -24,6 +25,7 @@ from riselang.pipelines import (
     ROUND_EACH,
     RUN_PLANNED,
     SHARE_OUT,
+    TAKE_KERNELS_OUT,
 )
 from riselang.timing import is_recording, timed
 
@@ -160,7 +162,7 @@ def _parsed(text: str) -> Any:
 
 def _check_translatable(module: Any) -> None:
     """Translation of anything but the LLVM dialect takes the process down."""
-    for inner in _found(module, lambda name: not name.startswith(("llvm.", "omp."))):
+    for inner in _found(module, lambda name: not name.startswith(("llvm.", "omp.", "nvvm."))):
         if inner.name != "builtin.module":
             raise LimitationError(f"{inner.name} cannot be compiled")
 
@@ -299,7 +301,54 @@ def _locate_rest(module: Any) -> None:
         function.walk(visit)
 
 
+def _take_kernels_out(module: Any) -> None:
+    """What stands in a module of kernels stands in the module around it."""
+    for kernels in list(_named("gpu.module", module)):
+        for inner in list(kernels.regions[0].blocks[0].operations):
+            inner.operation.move_before(kernels)
+        kernels.erase()
+
+
+INTRINSICS = {
+    "math.sqrt": "sqrt", "math.fma": "fma", "math.absf": "fabs", "math.floor": "floor",
+    "math.ceil": "ceil", "math.trunc": "trunc", "math.round": "round",
+    "math.roundeven": "roundeven", "math.copysign": "copysign", "arith.minnumf": "minnum",
+    "arith.maxnumf": "maxnum",
+}  # fmt: skip
+"""What every processor computes exactly, and LLVM's names for it."""
+
+
+def _call_intrinsics(module: Any) -> None:
+    """Calls that no pass takes for those of a library."""
+    ir = _wheel().ir
+    for op in _found(module, INTRINSICS.__contains__):
+        type = op.results[0].type
+        name = f"llvm.{INTRINSICS[op.name]}.{_mangled(type)}"
+        with op.location, ir.InsertionPoint(op):
+            call = ir.Operation.create(
+                "llvm.call_intrinsic",
+                [type],
+                list(op.operands),
+                attributes={
+                    "intrin": ir.StringAttr.get(name),
+                    "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
+                    "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(op.operands), 0]),
+                },
+            )
+        op.results[0].replace_all_uses_with(call.results[0])
+        op.erase()
+
+
+def _mangled(type: Any) -> str:
+    """A type as it is in the name of an intrinsic."""
+    text = str(type)
+    found = re.fullmatch(r"vector<(\d+)x(\w+)>", text)
+    return f"v{found[1]}{found[2]}" if found else text
+
+
 _OWN_STEPS = {
+    CALL_INTRINSICS: _call_intrinsics,
+    TAKE_KERNELS_OUT: _take_kernels_out,
     KEEP_FOR_FUNCTION: _keep_for_function,
     KEEP_FOR_THREADS: _keep_for_threads,
     INLINE_SCOPES: _inline_alloca_scopes,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from riselang.dialects.rise.schemes import Role
 from riselang.rewrite.core import Result, Setting, Strategy
 from riselang.term.cost import cost
 from riselang.term.nodes import Pattern, Term, subterms
@@ -51,3 +52,17 @@ def default_derivation(term: Term, setting: Setting) -> Derivation | None:
     from riselang.rewrite.derivation import attempted
 
     return attempted(term, DEFAULT, setting)
+
+
+def gpu_derivation(term: Term, setting: Setting) -> Derivation | None:
+    """How a program for a GPU is rewritten that comes without a strategy.
+
+    One that says what is parallel stays as it is.
+    """
+    patterns = {part.spec for part in subterms(term) if isinstance(part, Pattern)}
+    if any(spec.role in (Role.GPU, Role.PARALLEL) for spec in patterns):
+        return None
+    from riselang.rewrite.derivation import attempted
+    from riselang.rewrite.strategies.gpu import on_gpu
+
+    return attempted(term, on_gpu(), setting)

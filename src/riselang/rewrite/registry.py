@@ -35,7 +35,7 @@ RULE_FAMILIES = (
 """The modules of rules, in the order in which the documentation has them."""
 STRATEGY_MODULES = (
     "schedules", "contractions", "streams", "folds", "matmul", "convolution", "stencils", "images",
-    "threads", "copies", "window_sums",
+    "threads", "copies", "window_sums", "gpu",
 )  # fmt: skip
 
 

@@ -47,6 +47,12 @@ address: Callable[[Array], int] = _quick_address if is_quick else _plain_address
 """Where the elements of an array begin."""
 
 
+class Shadow(np.ndarray[Any, np.dtype[Any]]):
+    """The place, the shape and the type of an array on a GPU; its elements cannot be read."""
+
+    owner: Any
+
+
 LINE = 64
 """Bytes that a cache keeps together."""
 LARGE = 1 << 20
@@ -136,6 +142,11 @@ def check_layout(array: Array, name: str, *, written: bool) -> None:
 
 def check_indices(array: Array, bound: int, name: str) -> None:
     """Indices from outside are not known to be in range, so they are checked at the call."""
+    if isinstance(array, Shadow):
+        raise UserError(
+            f"argument {name}: indices are checked before a program runs, and cannot be on a GPU; "
+            "pass them as an array of numpy"
+        )
     wrong = array[(array < 0) | (array >= bound)]
     if wrong.size:
         raise UserError(

@@ -11,6 +11,7 @@ from riselang.dialects.rise.types import SCALAR_NAMES, SCALARS
 from riselang.errors import SourceLocation
 from riselang.nat import Nat, parse_nat
 from riselang.runtime.executable import Executable, Parameter
+from riselang.runtime.launches import Kernels
 from riselang.runtime.shapes import OpenLengths, OpenShapes
 from riselang.term.nodes import Term
 from riselang.timing import timed
@@ -39,12 +40,15 @@ class Artefact:
     objects: tuple[bytes, ...]
     libraries: tuple[str, ...] = ()
     """What the code calls: "openmp", "blas"."""
+    kernels: Kernels | None = None
+    """For a GPU, in the place of machine code."""
 
     def to_bytes(self) -> bytes:
         head = {
             "functions": functions_to_json(self.functions),
             "objects": [len(code) for code in self.objects],
             "libraries": self.libraries,
+            "kernels": self.kernels and self.kernels.to_json(),
         }
         return b"".join([json.dumps(head).encode(), b"\n", *self.objects])
 
@@ -59,12 +63,15 @@ class Artefact:
             for length in head["objects"]:
                 objects.append(code[:length])
                 code = code[length:]
-            return Artefact(functions, tuple(objects), tuple(head["libraries"]))
+            kernels = head["kernels"] and Kernels.from_json(head["kernels"])
+            return Artefact(functions, tuple(objects), tuple(head["libraries"]), kernels)
         except (KeyError, TypeError, IndexError) as error:
             raise ValueError(f"not a compiled module: {error}") from None
 
     def executables(self, terms: Terms) -> dict[str, Executable]:
         """The functions in this process, ready to call."""
+        if self.kernels is not None:
+            return self._on_gpu(self.kernels)
         from riselang.native import libraries, llvm
 
         with timed("load"):
@@ -74,6 +81,22 @@ class Artefact:
         return {
             each.name: Executable(
                 code, each.name, each.parameters, shapes_of(each, terms), each.checks
+            )
+            for each in self.functions
+        }
+
+    def _on_gpu(self, kernels: Kernels) -> dict[str, Executable]:
+        from riselang.runtime.kernels import KernelCode
+
+        with timed("load"):
+            code = KernelCode(kernels)
+        return {
+            each.name: Executable(
+                code,
+                each.name,
+                each.parameters,
+                checks=each.checks,
+                function=code.function(each.name, each.parameters, 32 if each.checks else 0),
             )
             for each in self.functions
         }

@@ -59,7 +59,7 @@ SCALAR_KINDS: dict[str, _Kind] = {
 }
 
 
-def _scalar_kind(type: ScalarType) -> _Kind:
+def scalar_kind(type: ScalarType) -> _Kind:
     name = numpy_dtype(type).name
     if name not in SCALAR_KINDS:
         raise LimitationError(f"a scalar parameter of type {name} is not supported; pass an array")
@@ -75,7 +75,7 @@ def entry_of(name: str, parameters: Sequence[Parameter], *, fails: bool) -> str:
     kinds: list[Dimensions | str] = [
         tuple(None if length == DYNAMIC_INDEX else length for length in parameter.shape)
         if parameter.shape is not None
-        else _scalar_kind(parameter.type).llvm
+        else scalar_kind(parameter.type).llvm
         for parameter in parameters
     ]
     return entry(name, [*kinds, *([FAILURE] if fails else [])])
@@ -97,8 +97,12 @@ class Executable:
         parameters: Sequence[Parameter],
         shapes: OpenShapes | None = None,
         checks: Sequence[SourceLocation | None] = (),
+        function: Callable[..., None] | None = None,
     ):
-        """`checks` says where each check was written, if the function has any that can fail."""
+        """`checks` says where each check was written, if the function has any that can fail.
+
+        `function` is called in the place of machine code at an address.
+        """
         self._code = code  # keeps the machine code alive
         self.name = name
         self.parameters = tuple(parameters)
@@ -108,19 +112,24 @@ class Executable:
         self._has_bounds = any(parameter.bound is not None for parameter in parameters)
         self._dtypes = [numpy_dtype(parameter.type) for parameter in parameters]
         self._is_plain = (
-            not checks and not self._has_bounds and len(self._buffers) == len(parameters)
+            not checks
+            and not self._has_bounds
+            and len(self._buffers) == len(parameters)
+            and function is None
         )
         """Whether a call needs addresses and lengths, and nothing else."""
         kinds: list[Any] = []
         for parameter in parameters:
             if parameter.shape is None:
-                kinds.append(_scalar_kind(parameter.type).ctype)
+                kinds.append(scalar_kind(parameter.type).ctype)
             else:
                 kinds.append(ctypes.c_void_p)
                 kinds += [ctypes.c_int64] * parameter.shape.count(DYNAMIC_INDEX)
         if checks:
             kinds.append(ctypes.c_void_p)
-        self._function = ctypes.CFUNCTYPE(None, *kinds)(code.address(f"{PREFIX}{name}"))
+        self._function: Callable[..., None] = function or ctypes.CFUNCTYPE(None, *kinds)(
+            code.address(f"{PREFIX}{name}")
+        )
 
     @property
     def can_fail(self) -> bool:

@@ -11,7 +11,7 @@ from importlib import metadata
 from typing import Any
 
 from riselang import __version__, config
-from riselang.errors import UserError
+from riselang.errors import RiseError, UserError
 from riselang.machine import available_cores
 from riselang.tools.findings import Check, Finding, State
 from riselang.tools.machine import PACKAGES, package_version, processor
@@ -104,6 +104,17 @@ def blas() -> Iterator[Finding]:
         yield Finding("BLAS", State.OK, path)
 
 
+def gpu() -> Iterator[Finding]:
+    """What `loops="gpu"` runs on."""
+    from riselang.native import cuda
+
+    try:
+        yield Finding("GPU", State.OK, cuda.driver().name)
+    except RiseError as error:
+        detail = f'none for loops="gpu": {error.message.partition(";")[0]}'
+        yield Finding("GPU", State.OK, detail)
+
+
 def kernel_cache() -> Iterator[Finding]:
     """Where compiled kernels are kept, and whether they can be."""
     from riselang.runtime.cache import KernelCache
@@ -163,5 +174,5 @@ def _problem(setting: config.Setting) -> str | None:
 
 
 CHECKS: tuple[Check, ...] = (
-    packages, llvm_library, machine, threads, openmp, blas, kernel_cache, settings,
+    packages, llvm_library, machine, threads, openmp, blas, gpu, kernel_cache, settings,
 )  # fmt: skip

@@ -9,7 +9,9 @@ from typing import Any
 from riselang import pipelines
 from riselang.config import DEBUG_INFO, FLOAT, LIBRARIES
 
-STAGES = ("notation", "rise", "imperative", "affine", "library", "llvm", "asm")
+STAGES = (
+    "notation", "rise", "imperative", "affine", "kernels", "library", "llvm", "ptx", "asm",
+)  # fmt: skip
 
 
 def file_argument(command: argparse.ArgumentParser) -> None:

@@ -55,8 +55,8 @@ def test_the_stack_has_a_budget() -> None:
 
 
 def test_unknown_loop_dialects_are_refused() -> None:
-    with pytest.raises(UserError, match="loops=scf or loops=affine"):
-        ConvertRiseToImperativePass("gpu").apply(make_context(), ModuleOp([]))
+    with pytest.raises(UserError, match="expected loops=scf, loops=affine or loops=gpu"):
+        ConvertRiseToImperativePass("vector").apply(make_context(), ModuleOp([]))
 
 
 @pytest.mark.parametrize("stage", ["imperative", "affine"])

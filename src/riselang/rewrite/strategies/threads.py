@@ -33,7 +33,9 @@ def on_threads() -> Strategy:
 class _OnThreads(Strategy):
     def run(self, term: Term, setting: Setting) -> Result:
         steps: tuple[Step, ...] = ()
-        for path in list(_outermost(term)):
+        for path in list(outermost_maps(term)):
+            if not _is_large(at_path(term, path)):
+                continue
             result = run_at(map_in_parallel, term, path, at_path(term, path), setting)
             if isinstance(result, Success):
                 term, steps = result.term, (*steps, *result.steps)
@@ -43,8 +45,8 @@ class _OnThreads(Strategy):
         return "on_threads()"
 
 
-def _outermost(program: Term) -> Iterator[Path]:
-    """The places of maps that are in no other loop, and have enough to do.
+def outermost_maps(program: Term) -> Iterator[Path]:
+    """The places of maps that are in no other loop.
 
     What such a loop reads is computed in it, and not looked at.
     """
@@ -56,7 +58,7 @@ def _outermost(program: Term) -> Iterator[Path]:
         elif (mapped := applied(term, "map")) is not None and costs_something(mapped[0]):
             if _is_single(mapped[1]):
                 stack.append(((*path, 0, 1), mapped[0]))
-            elif _is_large(term):
+            else:
                 yield path
         elif applied(term, *PARALLEL) is None:
             stack += _arguments(path, term)

@@ -1,0 +1,63 @@
+"""The kernels of a module that is compiled for a GPU."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+
+from riselang import pipelines
+from riselang.api.host_plans import host_plan, kernels_of
+from riselang.api.signatures import is_public
+from riselang.dialects.module import functions, location_of, module_text, walk
+from riselang.errors import LimitationError
+from riselang.native import llvm, mlir
+from riselang.native.text import native_text
+from riselang.runtime.launches import Kernels
+from riselang.term.mathlib import LIBRARY_FUNCTIONS
+
+CHIP = "sm_70"
+"""The oldest GPU that runs the code; the driver makes the best of it on a later one."""
+LAYOUT = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64"
+"""Of data on a GPU, which says that numbers of 64 bits are loaded at once."""
+
+
+class GpuCode:
+    """What is made of a module whose kernels have been outlined."""
+
+    def __init__(self, module: ModuleOp):
+        self.module = module
+        _refuse_library_functions(module)
+
+    @property
+    def text(self) -> str:
+        """The host's functions and the kernels."""
+        return module_text(self.module)
+
+    @cached_property
+    def llvm_ir(self) -> str:
+        """Of the kernels."""
+        kernels = kernels_of(self.module).clone()
+        text = native_text(ModuleOp([kernels], {"llvm.data_layout": StringAttr(LAYOUT)}))
+        return mlir.to_llvm_ir(text, pipelines.gpu(bf16="bf16" in text))
+
+    @cached_property
+    def ptx(self) -> str:
+        return llvm.ptx(self.llvm_ir, CHIP)
+
+    @cached_property
+    def kernels(self) -> Kernels:
+        kernels = kernels_of(self.module)
+        plans = [host_plan(each, kernels) for each in functions(self.module) if is_public(each)]
+        return Kernels(self.ptx, tuple(plans))
+
+
+def _refuse_library_functions(module: ModuleOp) -> None:
+    for op in walk(module):
+        if op.name in LIBRARY_FUNCTIONS or op.name == "arith.remf":
+            name = op.name.partition(".")[2]
+            raise LimitationError(
+                f"{name} has no code for a GPU yet; exp, log and tanh of f32 have with "
+                'float="relaxed"',
+                location_of(op),
+            )

@@ -1,0 +1,87 @@
+"""Where the temporaries of a kernel lie: with a thread, or with a block, for all its threads."""
+
+from __future__ import annotations
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import (
+    IntegerAttr,
+    MemRefType,
+    NoneAttr,
+    StringAttr,
+    SymbolRefAttr,
+    UnitAttr,
+    i64,
+)
+from xdsl.dialects.gpu import FuncOp
+from xdsl.dialects.gpu import ModuleOp as GpuModuleOp
+from xdsl.ir import Operation
+
+from riselang.dialects.module import location_of
+from riselang.errors import LimitationError
+from riselang.lowering.gpu.parts import GLOBAL, is_of_threads, part_of
+from riselang.lowering.temporaries import bytes_of
+
+MOST_OF_BLOCK = 48 << 10
+MOST_OF_THREAD = 256 << 10
+SHARED = IntegerAttr(3, i64)
+"""The memory space of a block."""
+
+
+def place_memory(kernel: FuncOp, module: GpuModuleOp, *, threads: int) -> None:
+    """Move the temporaries of a kernel, whose loops are still there, to where they belong."""
+    used = {True: 0, False: 0}
+    for op in list(kernel.walk()):
+        if isinstance(op, memref.DeallocOp):
+            op.detach()
+            op.erase()
+    for op in list(kernel.walk()):
+        if isinstance(op, memref.AllocaOp | memref.AllocOp):
+            is_shared = threads > 1 and not _is_in_thread(op)
+            used[is_shared] += bytes_of(op)
+            most = MOST_OF_BLOCK if is_shared else MOST_OF_THREAD
+            if used[is_shared] > most:
+                owner = "the threads of a block share" if is_shared else "a thread has"
+                raise LimitationError(
+                    f"what {owner} takes {used[is_shared]} bytes, more than the {most} there are; "
+                    "split what is computed, or store it between kernels",
+                    location_of(op),
+                )
+            _move(op, kernel, module, is_shared=is_shared)
+
+
+def _is_in_thread(op: Operation) -> bool:
+    parent = op.parent_op()
+    while parent is not None:
+        if is_of_threads(parent) or part_of(parent) == GLOBAL:
+            return True
+        parent = parent.parent_op()
+    return False
+
+
+def _move(
+    op: memref.AllocaOp | memref.AllocOp, kernel: FuncOp, module: GpuModuleOp, *, is_shared: bool
+) -> None:
+    type = op.memref.type
+    assert isinstance(type, MemRefType)
+    first = kernel.body.block.first_op
+    assert first is not None
+    if is_shared:
+        made = _shared(type, module, kernel.sym_name.data)
+    else:
+        made = [memref.AllocaOp.get(type.element_type, 64, list(type.get_shape()))]
+    kernel.body.block.insert_ops_before(made, first)
+    op.memref.replace_all_uses_with(made[-1].results[0])
+    op.detach()
+    op.erase()
+
+
+def _shared(type: MemRefType, module: GpuModuleOp, kernel: str) -> list[Operation]:
+    """Memory of a block, seen as any other."""
+    count = sum(1 for op in module.body.block.ops if isinstance(op, memref.GlobalOp))
+    name = f"{kernel}_shared_{count}"
+    near = MemRefType(type.element_type, type.get_shape(), NoneAttr(), SHARED)
+    module.body.block.add_op(
+        memref.GlobalOp.get(StringAttr(name), near, UnitAttr(), StringAttr("private"), alignment=64)
+    )
+    found = memref.GetGlobalOp(SymbolRefAttr(name), near)
+    return [found, memref.MemorySpaceCastOp(found.memref, type)]

@@ -1,0 +1,349 @@
+"""Pass `outline-gpu-kernels`: what touches memory becomes kernels, in the order in which it stands.
+
+A parallel loop is a kernel of many threads; other statements that follow each other are one of a
+single thread. A loop with parallel loops in it stays on the host, which launches its kernels again
+and again. The host reads and writes no memory: where a kernel gives a number to a later one, it
+goes through memory of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects import arith, func, gpu, memref, scf
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    DictionaryAttr,
+    IndexType,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    UnitAttr,
+    i32,
+)
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+
+from riselang.dialects.module import functions, location_of
+from riselang.errors import LimitationError
+from riselang.lowering.distinct import is_distinct
+from riselang.lowering.gpu.blocks import effect_of, share_out_block
+from riselang.lowering.gpu.memory import place_memory
+from riselang.lowering.gpu.parts import (
+    GLOBAL,
+    Launch,
+    Numbers,
+    check_nesting,
+    launch_of,
+    part_of,
+    shown,
+)
+from riselang.lowering.nesting import sequential
+
+KERNELS = "kernels"
+PASSED = "rise.passed"
+"""The attribute of a load that a kernel makes for itself, of a number that another one computed."""
+ALONE = ("arith.", "memref.alloc", "memref.dealloc", "memref.cast")
+"""How the names of ops begin that stay on the host."""
+
+
+@dataclass(frozen=True)
+class OutlineGpuKernelsPass(ModulePass):
+    """Makes kernels of a module `kernels`, which functions launch."""
+
+    name = "outline-gpu-kernels"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        kernels = gpu.ModuleOp(StringAttr(KERNELS), Region(Block()))  # type: ignore[arg-type]
+        helpers = {each.sym_name.data: each for each in functions(op)}
+        for function in functions(op):
+            if function.sym_visibility is None:
+                _Outlining(function.sym_name.data, kernels).block(function.body.block)
+        _copy_helpers(kernels, helpers)
+        op.attributes["gpu.container_module"] = UnitAttr()
+        op.body.block.add_op(kernels)
+
+
+def _copy_helpers(kernels: gpu.ModuleOp, known: dict[str, func.FuncOp]) -> None:
+    """What kernels call stands beside them."""
+    copied: set[str] = set()
+    stack = list(kernels.body.block.ops)
+    while stack:
+        for op in stack.pop().walk():
+            name = op.callee.string_value() if isinstance(op, func.CallOp) else None
+            if name is not None and name not in copied:
+                copied.add(name)
+                copy = known[name].clone()
+                kernels.body.block.add_op(copy)
+                stack.append(copy)
+
+
+@dataclass
+class _Outlining:
+    """The kernels of a function, as they are made."""
+
+    function: str
+    kernels: gpu.ModuleOp
+    count: int = field(default=0)
+
+    def block(self, block: Block) -> None:
+        """Make kernels of what stands in a block of the host."""
+        run: list[Operation] = []
+        for op in list(block.ops):
+            op = _without_loops_of_blocks(op)
+            if _is_parallel(op):
+                self._flush(run)
+                self._kernel([op])
+            elif _is_parallel_inside(op) and _is_repeated_by_host(op):
+                self._flush(run)
+                self.block(op.regions[0].block)
+            elif op.next_op is not None and not _stays(op, run):
+                _sequentialise(op)
+                run.append(op)
+        self._flush(run)
+        _forget_unused(block)
+
+    def _flush(self, run: list[Operation]) -> None:
+        inside = {inner for op in run for inner in op.walk()}
+        if any(effect_of(op) is not None or _given(op, inside) for op in run):
+            self._kernel(run)
+        else:
+            for op in reversed(run):
+                _erase(op)
+        run.clear()
+
+    def _kernel(self, ops: Sequence[Operation]) -> None:
+        """Move ops that follow each other into a kernel, and launch it there."""
+        block = ops[0].parent
+        assert block is not None
+        ops = _with_results_stored(ops)
+        place = ops[-1].next_op
+        assert place is not None
+        name = f"{self.function}_{self.count}"
+        self.count += 1
+        loops = [op for first in ops for op in first.walk() if isinstance(op, scf.ParallelOp)]
+        for op in ops:
+            if isinstance(op, scf.ParallelOp):
+                check_nesting(op)
+        launch = launch_of(loops)
+        kernel, given = _outlined(name, ops)
+        self.kernels.body.block.add_op(kernel)
+        place_memory(kernel, self.kernels, threads=1 if _is_global(loops) else launch.threads)
+        numbers = Numbers(kernel.body.block, launch)
+        if _is_global(loops):
+            numbers.share_out(loops[0])
+        else:
+            share_out_block(kernel.body.block, numbers)
+        _tidy(kernel)
+        kernel.attributes["gpu.known_block_size"] = _sizes(launch.block)
+        kernel.attributes["gpu.known_grid_size"] = _sizes(launch.grid)
+        block.insert_ops_before(_launched(name, launch, given), place)
+
+
+def _tidy(kernel: gpu.FuncOp) -> None:
+    """Without numbers that nobody uses, and without waiting at the end."""
+    last = kernel.body.block.last_op
+    assert last is not None
+    if isinstance(last.prev_op, gpu.BarrierOp):
+        _erase(last.prev_op)
+    for op in list(kernel.walk(reverse=True)):
+        if op.name.startswith("arith.") and not any(result.uses for result in op.results):
+            _erase(op)
+
+
+def _erase(op: Operation) -> None:
+    op.detach()
+    op.erase()
+
+
+def _is_parallel(op: Operation) -> bool:
+    return part_of(op) is not None
+
+
+def _is_parallel_inside(op: Operation) -> bool:
+    return any(_is_parallel(inner) for inner in op.walk())
+
+
+def _asks_for_part(op: Operation) -> bool:
+    return part_of(op) not in (None, GLOBAL)
+
+
+def _without_loops_of_blocks(op: Operation) -> Operation:
+    """A parallel loop around loops that ask for parts of the GPU is one of the host."""
+    if not isinstance(op, scf.ParallelOp) or _asks_for_part(op):
+        return op
+    return sequential(op) if any(_asks_for_part(inner) for inner in op.walk()) else op
+
+
+def _is_repeated_by_host(op: Operation) -> bool:
+    """Whether it is known how often kernels are launched, and memory is all that is passed on."""
+    if isinstance(op, scf.ForOp) and all(
+        isinstance(value.type, MemRefType) for value in op.iter_args
+    ):
+        return True
+    wrong = next((inner for inner in op.walk() if _asks_for_part(inner)), None)
+    if wrong is not None:
+        raise LimitationError(
+            "the host repeats kernels as often as is known before, and passes on no numbers: "
+            f"{shown(part_of(wrong) or GLOBAL)} cannot stand in such a loop",
+            location_of(wrong),
+        )
+    return False
+
+
+def _sequentialise(op: Operation) -> None:
+    """One thread runs what may be parallel, where the host cannot launch it."""
+    for inner in list(op.walk()):
+        if isinstance(inner, scf.ParallelOp):
+            sequential(inner)
+
+
+def _is_global(loops: Sequence[scf.ParallelOp]) -> bool:
+    return any(part_of(loop) == GLOBAL for loop in loops)
+
+
+def _stays(op: Operation, run: Sequence[Operation]) -> bool:
+    """Whether an op touches no memory, and needs nothing that a kernel computes."""
+    needs = any(operand.owner in run for operand in op.operands)
+    return op.name.startswith(ALONE) and not needs
+
+
+def _given(op: Operation, inside: set[Operation]) -> list[SSAValue]:
+    """What an op gives to others."""
+    return [
+        result for result in op.results if any(use.operation not in inside for use in result.uses)
+    ]
+
+
+def _with_results_stored(ops: Sequence[Operation]) -> list[Operation]:
+    """Ops, and stores of what they give to others, who find it in memory."""
+    inside = {inner for op in ops for inner in op.walk()}
+    stores: list[Operation] = []
+    for result in [result for op in ops for result in _given(op, inside)]:
+        if isinstance(result.type, MemRefType):
+            store, found = _copied(result, result.type, ops)
+        else:
+            store, found = _stored(result, ops)
+        stores.append(store)
+        result.replace_uses_with_if(
+            found, lambda use: use.operation not in inside and use.operation not in stores
+        )
+    return [*ops, *reversed(stores)]
+
+
+def _copied(
+    result: SSAValue, type: MemRefType, ops: Sequence[Operation]
+) -> tuple[Operation, SSAValue]:
+    """A copy of memory, where it depends on what was computed which memory it is."""
+    block = ops[0].parent
+    assert block is not None
+    place = memref.AllocaOp.get(type.element_type, 64, type.get_shape())
+    block.insert_op_before(place, ops[0])
+    copy = memref.CopyOp(result, place)
+    block.insert_op_after(copy, ops[-1])
+    return copy, place.memref
+
+
+def _stored(result: SSAValue, ops: Sequence[Operation]) -> tuple[Operation, SSAValue]:
+    """A number in memory, and a load that each kernel makes for itself."""
+    block = ops[0].parent
+    assert block is not None
+    place = memref.AllocaOp.get(result.type, 64, [1])
+    zero = arith.ConstantOp.from_int_and_width(0, IndexType())
+    block.insert_ops_before([place, zero], ops[0])
+    store, load = memref.StoreOp.get(result, place, [zero]), memref.LoadOp.get(place, [zero])
+    load.attributes[PASSED] = UnitAttr()
+    block.insert_ops_after([store, load], ops[-1])
+    return store, load.res
+
+
+def _outlined(name: str, ops: Sequence[Operation]) -> tuple[gpu.FuncOp, list[SSAValue]]:
+    """A kernel of these ops, and the values that it is given."""
+    given: list[SSAValue] = []
+    copied: list[Operation] = []
+    inside = {inner for op in ops for inner in op.walk()}
+    for op in (inner for each in ops for inner in each.walk()):
+        for operand in op.operands:
+            _need(operand, inside, given, copied)
+    empty = [value for value in given if _is_empty(value)]
+    given = [value for value in given if value not in empty]
+    body = Block(arg_types=[value.type for value in given])
+    mapper: dict[SSAValue, SSAValue] = dict(zip(given, body.args, strict=True))
+    for value in empty:
+        # MLIR does not know how to pass it, and nothing is read from it.
+        type = value.type
+        assert isinstance(type, MemRefType)
+        own = memref.AllocaOp.get(type.element_type, 64, type.get_shape())
+        body.add_op(own)
+        mapper[value] = own.memref
+    for value, argument in zip(given, body.args, strict=True):
+        argument.name_hint = value.name_hint
+    for op in copied:
+        copy = op.clone(mapper)
+        copy.attributes.pop(PASSED, None)
+        body.add_op(copy)
+        mapper |= dict(zip(op.results, copy.results, strict=True))
+    for op in ops:
+        op.detach()
+        body.add_op(op)
+    for value, inner in mapper.items():
+        value.replace_uses_with_if(inner, lambda use: use.operation in inside)
+    body.add_op(gpu.ReturnOp([]))
+    types = [value.type for value in given]
+    kernel = gpu.FuncOp(name, (types, []), Region(body), kernel=True)
+    kernel.attributes["arg_attrs"] = ArrayAttr(map(_facts, given))
+    return kernel, given
+
+
+def _facts(value: SSAValue) -> DictionaryAttr:
+    """That nothing else a kernel is given shares memory with a temporary, or with a result."""
+    return DictionaryAttr({"llvm.noalias": UnitAttr()} if is_distinct(value) else {})
+
+
+def _is_empty(value: SSAValue) -> bool:
+    return isinstance(value.type, MemRefType) and 0 in value.type.get_shape()
+
+
+def _need(
+    value: SSAValue, inside: set[Operation], given: list[SSAValue], copied: list[Operation]
+) -> None:
+    """Note how a kernel has a value from outside: it is computed again, or given."""
+    owner = value.owner
+    if isinstance(owner, Block):
+        is_inside = any(owner in region.blocks for op in inside for region in op.regions)
+        if not is_inside and value not in given:
+            given.append(value)
+        return
+    if owner in inside or owner in copied:
+        return
+    if owner.name.startswith("arith.") or PASSED in owner.attributes:
+        for operand in owner.operands:
+            _need(operand, inside, given, copied)
+        copied.append(owner)
+    elif value not in given:
+        given.append(value)
+
+
+def _sizes(counts: tuple[int, int, int]) -> DenseArrayBase:
+    return DenseArrayBase.from_list(i32, counts)
+
+
+def _launched(name: str, launch: Launch, given: Sequence[SSAValue]) -> list[Operation]:
+    counts = [
+        arith.ConstantOp.from_int_and_width(count, IndexType())
+        for count in (*launch.grid, *launch.block)
+    ]
+    symbol = SymbolRefAttr(KERNELS, [name])
+    return [*counts, gpu.LaunchFuncOp(symbol, counts[:3], counts[3:], kernelOperands=given)]
+
+
+def _forget_unused(block: Block) -> None:
+    """Numbers that no kernel was given after all."""
+    for op in reversed(list(block.ops)):
+        is_idle = op.name.startswith("arith.") or PASSED in op.attributes
+        if is_idle and not any(result.uses for result in op.results):
+            _erase(op)

@@ -1,0 +1,253 @@
+"""Which parts of a GPU run the iterations of a loop.
+
+A part has a number: a block in its grid, a thread in its block, a warp in its block, a lane in its
+warp. It runs the iteration of its number, and then those that are as many further as there are
+parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, gpu, scf
+from xdsl.dialects.builtin import IndexType, IntegerAttr, StringAttr
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from riselang.dialects.module import location_of
+from riselang.errors import LimitationError, UserError
+from riselang.lowering.loops import PART_OF_GPU
+
+GLOBAL = "global"
+"""Threads of all blocks, for parallel loops that do not say which part runs them."""
+MOST_THREADS = 1024
+"""Of a block."""
+MOST_BLOCKS = {"x": 2**31 - 1, "y": 65535, "z": 65535}
+COMMON_THREADS = 256
+"""Of a block, where nothing asks for another number."""
+LANES = 32
+"""Of a warp."""
+PATTERNS = {"block": "mapBlock", "thread": "mapThread", "warp": "mapWarp", "lane": "mapLane"}
+
+
+def part_of(op: Operation) -> str | None:
+    """What runs the iterations of a parallel loop: block_x, thread_y, ...; None for other ops."""
+    if not isinstance(op, scf.ParallelOp):
+        return None
+    part = op.attributes.get(PART_OF_GPU)
+    return part.data if isinstance(part, StringAttr) else GLOBAL
+
+
+def level_of(part: str) -> str:
+    return part.partition("_")[0]
+
+
+def is_of_threads(op: Operation) -> bool:
+    """Whether the threads of a block share out the iterations."""
+    part = part_of(op)
+    return part is not None and level_of(part) in ("thread", "warp", "lane")
+
+
+def shown(part: str) -> str:
+    """The pattern that asks for a part."""
+    level, _, axis = part.partition("_")
+    return f"{PATTERNS[level]}({'xyz'.index(axis)})" if axis else PATTERNS.get(level, "mapPar")
+
+
+def length_of(loop: scf.ParallelOp) -> int:
+    """How many iterations a loop has."""
+    owner = loop.upperBound[0].owner
+    if not isinstance(owner, arith.ConstantOp) or not isinstance(owner.value, IntegerAttr):
+        raise LimitationError(
+            "the size of a kernel must be known when it is compiled; give the sizes of the program",
+            location_of(loop),
+        )
+    return owner.value.value.data
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How many blocks a kernel has, and how many threads each of them."""
+
+    grid: tuple[int, int, int] = (1, 1, 1)
+    block: tuple[int, int, int] = (1, 1, 1)
+
+    @property
+    def threads(self) -> int:
+        return prod(self.block)
+
+    def count(self, part: str) -> int:
+        """How many parts there are."""
+        level, _, axis = part.partition("_")
+        match level:
+            case "block":
+                return self.grid["xyz".index(axis)]
+            case "thread":
+                return self.block["xyz".index(axis)]
+            case "warp":
+                return self.block[0] // LANES
+            case "lane":
+                return LANES
+            case _:
+                return self.grid[0] * self.block[0]
+
+
+def launch_of(loops: Sequence[scf.ParallelOp]) -> Launch:
+    """As many parts as the longest loop of each kind has iterations, where the GPU has so many."""
+    longest: dict[str, int] = {}
+    for loop in loops:
+        part = part_of(loop)
+        assert part is not None
+        longest[part] = max(longest.get(part, 1), length_of(loop))
+    if GLOBAL in longest:
+        threads = min(longest[GLOBAL], COMMON_THREADS)
+        blocks = min(-(-longest[GLOBAL] // threads), MOST_BLOCKS["x"])
+        return Launch((blocks, 1, 1), (threads, 1, 1))
+    grid = [min(longest.get(f"block_{axis}", 1), most) for axis, most in MOST_BLOCKS.items()]
+    return Launch((grid[0], grid[1], grid[2]), _threads(longest))
+
+
+def _threads(longest: dict[str, int]) -> tuple[int, int, int]:
+    if "warp" in longest or "lane" in longest:
+        warps = min(longest.get("warp", 1), MOST_THREADS // LANES)
+        return warps * LANES, 1, 1
+    left = MOST_THREADS
+    counts: list[int] = []
+    for axis in "xyz":
+        most = min(left, 64) if axis == "z" else left
+        counts.append(min(longest.get(f"thread_{axis}", 1), most))
+        left //= counts[-1]
+    return counts[0], counts[1], counts[2]
+
+
+def check_nesting(loop: scf.ParallelOp) -> None:
+    """Refuses loops inside each other that no GPU has the parts for."""
+    for inner, outside in _inside(loop, ()):
+        part = part_of(inner)
+        assert part is not None
+        wrong = next((each for each in outside if not _fits(each, part)), None)
+        if wrong is not None:
+            raise UserError(
+                f"{shown(part)} inside {shown(wrong)}: blocks have threads or warps, warps have "
+                "lanes, and each of them is used once",
+                location_of(inner),
+            )
+
+
+def _inside(
+    op: Operation, outside: tuple[str, ...]
+) -> Iterator[tuple[scf.ParallelOp, tuple[str, ...]]]:
+    part = part_of(op)
+    if isinstance(op, scf.ParallelOp) and part is not None:
+        yield op, outside
+        outside = (*outside, part)
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block.ops:
+                yield from _inside(inner, outside)
+
+
+ORDER = {GLOBAL: 0, "block": 0, "thread": 1, "warp": 1, "lane": 2}
+
+
+def _fits(outer: str, inner: str) -> bool:
+    first, second = level_of(outer), level_of(inner)
+    if outer == inner or GLOBAL in (first, second):
+        return False
+    if {first, second} in ({"thread", "warp"}, {"thread", "lane"}):
+        return False
+    return ORDER[first] <= ORDER[second]
+
+
+class Numbers:
+    """The numbers of parts, as values at the start of a kernel."""
+
+    def __init__(self, block: Block, launch: Launch):
+        self.launch = launch
+        self._builder = Builder(
+            InsertPoint.before(block.first_op) if block.first_op else InsertPoint.at_end(block)
+        )
+        self._known: dict[str, SSAValue] = {}
+
+    def of(self, part: str) -> SSAValue:
+        if part not in self._known:
+            self._known[part] = self._made(part)
+        return self._known[part]
+
+    def _made(self, part: str) -> SSAValue:
+        level, _, axis = part.partition("_")
+        match level:
+            case "block":
+                return self._add(gpu.BlockIdOp(gpu.DimensionAttr(gpu.DimensionEnum(axis))))
+            case "thread":
+                return self._add(gpu.ThreadIdOp(gpu.DimensionAttr(gpu.DimensionEnum(axis))))
+            case "warp":
+                return self._add(arith.DivUIOp(self.of("thread_x"), self.number(LANES)))
+            case "lane":
+                return self._add(arith.RemUIOp(self.of("thread_x"), self.number(LANES)))
+            case "first":
+                return self._is_first()
+            case _:
+                threads = self.number(self.launch.block[0])
+                before = self._add(arith.MuliOp(self.of("block_x"), threads))
+                return self._add(arith.AddiOp(before, self.of("thread_x")))
+
+    def is_first(self) -> SSAValue:
+        """Whether a thread is the first of its block."""
+        return self.of("first")
+
+    def _is_first(self) -> SSAValue:
+        zero = self.number(0)
+        total: SSAValue | None = None
+        for axis, count in zip("xyz", self.launch.block, strict=True):
+            if count > 1:
+                number = self.of(f"thread_{axis}")
+                total = number if total is None else self._add(arith.AddiOp(total, number))
+        return self._add(arith.CmpiOp(total if total is not None else zero, zero, "eq"))
+
+    def number(self, value: int) -> SSAValue:
+        key = str(value)
+        if key not in self._known:
+            self._known[key] = self._add(arith.ConstantOp.from_int_and_width(value, IndexType()))
+        return self._known[key]
+
+    def _add(self, op: Operation) -> SSAValue:
+        return self._builder.insert(op).results[0]
+
+    def share_out(self, loop: scf.ParallelOp) -> None:
+        """Put in the place of a loop what one of the parts does."""
+        part = part_of(loop)
+        assert part is not None
+        length, count = length_of(loop), self.launch.count(part)
+        number = self.of(part)
+        block, body = loop.parent, loop.body.detach_block(0)
+        assert block is not None
+        assert body.last_op is not None
+        body.last_op.detach()
+        if count < length:
+            body.add_op(scf.YieldOp())
+            end, step = self.number(length), self.number(count)
+            made = [scf.ForOp(number, end, step, [], Region(body))]
+        else:
+            body.args[0].replace_all_uses_with(number)
+            body.erase_arg(body.args[0])
+            made = self._once(body, number, length, is_all=count == length)
+        for op in made:
+            op.location = op.location or loop.location
+        block.insert_ops_before(made, loop)
+        loop.detach()
+        loop.erase()
+
+    def _once(self, body: Block, number: SSAValue, length: int, *, is_all: bool) -> list[Operation]:
+        """One iteration, for the parts that have one."""
+        if is_all:
+            ops = list(body.ops)
+            for op in ops:
+                op.detach()
+            return ops
+        body.add_op(scf.YieldOp())
+        is_there = self._add(arith.CmpiOp(number, self.number(length), "ult"))
+        return [scf.IfOp(is_there, [], Region(body))]

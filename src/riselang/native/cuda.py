@@ -1,0 +1,184 @@
+"""The driver of NVIDIA's GPUs: memory, kernels and launches; alone knows libcuda."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from riselang.errors import LimitationError, UserError
+
+LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
+LOG_BYTES = 1 << 14
+_ERROR_LOG, _ERROR_LOG_BYTES = 5, 6
+OUT_OF_MEMORY = 2
+MEMORY_TYPE, DEVICE_MEMORY = 2, 2
+HAS_POOLS, KEPT = 115, 4
+"""The numbers of attributes in the driver's interface."""
+
+
+@cache
+def driver() -> Driver:
+    """The driver of this machine, and its first GPU."""
+    try:
+        library = ctypes.CDLL(LIBRARY)
+    except OSError:
+        raise LimitationError(
+            f"there is no driver of an NVIDIA GPU here ({LIBRARY}); 'ptx' shows the code, and "
+            'backend="interpret" runs the program'
+        ) from None
+    return Driver(library)
+
+
+def is_there() -> bool:
+    """Whether there is a GPU to run kernels on."""
+    try:
+        driver()
+    except (LimitationError, UserError):
+        return False
+    return True
+
+
+class Driver:
+    """Calls of the driver on one GPU."""
+
+    def __init__(self, library: Any):
+        self._library = library
+        self._call("cuInit", 0)
+        device = ctypes.c_int()
+        self._call("cuDeviceGet", ctypes.byref(device), 0)
+        self._context = ctypes.c_void_p()
+        self._call("cuDevicePrimaryCtxRetain", ctypes.byref(self._context), device)
+        self._has_pool = self._number(device, HAS_POOLS) == 1
+        if self._has_pool:
+            self._keep_memory(device)
+        self.name = self._name(device)
+
+    def _number(self, device: ctypes.c_int, attribute: int) -> int:
+        found = ctypes.c_int()
+        self._call("cuDeviceGetAttribute", ctypes.byref(found), attribute, device)
+        return found.value
+
+    def _keep_memory(self, device: ctypes.c_int) -> None:
+        """Memory that is given back stays with the process: to have it anew takes longer than most
+        kernels."""
+        pool, all_of_it = ctypes.c_void_p(), ctypes.c_uint64(2**64 - 1)
+        self._call("cuDeviceGetDefaultMemPool", ctypes.byref(pool), device)
+        self._call("cuMemPoolSetAttribute", pool, KEPT, ctypes.byref(all_of_it))
+
+    def _name(self, device: ctypes.c_int) -> str:
+        text = ctypes.create_string_buffer(256)
+        self._call("cuDeviceGetName", text, len(text), device)
+        return text.value.decode()
+
+    def _call(self, function: str, *arguments: Any) -> None:
+        code = getattr(self._library, function)(*arguments)
+        if code:
+            text = ctypes.c_char_p()
+            self._library.cuGetErrorString(code, ctypes.byref(text))
+            reason = (text.value or b"unknown error").decode()
+            kind = LimitationError if code == OUT_OF_MEMORY else UserError
+            raise kind(f"the GPU's driver refuses {function}: {reason} ({code})")
+
+    @contextmanager
+    def current(self) -> Generator[None]:
+        """This thread talks to the GPU."""
+        self._call("cuCtxPushCurrent_v2", self._context)
+        try:
+            yield
+        finally:
+            self._call("cuCtxPopCurrent_v2", ctypes.byref(ctypes.c_void_p()))
+
+    def load(self, ptx: str) -> KernelModule:
+        """Make machine code of kernels."""
+        module = ctypes.c_void_p()
+        log = ctypes.create_string_buffer(LOG_BYTES)
+        options = (ctypes.c_int * 2)(_ERROR_LOG, _ERROR_LOG_BYTES)
+        values = (ctypes.c_void_p * 2)(ctypes.addressof(log), LOG_BYTES)
+        with self.current():
+            try:
+                self._call(
+                    "cuModuleLoadDataEx", ctypes.byref(module), ptx.encode(), 2, options, values
+                )
+            except UserError as error:
+                error.message += f": {log.value.decode(errors='replace').strip()}"
+                raise
+        return KernelModule(self, module)
+
+    def function(self, module: ctypes.c_void_p, name: str) -> ctypes.c_void_p:
+        found = ctypes.c_void_p()
+        self._call("cuModuleGetFunction", ctypes.byref(found), module, name.encode())
+        return found
+
+    def allocated(self, bytes: int) -> int:
+        """Memory for what is launched from now on."""
+        address = ctypes.c_uint64()
+        if self._has_pool:
+            self._call("cuMemAllocAsync", ctypes.byref(address), ctypes.c_size_t(bytes), None)
+        else:
+            self._call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(bytes))
+        return address.value
+
+    def free(self, address: int) -> None:
+        """Give memory back, as soon as what was launched before has run."""
+        if self._has_pool:
+            self._call("cuMemFreeAsync", ctypes.c_uint64(address), None)
+        else:
+            self._call("cuMemFree_v2", ctypes.c_uint64(address))
+
+    def is_on_device(self, address: int) -> bool:
+        """Whether an address is one of the GPU's memory."""
+        kind = ctypes.c_uint()
+        code = self._library.cuPointerGetAttribute(
+            ctypes.byref(kind), MEMORY_TYPE, ctypes.c_uint64(address)
+        )
+        return code == 0 and kind.value == DEVICE_MEMORY
+
+    def copy_in(self, target: int, source: int, bytes: int) -> None:
+        self._call(
+            "cuMemcpyHtoD_v2",
+            ctypes.c_uint64(target),
+            ctypes.c_void_p(source),
+            ctypes.c_size_t(bytes),
+        )
+
+    def copy_out(self, target: int, source: int, bytes: int) -> None:
+        """Waits for the kernels that were launched before."""
+        self._call(
+            "cuMemcpyDtoH_v2",
+            ctypes.c_void_p(target),
+            ctypes.c_uint64(source),
+            ctypes.c_size_t(bytes),
+        )
+
+    def wait(self) -> None:
+        self._call("cuCtxSynchronize")
+
+    def launch(
+        self,
+        function: ctypes.c_void_p,
+        grid: Sequence[int],
+        block: Sequence[int],
+        arguments: Sequence[Any],
+    ) -> None:
+        """Start a kernel with arguments that are numbers of ctypes."""
+        passed = (ctypes.c_void_p * max(len(arguments), 1))(*map(ctypes.addressof, arguments))
+        self._call("cuLaunchKernel", function, *grid, *block, 0, None, passed, None)
+
+
+@dataclass(frozen=True)
+class KernelModule:
+    """Kernels on a GPU."""
+
+    driver: Driver
+    handle: ctypes.c_void_p
+    _known: dict[str, ctypes.c_void_p] = field(default_factory=dict[str, ctypes.c_void_p])
+
+    def function(self, name: str) -> ctypes.c_void_p:
+        if name not in self._known:
+            self._known[name] = self.driver.function(self.handle, name)
+        return self._known[name]

@@ -1,0 +1,68 @@
+"""The outermost loops of a program on a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from riselang.dialects.rise.types import ArrayType
+from riselang.rewrite.core import Failure, Path, Result, Setting, Step, Strategy, Success
+from riselang.rewrite.places import at_path, written_places
+from riselang.rewrite.registry import schedule
+from riselang.rewrite.rules.lowering import map_in_parallel, map_over_blocks, map_over_threads
+from riselang.rewrite.strategies.threads import outermost_maps
+from riselang.rewrite.terms import applied, costs_something
+from riselang.rewrite.traversals import run_at
+from riselang.term.nodes import Lambda, Term
+
+ENOUGH_THREADS = 32
+"""Of a block: a warp has so many, whether they are used or not."""
+FUNCTION, BODY = (0, 1), 0
+"""Where the function of a map is, and its body."""
+
+
+@schedule
+def on_gpu() -> Strategy:
+    """The outermost maps on a GPU: as blocks with threads where a map is inside, or as threads."""
+    return _OnGpu()
+
+
+@dataclass(frozen=True, repr=False)
+class _OnGpu(Strategy):
+    def run(self, term: Term, setting: Setting) -> Result:
+        steps: tuple[Step, ...] = ()
+        for path in list(outermost_maps(term)):
+            inner = list(_threads(at_path(term, path), path))
+            rules = [(map_over_threads, place) for place in inner]
+            rules.append((map_over_blocks if inner else map_in_parallel, path))
+            for rule, place in rules:
+                result = run_at(rule, term, place, at_path(term, place), setting)
+                assert isinstance(result, Success), result
+                term, steps = result.term, (*steps, *result.steps)
+        return Success(term, steps) if steps else Failure(self, "there is no outermost map", term)
+
+    def __str__(self) -> str:
+        return "on_gpu()"
+
+
+def _threads(mapped: Term, path: Path) -> Iterator[Path]:
+    """The maps that a map stores the results of, where a block has threads for them."""
+    found = applied(mapped, "map")
+    assert found is not None
+    function = found[0]
+    if not isinstance(function, Lambda):
+        return
+    inside: list[Path] = []
+    for place in written_places(function.body):
+        part = at_path(function.body, place)
+        inner = applied(part, "map")
+        is_new = all(place[: len(other)] != other for other in inside)
+        if inner is not None and is_new and costs_something(inner[0]) and _is_long(inner[1]):
+            inside.append(place)
+            yield (*path, *FUNCTION, BODY, *place)
+
+
+def _is_long(xs: Term) -> bool:
+    assert isinstance(xs.type, ArrayType)
+    length = xs.type.length
+    return length.is_constant and length.constant >= ENOUGH_THREADS

@@ -1,0 +1,114 @@
+"""Arrays in the memory of a GPU."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import weakref
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from riselang.errors import UserError
+from riselang.native import cuda
+from riselang.runtime.arrays import Array, Shadow, address
+
+INTERFACE = "__cuda_array_interface__"
+"""What arrays of torch, cupy and numba have that are on a GPU."""
+
+
+class DeviceArray:
+    """An array on the GPU, with its elements one behind the other."""
+
+    def __init__(self, shape: Sequence[int], dtype: np.dtype[Any]):
+        self.shape = tuple(shape)
+        self.dtype = np.dtype(dtype)
+        driver = cuda.driver()
+        with driver.current():
+            self.address = driver.allocated(max(self.nbytes, 1))
+        weakref.finalize(self, _free, driver, self.address)
+
+    @property
+    def nbytes(self) -> int:
+        return prod(self.shape) * self.dtype.itemsize
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return {
+            "shape": self.shape,
+            "typestr": self.dtype.str,
+            "data": (self.address, False),
+            "version": 3,
+        }
+
+    def numpy(self) -> Array:
+        """A copy in the memory of the host."""
+        copy = np.empty(self.shape, self.dtype)
+        driver = cuda.driver()
+        with driver.current():
+            driver.copy_out(address(copy), self.address, self.nbytes)
+        return copy
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        if copy is False:
+            raise ValueError("an array on a GPU is copied to be read here")
+        return self.numpy() if dtype is None else self.numpy().astype(dtype)
+
+    def __repr__(self) -> str:
+        return f"DeviceArray({self.shape}, {self.dtype})"
+
+
+def _free(driver: cuda.Driver, address: int) -> None:
+    with driver.current():
+        driver.free(address)
+
+
+def to_gpu(array: Any) -> DeviceArray:
+    """A copy of an array in the memory of the GPU."""
+    source = np.ascontiguousarray(array)
+    copy = DeviceArray(source.shape, source.dtype)
+    driver = cuda.driver()
+    with driver.current():
+        driver.copy_in(copy.address, address(source), source.nbytes)
+    return copy
+
+
+def shadow(value: Any, name: str) -> Shadow:
+    """What a call has to know of an array on a GPU."""
+    given = getattr(value, INTERFACE)
+    place, is_read_only = given["data"]
+    shape, dtype = tuple(given["shape"]), np.dtype(given["typestr"])
+    memory: Any = (ctypes.c_char * max(prod(shape) * dtype.itemsize, 1)).from_address(place or 1)
+    array = Shadow(shape, dtype, memory)
+    if given.get("strides") not in (None, array.strides):
+        raise UserError(
+            f"argument {name}: expected a C-contiguous array, but its strides are "
+            f"{given['strides']}; make a contiguous copy on the GPU"
+        )
+    array.flags.writeable = not is_read_only
+    array.owner = value
+    return array
+
+
+def is_on_gpu(value: Any) -> bool:
+    return hasattr(value, INTERFACE)
+
+
+def new_on_gpu(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Shadow:
+    """An array for results."""
+    return shadow(DeviceArray(shape, dtype), "out")
+
+
+def in_library_of(arguments: Sequence[Any], result: Any) -> Any:
+    """Results as arrays of the library that the arguments are from, without a copy."""
+    if isinstance(result, tuple):
+        return tuple(in_library_of(arguments, part) for part in result)
+    for argument in arguments:
+        package = type(argument).__module__.partition(".")[0]
+        make = {"torch": "as_tensor", "cupy": "asarray"}.get(package)
+        if make is not None and is_on_gpu(argument):
+            options = {"device": "cuda"} if package == "torch" else {}
+            return getattr(sys.modules[package], make)(result, **options)
+    return result

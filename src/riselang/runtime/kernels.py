@@ -1,0 +1,116 @@
+"""Calling programs of kernels: arrays go to the GPU, and results come back."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from riselang.errors import InternalError
+from riselang.interpreter.scalars import numpy_dtype
+from riselang.native import cuda
+from riselang.runtime.executable import Parameter, scalar_kind
+from riselang.runtime.launches import (
+    Allocate,
+    HostPlan,
+    Kernels,
+    Launch,
+    Repeat,
+    Step,
+)
+
+
+class KernelCode:
+    """Kernels on the GPU of this machine."""
+
+    def __init__(self, kernels: Kernels):
+        self._plans = {plan.function: plan for plan in kernels.plans}
+        self._module = cuda.driver().load(kernels.ptx)
+
+    def address(self, symbol: str) -> int:
+        raise InternalError(f"{symbol} is a program of kernels, which has no address")
+
+    def function(
+        self, name: str, parameters: Sequence[Parameter], failure: int
+    ) -> Callable[..., None]:
+        """A function of addresses and numbers; `failure` bytes are for a check that fails."""
+        buffers = [_buffer(parameter) for parameter in parameters]
+        if failure:
+            buffers.append(Buffer(failure, is_written=True))
+        return HostProgram(self._module, self._plans[name], tuple(buffers)).run
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A parameter that is memory; without bytes, one that is a number, of a kind of ctypes."""
+
+    bytes: int = 0
+    is_written: bool = False
+    kind: Any = None
+
+
+def _buffer(parameter: Parameter) -> Buffer:
+    if parameter.shape is None:
+        return Buffer(kind=scalar_kind(parameter.type).ctype)
+    dtype = numpy_dtype(parameter.type)
+    return Buffer(max(prod(parameter.shape) * dtype.itemsize, 1), parameter.is_written)
+
+
+@dataclass(frozen=True)
+class HostProgram:
+    """A function of kernels, ready to be called."""
+
+    module: cuda.KernelModule
+    plan: HostPlan
+    parameters: tuple[Buffer, ...]
+
+    def run(self, *passed: Any) -> None:
+        """Call it with the addresses of arrays, and numbers."""
+        driver = self.module.driver
+        with driver.current(), ExitStack() as held:
+            values: dict[int, Any] = {}
+            copied: list[int] = []
+            for at, (parameter, given) in enumerate(zip(self.parameters, passed, strict=True)):
+                if not parameter.bytes:
+                    values[at] = parameter.kind(given)
+                    continue
+                if driver.is_on_device(given):
+                    values[at] = ctypes.c_uint64(given)
+                    continue
+                values[at] = self._allocated(parameter.bytes, held)
+                copied.append(at)
+                if at in self.plan.read:
+                    driver.copy_in(values[at].value, given, parameter.bytes)
+            for step in self.plan.steps:
+                self._run(step, values, held)
+            for at in copied:
+                if self.parameters[at].is_written:
+                    driver.copy_out(passed[at], values[at].value, self.parameters[at].bytes)
+
+    def _allocated(self, bytes: int, held: ExitStack) -> ctypes.c_uint64:
+        address = self.module.driver.allocated(bytes)
+        held.callback(self.module.driver.free, address)
+        return ctypes.c_uint64(address)
+
+    def _run(self, step: Step, values: dict[int, Any], held: ExitStack) -> None:
+        match step:
+            case Allocate(value, bytes):
+                values[value] = self._allocated(bytes, held)
+            case Launch(kernel, grid, block, arguments):
+                given = [values[at] for at in arguments]
+                self.module.driver.launch(self.module.function(kernel), grid, block, given)
+            case Repeat():
+                self._repeat(step, values, held)
+
+    def _repeat(self, step: Repeat, values: dict[int, Any], held: ExitStack) -> None:
+        carried = [values[at] for at in step.first]
+        for index in range(step.start, step.end, step.step):
+            values[step.index] = ctypes.c_int64(index)
+            values |= zip(step.carried, carried, strict=True)
+            for inner in step.steps:
+                self._run(inner, values, held)
+            carried = [values[at] for at in step.following]
+        values |= zip(step.results, carried, strict=True)

@@ -1,0 +1,106 @@
+"""What the host does for a program of kernels: it allocates, launches and repeats, in order.
+
+Memory and numbers are known by their position in a list, which begins with the parameters of the
+function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+Counts = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Allocate:
+    """Memory for a temporary, until the end of the call."""
+
+    value: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Launch:
+    """Start a kernel, and go on; kernels run one after the other."""
+
+    kernel: str
+    grid: Counts
+    block: Counts
+    arguments: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """Steps for each number from `start` on, below `end`, `step` apart; what is carried changes."""
+
+    start: int
+    end: int
+    step: int
+    index: int
+    carried: tuple[int, ...]
+    first: tuple[int, ...]
+    """What is carried into the first round."""
+    steps: tuple[Step, ...]
+    following: tuple[int, ...]
+    """What is carried into the next round."""
+    results: tuple[int, ...]
+
+
+Step = Allocate | Launch | Repeat
+
+
+@dataclass(frozen=True)
+class HostPlan:
+    """What the host does when a function is called."""
+
+    function: str
+    steps: tuple[Step, ...]
+    read: tuple[int, ...]
+    """The parameters that kernels read."""
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """The kernels of a module as text for a driver, and what the host does for each function."""
+
+    ptx: str
+    plans: tuple[HostPlan, ...]
+
+    def to_json(self) -> Any:
+        return [self.ptx, [plan_to_json(plan) for plan in self.plans]]
+
+    @staticmethod
+    def from_json(data: Any) -> Kernels:
+        ptx, plans = data
+        return Kernels(ptx, tuple(map(plan_from_json, plans)))
+
+
+KINDS: dict[str, type[Step]] = {"allocate": Allocate, "launch": Launch, "repeat": Repeat}
+
+
+def plan_to_json(plan: HostPlan) -> list[Any]:
+    return [plan.function, [_to_json(step) for step in plan.steps], plan.read]
+
+
+def plan_from_json(data: Any) -> HostPlan:
+    function, steps, read = data
+    return HostPlan(function, tuple(map(_from_json, steps)), tuple(read))
+
+
+def _to_json(step: Step) -> list[Any]:
+    values = {field.name: getattr(step, field.name) for field in fields(step)}
+    if isinstance(step, Repeat):
+        values["steps"] = [_to_json(inner) for inner in step.steps]
+    return [type(step).__name__.lower(), *values.values()]
+
+
+def _from_json(data: Sequence[Any]) -> Step:
+    kind = KINDS[data[0]]
+    values: list[Any] = []
+    for field, value in zip(fields(kind), data[1:], strict=True):
+        if field.name == "steps":
+            value = map(_from_json, value)
+        values.append(value if isinstance(value, int | str) else tuple(value))
+    return kind(*values)

@@ -1,0 +1,196 @@
+"""A GPU that is none: kernels as code of this processor, each thread of a block a thread here.
+
+Barriers are those of the C library, so that threads really wait for each other, and a race is one.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import product
+from math import prod
+from threading import Thread
+from typing import Any
+
+from xdsl.dialects import func, gpu, memref
+from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp
+from xdsl.ir import Attribute, Operation, Region, SSAValue
+
+from riselang import pipelines
+from riselang.api.gpu import GpuCode
+from riselang.api.host_plans import kernels_of
+from riselang.api.lowered import Lowered
+from riselang.lowering.temporaries import bytes_of_type
+from riselang.native import llvm, mlir
+from riselang.native.text import native_text
+
+SECONDS = 60
+"""After which threads that wait for each other are taken to wait for ever."""
+NUMBERS = [f"{level}_{axis}" for level in ("block", "thread") for axis in "xyz"]
+BARRIER = "pthread_barrier_wait"
+C = ctypes.CDLL(None)
+
+
+@dataclass
+class EmulatedGpu:
+    """What `native.cuda.Driver` is, on this processor."""
+
+    code: GpuCode
+    name: str = "emulated"
+    held: set[int] = field(default_factory=set[int])
+    launched: list[tuple[str, tuple[int, ...], tuple[int, ...]]] = field(default_factory=list)
+
+    @contextmanager
+    def current(self) -> Generator[None]:
+        yield
+
+    def load(self, ptx: str) -> EmulatedModule:
+        assert ptx == self.code.ptx
+        return EmulatedModule(self, kernels_of(self.code.module))
+
+    def allocated(self, bytes: int) -> int:
+        C.malloc.restype = ctypes.c_void_p
+        address = C.malloc(ctypes.c_size_t(bytes))
+        ctypes.memset(address, 0xFF, bytes)  # what was never written is no number
+        self.held.add(address)
+        return int(address)
+
+    def is_on_device(self, address: int) -> bool:
+        return address in self.held
+
+    def free(self, address: int) -> None:
+        self.held.remove(address)
+        C.free(ctypes.c_void_p(address))
+
+    def copy_in(self, target: int, source: int, bytes: int) -> None:
+        ctypes.memmove(target, source, bytes)
+
+    copy_out = copy_in
+
+    def launch(
+        self, function: Kernel, grid: Sequence[int], block: Sequence[int], arguments: Sequence[Any]
+    ) -> None:
+        self.launched.append((function.name, tuple(grid), tuple(block)))
+        for number in product(*(range(count) for count in reversed(grid))):
+            function.run_block(tuple(reversed(number)), tuple(block), arguments)
+
+
+@dataclass
+class EmulatedModule:
+    driver: EmulatedGpu
+    kernels: gpu.ModuleOp
+
+    def __post_init__(self) -> None:
+        shared = [op for op in self.kernels.body.block.ops if isinstance(op, memref.GlobalOp)]
+        self._shared = {op.sym_name.data: op.type for op in shared}
+        module = ModuleOp([])
+        for op in self.kernels.body.block.ops:
+            if isinstance(op, gpu.FuncOp):
+                module.body.block.add_op(self._function(op))
+            elif isinstance(op, func.FuncOp):
+                module.body.block.add_op(op.clone())
+        module.body.block.add_op(func.FuncOp.external(BARRIER, [IndexType()], []))
+        text = native_text(module)
+        pipeline = pipelines.cpu(threads=False, bf16="bf16" in text)
+        bare = tuple(
+            "convert-func-to-llvm{use-bare-ptr-memref-call-conv=1}"
+            if each == "convert-func-to-llvm"
+            else each
+            for each in pipeline
+        )
+        self._code = llvm.load_objects([llvm.jit_object(mlir.to_llvm_ir(text, bare))])
+
+    def _function(self, kernel: gpu.FuncOp) -> func.FuncOp:
+        """A kernel that is told its numbers, its barrier and the memory of its block."""
+        kernel = kernel.clone()
+        body = kernel.body.detach_block(0)
+        numbers: dict[str, SSAValue] = {}
+        for name in (*NUMBERS, "barrier"):
+            numbers[name] = body.insert_arg(IndexType(), len(body.args))
+        for name, type in self._shared.items():
+            numbers[name] = body.insert_arg(_near(type), len(body.args))
+        region = Region(body)
+        for op in list(region.walk()):
+            _replace(op, numbers)
+        return func.FuncOp(kernel.sym_name.data, (list(body.arg_types), []), region)
+
+    def function(self, name: str) -> Kernel:
+        sizes = [bytes_of_type(_near(type)) for type in self._shared.values()]
+        return Kernel(name, self._code.address(name), sizes)
+
+
+def _near(type: Attribute) -> MemRefType:
+    assert isinstance(type, MemRefType)
+    return MemRefType(type.element_type, type.get_shape())
+
+
+def _replace(op: Operation, numbers: dict[str, SSAValue]) -> None:
+    block = op.parent
+    assert block is not None
+    made: SSAValue | None = None
+    match op:
+        case gpu.BlockIdOp() | gpu.ThreadIdOp():
+            level = "block" if isinstance(op, gpu.BlockIdOp) else "thread"
+            made = numbers[f"{level}_{op.dimension.data.value}"]
+        case memref.MemorySpaceCastOp():
+            got = op.source.owner
+            assert isinstance(got, memref.GetGlobalOp)
+            made = numbers[got.name_.string_value()]
+        case gpu.BarrierOp():
+            block.insert_op_before(func.CallOp(BARRIER, [numbers["barrier"]], []), op)
+        case gpu.ReturnOp():
+            block.insert_op_before(func.ReturnOp(), op)
+        case memref.GetGlobalOp():
+            return  # goes with its cast, which is the next op
+        case _:
+            return
+    if made is not None:
+        op.results[0].replace_all_uses_with(made)
+    if isinstance(op, memref.MemorySpaceCastOp):
+        got = op.source.owner
+        op.detach()
+        op.erase()
+        assert isinstance(got, Operation)
+        op = got
+    op.detach()
+    op.erase()
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """Machine code of a kernel."""
+
+    name: str
+    address: int
+    shared: Sequence[int]
+
+    def run_block(
+        self, number: tuple[int, ...], block: tuple[int, ...], arguments: Sequence[Any]
+    ) -> None:
+        barrier = ctypes.create_string_buffer(64)
+        C.pthread_barrier_init(barrier, None, prod(block))
+        shared = [ctypes.create_string_buffer(b"\xff" * size, size) for size in self.shared]
+        near = [ctypes.c_uint64(ctypes.addressof(each)) for each in shared]
+        kinds = [type(each) for each in arguments]
+        kinds += [ctypes.c_int64] * (len(NUMBERS) + 1) + [ctypes.c_uint64] * len(near)
+        function = ctypes.CFUNCTYPE(None, *kinds)(self.address)
+        threads = [
+            Thread(
+                target=function,
+                args=(*arguments, *number, *reversed(thread), ctypes.addressof(barrier), *near),
+                daemon=True,
+            )
+            for thread in product(*(range(count) for count in reversed(block)))
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(SECONDS)
+            assert not thread.is_alive(), f"the threads of {self.name} wait for each other"
+        C.pthread_barrier_destroy(barrier)
+
+
+Emulate = Callable[[Lowered], EmulatedGpu]
+"""Lets a program run without a GPU."""

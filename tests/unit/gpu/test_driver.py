@@ -1,0 +1,94 @@
+"""Calls of the GPU's driver, on a library that notes them."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from riselang.errors import LimitationError, UserError
+from riselang.native import cuda
+
+
+class Library:
+    """A driver that does nothing; `codes` are what calls of a name return."""
+
+    def __init__(self, pools: int = 1, **codes: int):
+        self.codes = codes
+        self.pools = pools
+        self.calls: list[str] = []
+        self.arguments: dict[str, tuple[Any, ...]] = {}
+
+    def __getattr__(self, name: str) -> Callable[..., int]:
+        def call(*arguments: Any) -> int:
+            self.calls.append(name)
+            self.arguments[name] = arguments
+            if name == "cuDeviceGetAttribute":
+                arguments[0]._obj.value = self.pools
+            if name in ("cuMemAllocAsync", "cuMemAlloc_v2"):
+                arguments[0]._obj.value = 4096
+            if name == "cuPointerGetAttribute":
+                arguments[0]._obj.value = 2
+            if name == "cuGetErrorString":
+                arguments[1]._obj.value = b"a reason"
+            if name == "cuModuleLoadDataEx":
+                log = ctypes.cast(arguments[4][0], ctypes.c_char_p)
+                ctypes.memmove(log, b"line 3: no such thing\n\0", 23)
+            return self.codes.get(name, 0)
+
+        return call
+
+
+def test_there_is_no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cuda, "LIBRARY", "no_such_library.so")
+    cuda.driver.cache_clear()
+    with pytest.raises(LimitationError, match=r"there is no driver of an NVIDIA GPU here"):
+        cuda.driver()
+    assert not cuda.is_there()
+
+
+def test_there_is_no_gpu() -> None:
+    with pytest.raises(UserError, match=r"refuses cuInit: a reason \(100\)"):
+        cuda.Driver(Library(cuInit=100))
+
+
+@pytest.mark.parametrize(("pools", "suffix"), [(1, "Async"), (0, "_v2")])
+def test_memory_is_from_a_pool_where_there_is_one(pools: int, suffix: str) -> None:
+    library = Library(pools)
+    driver = cuda.Driver(library)
+    library.calls.clear()
+    with driver.current():
+        address = driver.allocated(256)
+        assert driver.is_on_device(address)
+        driver.free(address)
+    assert library.calls == [
+        "cuCtxPushCurrent_v2", f"cuMemAlloc{suffix}", "cuPointerGetAttribute",
+        f"cuMemFree{suffix}", "cuCtxPopCurrent_v2",
+    ]  # fmt: skip
+
+
+def test_the_driver_says_why_it_does_not_take_code() -> None:
+    driver = cuda.Driver(Library(cuModuleLoadDataEx=218))
+    with pytest.raises(UserError, match=r"a reason \(218\): line 3: no such thing$"):
+        driver.load(".version 7.0")
+
+
+def test_too_little_memory_is_a_limit() -> None:
+    driver = cuda.Driver(Library(cuMemAllocAsync=2))
+    with pytest.raises(LimitationError, match="refuses cuMemAllocAsync"):
+        driver.allocated(1 << 60)
+
+
+def test_a_kernel_is_given_where_its_arguments_are() -> None:
+    library = Library()
+    module = cuda.Driver(library).load("")
+    numbers = [ctypes.c_uint64(7), ctypes.c_float(0.5)]
+    module.driver.launch(module.function("f"), (2, 3, 1), (32, 1, 1), numbers)
+    _, *counts, _, _, passed, _ = library.arguments["cuLaunchKernel"]
+    assert counts == [2, 3, 1, 32, 1, 1]
+    assert ctypes.c_float.from_address(passed[1]).value == 0.5
+    assert library.arguments["cuModuleGetFunction"][2] == b"f"
+    module.function("f")
+    assert library.calls.count("cuModuleGetFunction") == 1
