@@ -223,6 +223,28 @@ def test_every_statement_as_a_program(kernel: str, size: int) -> None:
     assert all(same_bits(mine, right) for mine, right in zip(given, theirs, strict=True))
 
 
+def test_columns_are_read_in_a_loop_that_stays_regression() -> None:
+    """A column lies apart, and programs were given it as it lies."""
+    text = """
+    void f(int n, int m, double x[n][m], double y[n], double z[n]) {
+    #pragma scop
+      for (int t = 0; t < m; t++) {
+        for (int i = 0; i < n; i++) y[i] = z[i] + x[i][t];
+        for (int i = 0; i < n; i++) z[i] = y[i] * 0.5;
+      }
+    #pragma endscop
+    }
+    """
+    function = rl.from_c(text, float="strict", schedule="patterns")
+    assert isinstance(function, PatternFunction)
+    scop = model(text)
+    given = arguments_for(scop, {"n": 4, "m": 3}, 4)
+    theirs = [each.copy() if isinstance(each, np.ndarray) else each for each in given]
+    function(*given)
+    run_by_c(text, scop, theirs)
+    assert all(same_bits(mine, right) for mine, right in zip(given, theirs, strict=True))
+
+
 def test_arrays_that_share_memory_are_refused() -> None:
     body = "for (int i = 1; i < n; i++) y[i] = x[i - 1];"
     text = f"void f(int n, double y[n], double x[n]) {{ {body} }}"

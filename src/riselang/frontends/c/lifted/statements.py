@@ -50,8 +50,12 @@ class StatementStep:
         if min(lengths) <= 0:
             return
         read = {each.array: each for each in (structure.target, *structure.reads)}
+        # A part may lie apart, as a column does, and programs take arrays that do not.
         given = [
-            arrays[array][tuple(self._kept(axis, numbers) for axis in read[array].axes)]
+            np.asarray(
+                arrays[array][tuple(self._kept(axis, numbers) for axis in read[array].axes)],
+                order="C",
+            )
             for array in self.lifting.arrays
         ]
         scalars = [values[each.variable] for each in self.lifting.scalars]
