@@ -9,7 +9,7 @@ from pathlib import Path
 
 from riselang.errors import UserError
 from riselang.machine import available_cores
-from riselang.pipelines import LOOPS
+from riselang.pipelines import GPU, LOOPS
 
 
 @dataclass(frozen=True)
@@ -193,8 +193,10 @@ class Options:
             if value not in choices:
                 known = ", ".join(map(str, choices))
                 raise UserError(f"{name} must be one of {known}, but is {value!r}")
-        if self.library == "blas" and self.loops == "scf":
-            raise UserError('library="blas" needs loops="affine" or "polyhedral", but it is "scf"')
+        if self.library == "blas" and self.loops in ("scf", GPU):
+            raise UserError(
+                f'library="blas" needs loops="affine" or "polyhedral", but it is "{self.loops}"'
+            )
         if self.library == "blas" and self.float != "relaxed":
             raise UserError(
                 f'library="blas" needs float="relaxed", but it is {self.float!r}: BLAS routines '

@@ -33,7 +33,8 @@ def load(
     The functions of an MLIR file take their output buffers too, in the order of their parameters;
     the definitions of a `.rise` file return their results. `loops` is what
     patterns that do not say it become, "scf" by default in MLIR and "affine" in notation;
-    "polyhedral" loops are affine loops that are tiled and vectorised where that is proven right.
+    "polyhedral" loops are affine loops that are tiled and vectorised where that is proven right,
+    "gpu" makes kernels for a GPU.
     A `.kernel` file, which `Compiled.save` writes, is a program to call; a shared library that
     `rise compile --emit shared` wrote has functions like those of an MLIR file.
     With `debug_info` debuggers and profilers show the lines of the file inside its programs.

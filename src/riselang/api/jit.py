@@ -112,7 +112,8 @@ def jit(
 
     `float` is what may be done to float arithmetic: strict, contract or relaxed. A function is
     traced for the sizes of each call; with `sizes="symbolic"` once for all, and may name them.
-    `loops` is what patterns that do not say it become: affine, scf or polyhedral.
+    `loops` is what patterns that do not say it become: affine, scf or polyhedral loops, or kernels
+    for a gpu.
     With `debug_info` debuggers and profilers show the lines of the function inside the kernel.
     With `library="blas"` matrix products and their kind become calls of BLAS routines, which add
     in an order of their own: `float` is then "relaxed".

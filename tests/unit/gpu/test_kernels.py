@@ -223,9 +223,10 @@ def test_what_no_gpu_can_do_is_refused(name: str) -> None:
     assert message in caught.value.message
 
 
-def test_sizes_must_be_known() -> None:
-    program = kernel("fun((x : N.f32), x |> mapPar(fun(e, e * 2.0)))")
-    with pytest.raises(LimitationError, match="the size of a kernel must be known"):
+@pytest.mark.parametrize("map", ["mapPar", "mapSeq"])
+def test_sizes_must_be_known(map: str) -> None:
+    program = kernel(f"fun((x : N.f32), x |> {map}(fun(e, e * 2.0)))")
+    with pytest.raises(LimitationError, match="sizes of a program for a GPU must be known"):
         program.lower().as_text("kernels")
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from xdsl.context import Context
 from xdsl.dialects import arith, func, gpu, memref, scf
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     ArrayAttr,
     DenseArrayBase,
     DictionaryAttr,
@@ -62,10 +63,20 @@ class OutlineGpuKernelsPass(ModulePass):
         helpers = {each.sym_name.data: each for each in functions(op)}
         for function in functions(op):
             if function.sym_visibility is None:
+                _refuse_open_sizes(function)
                 _Outlining(function.sym_name.data, kernels).block(function.body.block)
         _copy_helpers(kernels, helpers)
         op.attributes["gpu.container_module"] = UnitAttr()
         op.body.block.add_op(kernels)
+
+
+def _refuse_open_sizes(function: func.FuncOp) -> None:
+    for type in function.function_type.inputs:
+        if isinstance(type, MemRefType) and DYNAMIC_INDEX in type.get_shape():
+            raise LimitationError(
+                "the sizes of a program for a GPU must be known when it is compiled; give them",
+                location_of(function),
+            )
 
 
 def _copy_helpers(kernels: gpu.ModuleOp, known: dict[str, func.FuncOp]) -> None:
