@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from threading import RLock
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -30,6 +30,9 @@ from riselang.term.nodes import Apply, Bound, DepLambda, Lambda, Term, parameter
 from riselang.term.sizes import at_sizes, names_in, opened_binder
 from riselang.term.substitution import shift
 from riselang.tracebacks import shortened, with_short_tracebacks
+
+if TYPE_CHECKING:
+    from riselang.api.compiled import Compiled
 
 _Key = tuple[tuple[RiseType, ...], tuple[tuple[str, Nat], ...]]
 """Types of parameters, and sizes."""
@@ -75,6 +78,8 @@ class Kernel(ABC):
         which looks at the layout of the arrays."""
         self._latest: tuple[_Expected, Callable[[Sequence[Any]], Any]] = ((), self._other_call)
         """The shapes of the latest call, which those of the next mostly are."""
+        self._on_gpu: dict[_Shapes, Compiled] = {}
+        """Programs for arrays on a GPU, by their shapes."""
         self._into: dict[_Shapes, Callable[[Sequence[Any]], Any]] = {}
         """The same for calls with `out`, by its shape and those of the arguments."""
 
@@ -109,6 +114,8 @@ class Kernel(ABC):
 
     def _other_call(self, arguments: Sequence[Any]) -> Any:
         """A call with other shapes than the latest."""
+        if self._takes_device_arrays and any(map(is_on_gpu, arguments)):
+            return in_library_of(arguments, self._call_on_gpu(arguments))
         key = _shapes_of(arguments)
         prepared = self._prepared.get(key)
         if prepared is None:
@@ -167,10 +174,19 @@ class Kernel(ABC):
             self._limit(self._prepared)
             example = arguments if self.symbolic else None
             self._prepared[key] = lowered.compile().prepared(example)
-        if self._takes_device_arrays and any(map(is_on_gpu, arguments)):
-            return in_library_of(arguments, result)
         convert = kind_of(arguments) if None in key else None
         return result if convert is None else as_kind(result, convert)
+
+    def _call_on_gpu(self, arguments: Sequence[Any]) -> Any:
+        """A call with arrays that are on a GPU, whose sizes are looked at once."""
+        arrays = self._arrays(arguments)
+        key = tuple((array.shape, array.dtype) for array in arrays)
+        compiled = self._on_gpu.get(key)
+        if compiled is None:
+            compiled = self._for_arrays(arrays, {})[0].compile()
+            self._limit(self._on_gpu)
+            self._on_gpu[key] = compiled
+        return compiled.run(arrays)
 
     def call(self, arguments: Sequence[Any], known: Mapping[str, Nat]) -> Any:
         """The results for these arrays, with sizes that their shapes need not tell."""
