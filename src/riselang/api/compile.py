@@ -81,7 +81,8 @@ def _our_pass(name: str, options: Options) -> ModulePass:
     if name == "convert-rise-to-imperative":
         return ConvertRiseToImperativePass(_dialect(options.loops))
     if name == "resolve-rise-access":
-        return ResolveRiseAccessPass()
+        # The host launches what stands in a function, not what functions that it calls have.
+        return ResolveRiseAccessPass(splits=options.loops != pipelines.GPU)
     if name == "convert-math-to-calls":
         return ConvertMathToCallsPass()
     if name == pipelines.APPROXIMATE:
@@ -184,7 +185,7 @@ class Compilation:
     def gpu(self) -> GpuCode:
         from riselang.api.gpu import GpuCode
 
-        return GpuCode(self.lowered)
+        return GpuCode(self.lowered, {each.name: each.written for each in self._signatures})
 
     @cached_property
     def notation(self) -> str:

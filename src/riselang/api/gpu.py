@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Set
 from functools import cached_property
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -25,8 +26,10 @@ LAYOUT = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64"
 class GpuCode:
     """What is made of a module whose kernels have been outlined."""
 
-    def __init__(self, module: ModuleOp):
+    def __init__(self, module: ModuleOp, results: Mapping[str, Set[int]]):
+        """`results` are the parameters that the programs of each function fill."""
         self.module = module
+        self._results = results
         _refuse_library_functions(module)
 
     @property
@@ -48,7 +51,11 @@ class GpuCode:
     @cached_property
     def kernels(self) -> Kernels:
         kernels = kernels_of(self.module)
-        plans = [host_plan(each, kernels) for each in functions(self.module) if is_public(each)]
+        plans = [
+            host_plan(each, kernels, self._results[each.sym_name.data])
+            for each in functions(self.module)
+            if is_public(each)
+        ]
         return Kernels(self.ptx, tuple(plans))
 
 

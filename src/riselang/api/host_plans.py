@@ -2,28 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from xdsl.dialects import arith, gpu, memref, scf
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block, SSAValue, Use
 
 from riselang.errors import InternalError
-from riselang.lowering.gpu.blocks import STORING
+from riselang.lowering.gpu.blocks import READING, STORING
 from riselang.lowering.temporaries import bytes_of
 from riselang.runtime.launches import Allocate, HostPlan, Launch, Repeat, Step
 
 
-def host_plan(function: FuncOp, kernels: gpu.ModuleOp) -> HostPlan:
-    """What the host does for a call of the function."""
+def host_plan(function: FuncOp, kernels: gpu.ModuleOp, whole: Set[int]) -> HostPlan:
+    """What the host does for a call of the function; `whole` are parameters that are filled."""
     values = _Values()
-    arguments = function.body.block.args
-    for argument in arguments:
+    for argument in function.body.block.args:
         values.number(argument)
     steps = tuple(_steps(function.body.block, values))
-    read = {values.number(value) for value in _read(function, kernels)}
-    return HostPlan(function.sym_name.data, steps, tuple(sorted(read & set(range(len(arguments))))))
+    memory = _Memory(function, kernels)
+    # What is written in part keeps the rest of what it had.
+    return HostPlan(
+        function.sym_name.data,
+        steps,
+        read=tuple(sorted(memory.read | (memory.stored - whole))),
+        written=tuple(sorted(memory.stored)),
+    )
+
+
+class _Memory:
+    """Which parameters of a function its kernels read and store to, where loops pass them on."""
+
+    def __init__(self, function: FuncOp, kernels: gpu.ModuleOp):
+        self._same: dict[SSAValue, SSAValue] = {}
+        self._arguments = list(function.body.block.args)
+        for op in function.walk():
+            if isinstance(op, scf.ForOp):
+                self._pass_on(op)
+        uses = list(_kernel_uses(function, kernels))
+        self.read = self._parameters(value for value, use in uses if not _is_target(use))
+        self.stored = self._parameters(value for value, use in uses if _may_store(use))
+
+    def _pass_on(self, op: scf.ForOp) -> None:
+        body = op.body.block
+        last = body.last_op
+        assert last is not None
+        for others in (op.iter_args, last.operands, op.results):
+            for value, carried in zip(others, body.args[1:], strict=True):
+                first, second = self._root(value), self._root(carried)
+                if first is not second:
+                    self._same[first] = second
+
+    def _root(self, value: SSAValue) -> SSAValue:
+        while value in self._same:
+            value = self._same[value]
+        return value
+
+    def _parameters(self, values: Iterator[SSAValue]) -> frozenset[int]:
+        roots = {self._root(value) for value in values}
+        found = enumerate(self._arguments)
+        return frozenset(at for at, value in found if self._root(value) in roots)
 
 
 class _Values:
@@ -89,18 +128,24 @@ def _constant(value: SSAValue) -> int:
     raise InternalError(f"the host does not know {value}")
 
 
-def _read(function: FuncOp, kernels: gpu.ModuleOp) -> Iterator[SSAValue]:
-    """The values of the host that kernels read."""
+def _kernel_uses(function: FuncOp, kernels: gpu.ModuleOp) -> Iterator[tuple[SSAValue, Use]]:
+    """The memory that the host gives to kernels, with each of its uses there."""
     known = {op.sym_name.data: op for op in kernels.body.block.ops if isinstance(op, gpu.FuncOp)}
     for op in function.walk():
         if isinstance(op, gpu.LaunchFuncOp):
             kernel = known[op.kernel.nested_references.data[0].data]
-            pairs = zip(op.kernelOperands, kernel.body.block.args, strict=True)
-            yield from (value for value, argument in pairs if _is_read(argument))
+            for value, argument in zip(op.kernelOperands, kernel.body.block.args, strict=True):
+                if isinstance(value.type, MemRefType):
+                    yield from ((value, use) for use in argument.uses)
 
 
-def _is_read(argument: SSAValue) -> bool:
-    return any(use.operation.name not in STORING or use.index == 0 for use in argument.uses)
+def _is_target(use: Use) -> bool:
+    """Whether a use is where something is stored, and nothing else."""
+    return use.operation.name in STORING and use.index > 0
+
+
+def _may_store(use: Use) -> bool:
+    return use.operation.name not in READING
 
 
 def kernels_of(module: ModuleOp) -> gpu.ModuleOp:

@@ -26,6 +26,9 @@ class ResolveRiseAccessPass(ModulePass):
 
     name = "resolve-rise-access"
 
+    splits: bool = True
+    """Whether parts of very long functions become functions of their own."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         # These have been used, or are known to who runs the passes; what is left is plain MLIR.
         op.attributes.pop(FLOAT_PERMISSION, None)
@@ -37,7 +40,7 @@ class ResolveRiseAccessPass(ModulePass):
             with stack_for(min(sum(1 for _ in walk(function)), 50_000)):
                 resolve_accesses(function, helpers)
                 sequentialise_inner_loops(function)
-                parts = outline_long_blocks(function, known)
+                parts = outline_long_blocks(function, known) if self.splits else []
                 for part in (function, *parts):
                     place_temporaries(part)
             op.body.block.add_ops(parts)

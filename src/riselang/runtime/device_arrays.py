@@ -10,6 +10,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+from ml_dtypes import bfloat16
 
 from riselang.errors import UserError
 from riselang.native import cuda
@@ -80,6 +81,8 @@ def shadow(value: Any, name: str) -> Shadow:
     given = getattr(value, INTERFACE)
     place, is_read_only = given["data"]
     shape, dtype = tuple(given["shape"]), np.dtype(given["typestr"])
+    if dtype == np.dtype("V2"):
+        dtype = np.dtype(bfloat16)  # numpy has no name for it
     memory: Any = (ctypes.c_char * max(prod(shape) * dtype.itemsize, 1)).from_address(place or 1)
     array = Shadow(shape, dtype, memory)
     if given.get("strides") not in (None, array.strides):

@@ -39,7 +39,7 @@ class KernelCode:
         """A function of addresses and numbers; `failure` bytes are for a check that fails."""
         buffers = [_buffer(parameter) for parameter in parameters]
         if failure:
-            buffers.append(Buffer(failure, is_written=True))
+            buffers.append(Buffer(failure))
         return HostProgram(self._module, self._plans[name], tuple(buffers)).run
 
 
@@ -48,7 +48,6 @@ class Buffer:
     """A parameter that is memory; without bytes, one that is a number, of a kind of ctypes."""
 
     bytes: int = 0
-    is_written: bool = False
     kind: Any = None
 
 
@@ -56,7 +55,7 @@ def _buffer(parameter: Parameter) -> Buffer:
     if parameter.shape is None:
         return Buffer(kind=scalar_kind(parameter.type).ctype)
     dtype = numpy_dtype(parameter.type)
-    return Buffer(max(prod(parameter.shape) * dtype.itemsize, 1), parameter.is_written)
+    return Buffer(max(prod(parameter.shape) * dtype.itemsize, 1))
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ class HostProgram:
             for step in self.plan.steps:
                 self._run(step, values, held)
             for at in copied:
-                if self.parameters[at].is_written:
+                if at in self.plan.written:
                     driver.copy_out(passed[at], values[at].value, self.parameters[at].bytes)
 
     def _allocated(self, bytes: int, held: ExitStack) -> ctypes.c_uint64:

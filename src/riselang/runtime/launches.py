@@ -58,7 +58,9 @@ class HostPlan:
     function: str
     steps: tuple[Step, ...]
     read: tuple[int, ...]
-    """The parameters that kernels read."""
+    """The parameters whose contents kernels need."""
+    written: tuple[int, ...]
+    """The parameters that kernels store to."""
 
 
 @dataclass(frozen=True)
@@ -81,12 +83,12 @@ KINDS: dict[str, type[Step]] = {"allocate": Allocate, "launch": Launch, "repeat"
 
 
 def plan_to_json(plan: HostPlan) -> list[Any]:
-    return [plan.function, [_to_json(step) for step in plan.steps], plan.read]
+    return [plan.function, [_to_json(step) for step in plan.steps], plan.read, plan.written]
 
 
 def plan_from_json(data: Any) -> HostPlan:
-    function, steps, read = data
-    return HostPlan(function, tuple(map(_from_json, steps)), tuple(read))
+    function, steps, read, written = data
+    return HostPlan(function, tuple(map(_from_json, steps)), tuple(read), tuple(written))
 
 
 def _to_json(step: Step) -> list[Any]:

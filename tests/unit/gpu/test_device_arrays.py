@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ml_dtypes import bfloat16
 
 import riselang as rl
 from riselang.api.kernel import TermKernel
@@ -115,6 +116,30 @@ def test_indices_are_checked_so_they_are_on_the_host(emulate: Emulate) -> None:
     assert picked(rl.to_gpu(X), places).numpy().tolist() == [3.0, 1.0]
     with pytest.raises(rl.UserError, match="indices are checked before a program runs"):
         picked(rl.to_gpu(X), rl.to_gpu(places))
+
+
+def test_numbers_that_numpy_has_no_name_for(emulate: Emulate) -> None:
+    text = "fun((x : 40.bf16), x |> map(fun(e, e + e)))"
+    doubled_here = TermKernel("f", parse_term(text), options=Options("gpu"))
+    emulate(doubled_here.lower())
+    x = X.astype(bfloat16)
+    result = doubled_here(rl.to_gpu(x)).numpy()
+    assert result.dtype == x.dtype
+    assert np.array_equal(result.astype(np.float32), X * 2)
+
+
+def test_a_check_of_the_host_regression(emulate: Emulate) -> None:
+    """A check that stands in no kernel of its own was dropped, and its failure was not known."""
+    text = (
+        "fun((x : 3.6.f32, i : i32), "
+        "x |> at(i |> checkIdx(3)) |> iterate(1, fun(r, x |> at(i |> checkIdx(3)))))"
+    )
+    picked = TermKernel("f", parse_term(text), options=Options("gpu"), strategy=None)
+    emulate(picked.lower())
+    x = np.arange(18, dtype=np.float32).reshape(3, 6)
+    assert picked(x, 2).tolist() == x[2].tolist()
+    with pytest.raises(rl.UserError, match="the index 3 is not in"):
+        picked(x, 3)
 
 
 def test_checks_that_fail_are_told_of(emulate: Emulate) -> None:

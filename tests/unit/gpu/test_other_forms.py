@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Set
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +48,8 @@ def gpus(monkeypatch: pytest.MonkeyPatch) -> list[EmulatedGpu]:
     made: list[EmulatedGpu] = []
     before = GpuCode.__init__
 
-    def noted(self: GpuCode, module: ModuleOp) -> None:
-        before(self, module)
+    def noted(self: GpuCode, module: ModuleOp, results: Mapping[str, Set[int]]) -> None:
+        before(self, module, results)
         made.append(EmulatedGpu(self))
 
     monkeypatch.setattr(GpuCode, "__init__", noted)
@@ -72,6 +73,39 @@ def test_a_module(gpus: list[EmulatedGpu]) -> None:
     rl.loads(MODULE, loops="gpu").twice(out, x)
     assert np.array_equal(out, 2 * x)
     assert gpus[-1].launched == [("twice_0", (2, 1, 1), (256, 1, 1))]
+
+
+PARTS = """
+func.func @parts(%out : memref<8xf32>, %x : memref<8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  scf.for %i = %c0 to %c3 step %c1 {
+    %e = memref.load %x[%i] : memref<8xf32>
+    memref.store %e, %out[%i] : memref<8xf32>
+  }
+  return
+}
+"""
+
+
+def test_what_is_written_in_part_keeps_the_rest() -> None:
+    x, out = np.arange(8, dtype=np.float32), np.full(8, -1, np.float32)
+    rl.loads(PARTS, loops="gpu").parts(out, x)
+    assert out.tolist() == [0, 1, 2, -1, -1, -1, -1, -1]
+
+
+def test_many_kernels(gpus: list[EmulatedGpu]) -> None:
+    """Parts of long functions become functions elsewhere, which the host could not launch."""
+
+    @rl.jit(loops="gpu", strategy="none")
+    def many(x: rl.Array["N", rl.f32]) -> Any:
+        for _ in range(80):
+            x = x | rl.map_par(lambda e: e + 1.0)
+        return x
+
+    assert many(np.zeros(3, np.float32)).tolist() == [80.0] * 3
+    assert len(gpus[-1].launched) == 80
 
 
 def test_a_file(tmp_path: Path) -> None:

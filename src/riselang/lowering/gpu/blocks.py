@@ -8,6 +8,8 @@ reads, by each for itself. Between two statements that read or store, all wait f
 from __future__ import annotations
 
 from xdsl.dialects import gpu, memref, scf
+from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.func import CallOp
 from xdsl.ir import Block, Operation, Region
 
 from riselang.dialects.module import location_of
@@ -136,6 +138,10 @@ def effect_of(op: Operation) -> str | None:
 def _effect(op: Operation) -> str | None:
     if op.name in READING:
         return READS
+    if isinstance(op, CallOp):
+        # Most functions that are called compute a number; those that are given memory write to it.
+        takes_memory = any(isinstance(value.type, MemRefType) for value in op.operands)
+        return STORES if takes_memory else None
     return None if op.name not in STORING and op.name.startswith(PURE) else STORES
 
 
@@ -147,6 +153,6 @@ STORING = (
 )  # fmt: skip
 PURE = (
     "arith.", "math.", "scf.", "gpu.", "vector.", "memref.alloc", "memref.dealloc", "memref.cast",
-    "memref.get_global", "memref.memory_space_cast", "memref.prefetch", "affine.", "func.call",
+    "memref.get_global", "memref.memory_space_cast", "memref.prefetch", "affine.",
 )  # fmt: skip
-"""How the names of ops begin that touch no memory; what is called are helpers for numbers."""
+"""How the names of ops begin that touch no memory."""
