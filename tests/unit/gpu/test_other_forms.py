@@ -95,6 +95,21 @@ def test_what_is_written_in_part_keeps_the_rest() -> None:
     assert out.tolist() == [0, 1, 2, -1, -1, -1, -1, -1]
 
 
+def test_what_is_elsewhere_cannot_be_called() -> None:
+    text = """
+    func.func private @outside(f32) -> f32
+    func.func public @f(%out : memref<1xf32>) {
+      %one = arith.constant 1.0 : f32
+      %c0 = arith.constant 0 : index
+      %r = func.call @outside(%one) : (f32) -> f32
+      memref.store %r, %out[%c0] : memref<1xf32>
+      return
+    }
+    """
+    with pytest.raises(rl.LimitationError, match="outside is defined elsewhere"):
+        rl.loads(text, loops="gpu").f(np.zeros(1, np.float32))
+
+
 def test_many_kernels(gpus: list[EmulatedGpu]) -> None:
     """Parts of long functions become functions elsewhere, which the host could not launch."""
 

@@ -62,7 +62,7 @@ class OutlineGpuKernelsPass(ModulePass):
         kernels = gpu.ModuleOp(StringAttr(KERNELS), Region(Block()))  # type: ignore[arg-type]
         helpers = {each.sym_name.data: each for each in functions(op)}
         for function in functions(op):
-            if function.sym_visibility is None:
+            if function.sym_visibility is None or function.sym_visibility.data != "private":
                 _refuse_open_sizes(function)
                 _Outlining(function.sym_name.data, kernels).block(function.body.block)
         _copy_helpers(kernels, helpers)
@@ -87,6 +87,10 @@ def _copy_helpers(kernels: gpu.ModuleOp, known: dict[str, func.FuncOp]) -> None:
         for op in stack.pop().walk():
             name = op.callee.string_value() if isinstance(op, func.CallOp) else None
             if name is not None and name not in copied:
+                if name not in known:
+                    raise LimitationError(
+                        f"{name} is defined elsewhere, where a GPU cannot call it", location_of(op)
+                    )
                 copied.add(name)
                 copy = known[name].clone()
                 kernels.body.block.add_op(copy)
