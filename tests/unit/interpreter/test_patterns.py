@@ -223,10 +223,10 @@ def test_mistakes_are_explained(program: Callable[[Any], Any], message: str) -> 
     assert message in str(caught.value)
 
 
-def test_the_compiler_refuses_by_name_what_it_cannot_do_yet() -> None:
+def test_the_compiler_refuses_by_name_what_only_a_gpu_does() -> None:
     @rl.jit
     def turn(x: rl.Array["N", rl.f32]):
         return x | rl.map_block(0, lambda a: a)
 
-    with pytest.raises(rl.LimitationError, match="mapBlock cannot be compiled yet"):
+    with pytest.raises(rl.LimitationError, match='mapBlock is compiled with loops="gpu"'):
         turn(np.ones(3, np.float32))
