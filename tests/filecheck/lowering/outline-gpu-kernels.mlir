@@ -28,9 +28,9 @@ func.func @scaled(%out: memref<600xf32>, %x: memref<600xf32>) {
 
 // CHECK-LABEL: "gpu.module"() <{sym_name = "kernels"}>
 // CHECK:         memref.store
-// CHECK:       sym_name = "scaled_0", gpu.known_block_size = array<i32: 1, 1, 1>
+// CHECK:       sym_name = "scaled_0",{{.*}} gpu.known_block_size = array<i32: 1, 1, 1>
 // CHECK:         gpu.block_id
 // CHECK:         gpu.thread_id
 // CHECK:         arith.cmpi ult
 // CHECK:         scf.if
-// CHECK:       sym_name = "scaled_1", gpu.known_block_size = array<i32: 256, 1, 1>, gpu.known_grid_size = array<i32: 3, 1, 1>
+// CHECK:       sym_name = "scaled_1",{{.*}} gpu.known_block_size = array<i32: 256, 1, 1>, gpu.known_grid_size = array<i32: 3, 1, 1>
