@@ -33,6 +33,16 @@ TILED = (
 )
 """A product of matrices with four sums for each thread, of rows and columns that lie apart."""
 
+ADDED = "fun((r, sums), zip(r, sums) |> map(fun(p, fst(p) + snd(p))))"
+ZEROS = "generate(fun((i : idx[70]), 0.0))"
+UNEVEN = (
+    "fun((x : 2.3.4.f32, y : 2.4.5.70.f32), zip(x, y) |> mapBlock(0, fun(both, "
+    "let(fst(both) |> mapThread(1, mapThread(0, fun(e, e * 2.0))), fun(t, "
+    "zip(t |> transpose, snd(both)) |> mapThread(0, fun(p, snd(p) |> "
+    f"reduceSeq({ADDED}, generate(fun((i : idx[70]), fst(p) |> reduceSeq(add, 0.0)))))))))))"
+)
+"""Loops over both dimensions of a block, and one over the first that folds in memory."""
+
 PROGRAMS: dict[str, tuple[str, Launched]] = {
     "threads of all blocks": (
         "fun((x : 700.f32), x |> mapPar(fun(e, e * 2.0)))",
@@ -99,6 +109,12 @@ PROGRAMS: dict[str, tuple[str, Launched]] = {
     "sums of a thread in its registers, stored through views": (
         TILED,
         [((2, 2, 1), (4, 2, 1))],
+    ),
+    "sums in memory, by some of the threads": (UNEVEN, [((2, 1, 1), (4, 3, 1))]),
+    "sums in memory, by a lane of each warp": (
+        "fun((x : 2.3.5.70.f32), x |> mapBlock(0, mapWarp("
+        f"fun(m, m |> reduceSeq({ADDED}, {ZEROS})))))",
+        [((2, 1, 1), (96, 1, 1))],
     ),
     "a number from one kernel to the next": (
         "fun((x : 64.f32), let(x |> reduceSeq(add, 0.0), fun(s, x |> mapPar(fun(e, e / s)))))",

@@ -11,7 +11,7 @@ from riselang.api.kernel import TermKernel
 from riselang.errors import LimitationError, RiseError, UserError
 from riselang.notation.program import parse_term
 from support.emulated_gpu import Emulate
-from support.gpu_kernels import PROGRAMS, TILED, kernel, values
+from support.gpu_kernels import PROGRAMS, TILED, UNEVEN, kernel, values
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -118,6 +118,14 @@ def test_floats_as_bits_regression(numbers: Sequence[float], emulate: Emulate) -
     emulate(program.lower())
     assert "fptoui" not in program.lower().as_text("kernels")
     assert program(np.asarray(numbers, np.float32)).tolist() == [0, 0, 1, 1, 1, 0, 0]
+
+
+def test_threads_that_a_loop_leaves_idle_store_nothing_regression() -> None:
+    """They stored what others did, which is wrong where what was stored is read again."""
+    kernels = kernel(UNEVEN).lower().as_text("kernels")
+    _, guarded = kernels.split("scf.if")
+    assert guarded.count("memref.store") == 2
+    assert "memref.load %out" in guarded
 
 
 def test_sums_of_a_thread_need_no_memory() -> None:

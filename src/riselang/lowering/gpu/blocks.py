@@ -10,7 +10,7 @@ from __future__ import annotations
 from xdsl.dialects import gpu, memref, scf
 from xdsl.dialects.builtin import MemRefType
 from xdsl.dialects.func import CallOp
-from xdsl.ir import Block, Operation, Region
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 from riselang.dialects.module import location_of
 from riselang.errors import LimitationError
@@ -68,13 +68,27 @@ def _share_out_threads(loop: scf.ParallelOp, numbers: Numbers) -> None:
     block = loop.parent
     assert block is not None
     block.insert_op_after(gpu.BarrierOp(), loop)
-    inner = loop
     loops = [loop]
-    while (found := _only_threads(inner)) is not None:
+    while (found := _only_threads(loops[-1])) is not None:
         loops.append(found)
-        inner = found
+    idle = numbers.idle_beside([part for each in loops if (part := part_of(each)) is not None])
+    if idle:
+        # What one thread stores, another one must not, even if it is the same.
+        _guard(loop, numbers.are_first(idle))
     for each in loops:
         numbers.share_out(each)
+
+
+def _guard(op: Operation, condition: SSAValue) -> None:
+    """Let those threads alone do something for which a condition holds."""
+    block = op.parent
+    assert block is not None
+    body = Block()
+    guarded = scf.IfOp(condition, [], Region(body))
+    guarded.location = op.location
+    block.insert_op_before(guarded, op)
+    op.detach()
+    body.add_ops([op, scf.YieldOp()])
 
 
 def _only_threads(loop: scf.ParallelOp) -> scf.ParallelOp | None:
@@ -104,12 +118,8 @@ def _by_first(op: Operation, numbers: Numbers) -> None:
         )
     block = op.parent
     assert block is not None
-    body = Block()
-    guarded = scf.IfOp(numbers.is_first(), [], Region(body))
-    guarded.location = op.location
-    block.insert_ops_before([guarded, gpu.BarrierOp()], op)
-    op.detach()
-    body.add_ops([op, scf.YieldOp()])
+    block.insert_op_after(gpu.BarrierOp(), op)
+    _guard(op, numbers.is_first())
 
 
 def _refuse_beside(block: Block, loop: scf.ParallelOp) -> None:

@@ -188,8 +188,6 @@ class Numbers:
                 return self._add(arith.DivUIOp(self.of("thread_x"), self.number(LANES)))
             case "lane":
                 return self._add(arith.RemUIOp(self.of("thread_x"), self.number(LANES)))
-            case "first":
-                return self._is_first()
             case _:
                 threads = self.number(self.launch.block[0])
                 before = self._add(arith.MuliOp(self.of("block_x"), threads))
@@ -197,16 +195,23 @@ class Numbers:
 
     def is_first(self) -> SSAValue:
         """Whether a thread is the first of its block."""
-        return self.of("first")
+        return self.are_first(self.idle_beside(()))
 
-    def _is_first(self) -> SSAValue:
-        zero = self.number(0)
-        total: SSAValue | None = None
-        for axis, count in zip("xyz", self.launch.block, strict=True):
-            if count > 1:
-                number = self.of(f"thread_{axis}")
-                total = number if total is None else self._add(arith.AddiOp(total, number))
-        return self._add(arith.CmpiOp(total if total is not None else zero, zero, "eq"))
+    def idle_beside(self, used: Sequence[str]) -> list[str]:
+        """The parts of a block that loops over some of its parts leave idle."""
+        of_warps = any(level_of(part) in ("warp", "lane") for part in used)
+        parts = ("warp", "lane") if of_warps else ("thread_x", "thread_y", "thread_z")
+        return [part for part in parts if part not in used and self.launch.count(part) > 1]
+
+    def are_first(self, parts: Sequence[str]) -> SSAValue:
+        """Whether a thread has the number 0 in each of some parts, of which there are several."""
+        key = f"first {parts}"
+        if key not in self._known:
+            total = self.of(parts[0])
+            for part in parts[1:]:
+                total = self._add(arith.AddiOp(total, self.of(part)))
+            self._known[key] = self._add(arith.CmpiOp(total, self.number(0), "eq"))
+        return self._known[key]
 
     def number(self, value: int) -> SSAValue:
         key = str(value)
