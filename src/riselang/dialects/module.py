@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntAttr,
     ModuleOp,
+    NameLoc,
     StringAttr,
     UnknownLoc,
 )
@@ -276,6 +277,8 @@ def from_parse_error(error: ParseError) -> UserError:
 def location_of(op: Operation) -> SourceLocation | None:
     """Where the op was written, if that is known."""
     location: Attribute = op.location
+    if isinstance(location, NameLoc):
+        location = location.location  # of the pattern that the op was made for
     if isinstance(location, FileLineColLoc):
         start = SourceLocation(location.filename.data, location.line.data, location.column.data)
         return replace(start, length=_first_words(start))

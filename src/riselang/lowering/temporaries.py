@@ -81,6 +81,7 @@ def _move(op: memref.AllocaOp, block: Block, on_stack: bool) -> None:
     assert isinstance(type, MemRefType)
     make = memref.AllocaOp if on_stack else memref.AllocOp
     moved = make.get(type.element_type, 64, list(type.get_shape()), op.dynamic_sizes)
+    moved.location = op.location
     _insert_early(moved, block)
     op.memref.replace_all_uses_with(moved.memref)
     op.detach()

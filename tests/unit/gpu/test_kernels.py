@@ -82,6 +82,7 @@ def test_what_no_gpu_can_do_is_refused(name: str) -> None:
     with pytest.raises(kind) as caught:
         kernel(text).lower().as_text("ptx")
     assert message in caught.value.message
+    assert caught.value.location is not None
 
 
 @pytest.mark.parametrize("map", ["mapPar", "mapSeq"])
