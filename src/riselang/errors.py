@@ -8,6 +8,7 @@ Messages are one paragraph, lower case, without a full stop: expected, found, wh
 from __future__ import annotations
 
 import linecache
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 
@@ -65,6 +66,19 @@ class OutOfRangeError(UserError, IndexError):
 
     def __init__(self, index: int, bound: int, location: SourceLocation | None):
         super().__init__(f"checkIdx: the index {index} is not in [0, {bound})", location)
+
+
+class MissingSymbolsError(UserError):
+    """Compiled code calls functions that nothing in this process defines."""
+
+    def __init__(self, names: Sequence[str]):
+        listed = ", ".join(names)
+        super().__init__(
+            f"compiled code calls {listed}, which no library in this process defines; load the "
+            "library first (ctypes.CDLL(path, ctypes.RTLD_GLOBAL)), or define the function in the "
+            "module"
+        )
+        self.names = tuple(names)
 
 
 class LimitationError(RiseError):

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -16,6 +18,11 @@ PROCESSORS = Path("/sys/devices/system/cpu")
 CACHES = PROCESSORS / "cpu0" / "cache"
 GRANTED = Path("/sys/fs/cgroup/cpu.max")
 """Microseconds of processors that a container may take, and in how many."""
+MEMORY = Path("/proc/meminfo")
+GRANTED_MEMORY = Path("/sys/fs/cgroup/memory.max")
+"""Bytes that a container may take."""
+MOST_MEMORY = 1 << 46
+"""Bytes, where the system does not tell: 64 TiB."""
 COMMON_CACHES = {1: 32 << 10, 2: 1 << 20, 3: 8 << 20}
 """Sizes in bytes by level, where the system does not tell."""
 
@@ -41,8 +48,26 @@ class Machine:
         return dict(self.caches).get(level, COMMON_CACHES[level])
 
 
-@cache
 def this_machine() -> Machine:
+    """The machine that code is arranged for: the one this runs on, or the one assumed."""
+    return _assumed[-1] if _assumed else _host()
+
+
+@contextmanager
+def assume_machine(machine: Machine) -> Generator[None]:
+    """Arrange code for another machine; what it computes is the same."""
+    _assumed.append(machine)
+    try:
+        yield
+    finally:
+        _assumed.pop()
+
+
+_assumed: list[Machine] = []
+
+
+@cache
+def _host() -> Machine:
     """The machine that this runs on; one that any has a part of, where it is not known."""
     caches = tuple(sorted({**COMMON_CACHES, **_caches()}.items()))
     cores = available_cores()
@@ -83,6 +108,27 @@ def _granted() -> int | None:
         return -(-int(quota) // int(period))
     except (OSError, ValueError):  # where there is no limit, it is "max"
         return None
+
+
+@cache
+def total_memory() -> int:
+    """The bytes that this process could have at most, memory and swap together.
+
+    Systems promise more than they have, and end the process that makes use of it.
+    """
+    try:
+        lines = (line.split() for line in MEMORY.read_text().splitlines())
+        sizes = {words[0]: int(words[1]) << 10 for words in lines if len(words) > 1}
+        found = sizes["MemTotal:"] + sizes.get("SwapTotal:", 0)
+    except (OSError, ValueError, KeyError):
+        try:
+            found = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        except (AttributeError, ValueError, OSError):
+            found = MOST_MEMORY
+    try:
+        return min(found, int(GRANTED_MEMORY.read_text()))
+    except (OSError, ValueError):  # where there is no limit, it is "max"
+        return found
 
 
 def _has(feature: str) -> bool:

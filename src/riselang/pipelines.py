@@ -31,6 +31,9 @@ RAISE = ("raise-to-library-calls",)
 PLAN_POLYHEDRAL = ("plan-polyhedral",)
 """Ours, too, for polyhedral loops: the last pass before those of MLIR."""
 
+POLL = ("poll-signals",)
+"""Ours, the last for a CPU: long loops can be interrupted."""
+
 KEEP_FOR_FUNCTION = "keep-stack-for-function"
 """Not a pass of MLIR: `native.mlir` does it. A plain loop does not give back the stack memory that
 an iteration takes, but one piece serves all iterations."""

@@ -58,6 +58,12 @@ def _raise() -> type[ModulePass]:
     return RaiseToLibraryCallsPass
 
 
+def _poll() -> type[ModulePass]:
+    from riselang.lowering.poll_signals import PollSignalsPass
+
+    return PollSignalsPass
+
+
 def _kernels() -> type[ModulePass]:
     from riselang.lowering.gpu.outline_gpu_kernels import OutlineGpuKernelsPass
 
@@ -96,6 +102,7 @@ PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "contract-rise-floats": _contract,
     "plan-polyhedral": _polyhedral,
     "raise-to-library-calls": _raise,
+    "poll-signals": _poll,
     "outline-gpu-kernels": _kernels,
     "rise-rewrite": _rewrite,
     "convert-stablehlo-to-rise": _stablehlo,

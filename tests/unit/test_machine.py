@@ -21,7 +21,7 @@ def test_vectors_are_those_that_the_processor_has(
 ) -> None:
     monkeypatch.setattr("platform.machine", lambda: "AMD64")
     monkeypatch.setattr(machine, "_has", lambda feature: feature in has)
-    found = machine.this_machine.__wrapped__()
+    found = machine._host.__wrapped__()
     assert (found.vector_bytes, found.registers) == expected
 
 

@@ -40,9 +40,11 @@ from riselang.lowering.copies import copy_to_lower
 from riselang.lowering.debug_locations import complete_locations
 from riselang.lowering.distinct import called_functions, distinct_pointers, mark_distinct
 from riselang.lowering.explanation import explained_text, located_lines
+from riselang.lowering.poll_signals import PollSignalsPass
 from riselang.lowering.resolve_rise_access import ResolveRiseAccessPass
 from riselang.native import libraries, llvm
 from riselang.native.build import Job
+from riselang.native.guard import without_polls
 from riselang.native.llvm_text import with_hidden
 from riselang.native.text import native_text
 from riselang.native.workers import compile_jobs
@@ -69,10 +71,10 @@ def our_passes(options: Options) -> tuple[ModulePass, ...]:
     raising = pipelines.RAISE if options.library == "blas" else ()
     planning = pipelines.PLAN_POLYHEDRAL if options.loops == "polyhedral" else ()
     left_out = () if options.float == "relaxed" else (pipelines.APPROXIMATE,)
-    outlining: tuple[str, ...] = ()
+    last = pipelines.POLL
     if options.loops == pipelines.GPU:
-        outlining, left_out = pipelines.OUTLINE_KERNELS, (*left_out, pipelines.CALLS)
-    names = (*pipelines.RISE_TO_LOOPS, *raising, *planning, *outlining)
+        last, left_out = pipelines.OUTLINE_KERNELS, (*left_out, pipelines.CALLS)
+    names = (*pipelines.RISE_TO_LOOPS, *raising, *planning, *last)
     return tuple(_our_pass(name, options) for name in names if name not in left_out)
 
 
@@ -89,6 +91,8 @@ def _our_pass(name: str, options: Options) -> ModulePass:
         from riselang.lowering.approximate_math import ApproximateMathPass
 
         return ApproximateMathPass()
+    if name in pipelines.POLL:
+        return PollSignalsPass()
     if name in pipelines.OUTLINE_KERNELS:
         from riselang.lowering.gpu.outline_gpu_kernels import OutlineGpuKernelsPass
 
@@ -236,7 +240,7 @@ class Compilation:
         context = make_context()
         made: list[ModuleOp] = []
         first, second, *others = our_passes(self.options)
-        later = (*pipelines.MATH, *pipelines.OUTLINE_KERNELS)
+        later = (*pipelines.MATH, *pipelines.POLL, *pipelines.OUTLINE_KERNELS)
         planning = [each for each in others if each.name not in later]
         for steps in ((first,), (second, *planning)):
             for step in steps:
@@ -342,7 +346,8 @@ class Compilation:
         """`object_code` for a BLAS whose names begin with `blas_prefix`."""
         assert self.llvm_ir
         facts = description(self.compiled_functions, self.libraries, module_text(self.module))
-        ir = with_hidden(self.job.whole_ir, {each.name for each in self._callable})
+        ir = without_polls(self.job.whole_ir)
+        ir = with_hidden(ir, {each.name for each in self._callable})
         return llvm.object_code("\n".join([ir.replace("@cblas_", f"@{blas_prefix}cblas_"), facts]))
 
     def header(self, name: str) -> str:
@@ -407,6 +412,11 @@ class Compilation:
     def functions(self) -> dict[str, Executable]:
         """The functions of the module, ready to call."""
         return self.artefact.executables(self.terms)
+
+    def declaration(self, name: str) -> SourceLocation | None:
+        """Where a function is declared."""
+        found = (op for op in self.module.ops if isinstance(op, FuncOp))
+        return next((location_of(op) for op in found if op.sym_name.data == name), None)
 
     @cached_property
     def _planned(self) -> dict[str, frozenset[int]]:

@@ -14,7 +14,7 @@ from riselang.api.compiled import SUFFIX, Compiled
 from riselang.api.kernel import LOOPS, TermKernel
 from riselang.api.lowered import as_strategy
 from riselang.config import Options, default_options
-from riselang.errors import UserError
+from riselang.errors import MissingSymbolsError, UserError
 from riselang.markup import code, details
 from riselang.native.workers import WORTH_WORKERS, start_workers
 from riselang.rewrite.core import Strategy
@@ -62,7 +62,10 @@ class LoadedModule:
         artefact = self._found or compiled(
             self._key, self._name, lambda: self._compilation.artefact
         )
-        return artefact.executables(lambda name: self._compilation.terms(name))
+        try:
+            return artefact.executables(lambda name: self._compilation.terms(name))
+        except MissingSymbolsError as error:
+            raise error.located(self._compilation.declaration(error.names[0])) from None
 
     def as_text(self, stage: str = "rise") -> str:
         """The module at a stage: notation, rise, imperative, affine, llvm or asm."""

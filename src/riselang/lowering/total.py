@@ -2,7 +2,8 @@
 
 The reference says what they give: `a / 0` is 0 and `a rem 0` is `a`; the quotient of the smallest
 integer by -1 wraps; a shift by the width or more shifts everything out; a float outside the range
-of an integer type becomes the nearest integer of it, and NaN becomes 0.
+of an integer type becomes the nearest integer of it, and NaN becomes 0; of two zeros `maxnumf`
+gives 0.0 and `minnumf` -0.0, in either order.
 """
 
 from __future__ import annotations
@@ -37,12 +38,15 @@ DIVISIONS = {
 }  # fmt: skip
 SHIFTS = {"arith.shli", "arith.shrsi", "arith.shrui"}
 FLOAT_TO_INTEGER = {"arith.fptosi", "arith.fptoui"}
+NUMBERS = {"arith.maxnumf": "arith.maximumf", "arith.minnumf": "arith.minimumf"}
+"""Ops that ignore a NaN, and those that propagate it and order the zeros. MLIR leaves the order of
+zeros to the target in the former."""
 
 
 def is_partial(op: Operation) -> bool:
     """Whether the op must not reach MLIR as it is."""
     is_named = op.name in DIVISIONS or op.name in SHIFTS or op.name in FLOAT_TO_INTEGER
-    return is_named or _decided(op) is not None
+    return is_named or op.name in NUMBERS or _decided(op) is not None
 
 
 def _decided(op: Operation) -> bool | None:
@@ -74,6 +78,8 @@ def emit_total(op: Operation, operands: Sequence[SSAValue], add: Add, helpers: H
         return maker.op(op.name, *operands)
     if op.name in SHIFTS:
         return maker.shift(op.name, operands[0], operands[1])
+    if op.name in NUMBERS:
+        return maker.number(NUMBERS[op.name], operands[0], operands[1])
     return maker.to_integer(op.name, operands[0])
 
 
@@ -147,6 +153,12 @@ class _Maker:
         zero = self.integer(0)
         shifted = self.op(name, value, self.op("arith.select", fits, amount, zero))
         return self.op("arith.select", fits, shifted, zero)
+
+    def number(self, name: str, left: SSAValue, right: SSAValue) -> SSAValue:
+        """The operand that is a number where the other is NaN, else what `name` gives."""
+        result = self.op(name, left, right)
+        result = self.op("arith.select", self.float_compare("uno", right, right), left, result)
+        return self.op("arith.select", self.float_compare("uno", left, left), right, result)
 
     def to_integer(self, name: str, value: SSAValue) -> SSAValue:
         width = _width(self.type)

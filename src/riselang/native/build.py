@@ -8,8 +8,9 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-from riselang.native import llvm, mlir
+from riselang.native import guard, llvm, mlir
 from riselang.native.debug_text import with_entry_lines
+from riselang.native.entries import guarded
 from riselang.native.llvm_text import with_distinct_pointers
 
 
@@ -39,7 +40,8 @@ class Job:
 
     def object_code(self) -> bytes:
         """Machine code to be loaded into a process on this machine."""
-        return llvm.jit_object(self.whole_ir)
+        ir = self.whole_ir
+        return llvm.jit_object(ir + guarded(self.entries) if guard.is_needed(ir) else ir)
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))

@@ -1,15 +1,18 @@
-"""Functions through which Python calls: bare pointers and the lengths that are open.
+"""Functions through which Python calls: bare pointers and the dynamic lengths.
 
 MLIR passes a buffer as a descriptor (two pointers, an offset, lengths and strides), which takes
-longer to fill in from Python than many a kernel runs. All but the pointer and the open lengths is
-known when the entry is made.
+longer to fill in from Python than many a kernel runs. All but the pointer and the dynamic lengths
+is known when the entry is made. A guarded entry is around it where a call can end early: it returns
+the reason, 0 where there is none.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 PREFIX = "rise_call_"
+GUARDED = "rise_guarded_"
 Dimensions = tuple[int | None, ...]
 """Lengths; None is one that is passed."""
 
@@ -35,6 +38,40 @@ def entry(name: str, parameters: Sequence[Dimensions | str]) -> str:
         passed += [f"i64 {number}" for number in (*lengths, *strides)]
     body = "\n".join([*lines, f'  call void @"{name}"({", ".join(passed)})', "  ret void"])
     return f'define void @"{PREFIX}{name}"({", ".join(taken)}) {{\n{body}\n}}\n'
+
+
+_ENTRY = re.compile(rf'^define void @"{PREFIX}(?P<name>[^"]+)"\((?P<parameters>[^)]*)\)', re.M)
+DECLARATIONS = """
+declare void @rise_enter(ptr)
+declare i64 @rise_leave(ptr)
+declare i32 @_setjmp(ptr) returns_twice
+"""
+"""What guarded entries call."""
+
+
+def guarded(entries: str) -> str:
+    """LLVM IR of a guarded entry for each entry; see `guard.ll` for what is in a frame."""
+    made = [_guarded(found["name"], found["parameters"]) for found in _ENTRY.finditer(entries)]
+    return "\n".join([*made, DECLARATIONS])
+
+
+def _guarded(name: str, parameters: str) -> str:
+    return f"""
+define i64 @"{GUARDED}{name}"({parameters}) {{
+  %frame = alloca [1024 x i8], align 16
+  call void @rise_enter(ptr %frame)
+  %buffer = getelementptr i8, ptr %frame, i64 64
+  %ended = call i32 @_setjmp(ptr %buffer) returns_twice
+  %begins = icmp eq i32 %ended, 0
+  br i1 %begins, label %run, label %leave
+run:
+  call void @"{PREFIX}{name}"({parameters})
+  br label %leave
+leave:
+  %reason = call i64 @rise_leave(ptr %frame)
+  ret i64 %reason
+}}
+"""
 
 
 def _strides(value: str, lengths: Sequence[str], lines: list[str]) -> list[str]:

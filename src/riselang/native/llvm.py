@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import ctypes
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from importlib import resources
 from typing import Any
 
 import llvmlite.binding as binding
 
-from riselang.errors import InternalError
-from riselang.native import memory
+from riselang.errors import InternalError, MissingSymbolsError
+from riselang.native import guard, memory, object_file
+from riselang.native.entries import GUARDED
 from riselang.native.llvm_text import readable
 from riselang.timing import timed
 
@@ -74,11 +77,23 @@ def _machine(target: Target, jit: bool, opt: int = 3) -> Any:
 def _parse(ir: str, target: Target) -> Any:
     try:
         module = binding.parse_assembly(readable(ir))
+        if _has_short_floats(ir) and target.triple != PTX_TRIPLE:
+            module.link_in(binding.parse_assembly(_float_conversions()))
         module.triple = target.triple
         module.verify()
     except RuntimeError as error:
         raise InternalError(f"LLVM refuses the generated code: {error}") from None
     return module
+
+
+def _has_short_floats(ir: str) -> bool:
+    """Whether code generation may call conversions of 16-bit floats."""
+    return "half" in ir or "bfloat" in ir
+
+
+@cache
+def _float_conversions() -> str:
+    return resources.files("riselang.native").joinpath("float_conversions.ll").read_text()
 
 
 def _optimised(ir: str, target: Target, machine: Any) -> Any:
@@ -158,6 +173,9 @@ def load_objects(objects: Sequence[bytes]) -> LoadedCode:
         engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
         if any(map(memory.is_used, objects)):
             _replace(engine, memory.REPLACED, _memory())
+        elif any(GUARDED.encode() in code for code in objects):
+            _memory()
+        _check_symbols(objects)
         for code in objects:
             # The engine tells gdb of what is added.
             engine.add_object_file(binding.ObjectFileRef.from_data(code))
@@ -172,14 +190,35 @@ def load_objects(objects: Sequence[bytes]) -> LoadedCode:
         return loaded
 
 
+def _check_symbols(objects: Sequence[bytes]) -> None:
+    """Refuse code that refers to what is not there: the engine would jump to address 0."""
+    elf = [code for code in objects if object_file.is_readable(code)]
+    defined = {each.name for code in elf for each in object_file.functions(code)}
+    needed = set[str]().union(*map(object_file.undefined_symbols, elf)) - defined
+    missing = sorted(name for name in needed if binding.address_of_symbol(name) is None)
+    if missing:
+        raise MissingSymbolsError(missing)
+
+
 @cache
 def _memory() -> LoadedCode:
-    """The functions that keep memory, one time in a process: they are what its code shares."""
+    """The functions that keep memory and end calls, one time in a process: its code shares them."""
     # Made in a few milliseconds, and called once for each temporary.
     machine = _machine(host(), jit=True, opt=0)
-    engine = binding.create_mcjit_compiler(_parse(memory.source(), host()), machine)
+    text = memory.source()
+    if guard.IS_SUPPORTED:
+        text = "\n".join([text, guard.source()])
+        for name in guard.PYTHON:
+            function = getattr(ctypes.pythonapi, name)
+            binding.add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
+    engine = binding.create_mcjit_compiler(_parse(text, host()), machine)
     engine.finalize_object()
-    return LoadedCode(engine)
+    loaded = LoadedCode(engine)
+    if guard.IS_SUPPORTED:
+        guard.start(loaded.address)
+        for name in guard.FUNCTIONS:
+            binding.add_symbol(name, loaded.address(name))
+    return loaded
 
 
 def _replace(engine: Any, names: Mapping[str, str], code: LoadedCode) -> None:

@@ -2,6 +2,9 @@
 
 The newer LLVM writes float constants as `+inf`, `-nan(0x1)`, `f0x4B800000` or as decimals that only
 round to the constant; the older one wants the exact bits.
+
+A load of a bit becomes a comparison of its byte with 0: LLVM takes a byte in memory for 0 or 1, but
+a NumPy array of bools may hold any.
 """
 
 from __future__ import annotations
@@ -55,6 +58,12 @@ What it makes of their loops over threads is internal already.
 """
 
 
+_BIT = re.compile(
+    r"^(?P<indent> *)%(?P<name>[\w.]+) = load i1, (?P<rest>ptr [^,\n]+(?:, align \d+)?)",
+    re.MULTILINE,
+)
+
+
 WITHOUT_FLOATS = (";", "!", "source_filename", "target ", "attributes ")
 """How lines begin that hold no constants, but may hold names that look like some."""
 
@@ -62,9 +71,18 @@ WITHOUT_FLOATS = (";", "!", "source_filename", "target ", "attributes ")
 def readable(ir: str) -> str:
     """The module in the older LLVM's spelling, with library functions it must not look into."""
     lines = [_with_exact_floats(line) for line in ir.split("\n")]
-    text = _without_builtins("\n".join(lines))
+    text = _with_bytes_for_bits(_without_builtins("\n".join(lines)))
     return _HELPER.sub(
         lambda found: f"define internal {found['rest']} noinline{found['debug']} {{", text
+    )
+
+
+def _with_bytes_for_bits(ir: str) -> str:
+    """Any byte but 0 is true."""
+    return _BIT.sub(
+        r"\g<indent>%byte.\g<name> = load i8, \g<rest>\n"
+        r"\g<indent>%\g<name> = icmp ne i8 %byte.\g<name>, 0",
+        ir,
     )
 
 

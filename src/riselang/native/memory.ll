@@ -5,8 +5,10 @@
 ; for a product of 512 squared, a tenth of its time. Here such blocks wait in a few slots.
 ;
 ; A slot is only ever exchanged whole: whoever holds a block has it alone, so that threads need no
-; lock. Before each block stand two words, where its memory begins and how many bytes it has if it
-; is one to keep, else 0.
+; lock. Before each block stand four words: a node of the list of blocks in use, where its memory
+; begins, and how many bytes it has if it is one to keep, else 0.
+;
+; A call that ends early gives back the blocks it has in use: `guard.ll` holds their list.
 
 @slots = internal global [16 x ptr] zeroinitializer
 @turn = internal global i64 0                ; the slot whose block goes next where there are too many
@@ -135,6 +137,9 @@ none:
 }
 
 define ptr @rise_aligned_alloc(i64 %alignment, i64 %size) {
+  %possible = icmp ule i64 %size, MOST
+  br i1 %possible, label %choose, label %nothing
+choose:
   %large = icmp uge i64 %size, SMALLEST
   %usual = icmp ule i64 %alignment, 64
   %may = icmp ule i64 %size, LIMIT
@@ -146,6 +151,7 @@ look:
   %none = icmp eq ptr %old, null
   br i1 %none, label %new, label %found
 found:
+  call void @enlist(ptr %old)
   ret ptr %old
 new:
   %before = call i64 @llvm.umax.i64(i64 %alignment, i64 64)
@@ -154,6 +160,7 @@ new:
   %failed = icmp eq ptr %begin, null
   br i1 %failed, label %nothing, label %label
 nothing:
+  call void @stop(i64 %size)
   ret ptr null
 label:
   %block = getelementptr i8, ptr %begin, i64 %before
@@ -162,6 +169,7 @@ label:
   %bytes = select i1 %keep, i64 %size, i64 0
   %sizes = getelementptr i8, ptr %block, i64 -8
   store i64 %bytes, ptr %sizes
+  call void @enlist(ptr %block)
   ret ptr %block
 }
 
@@ -169,6 +177,7 @@ define void @rise_free(ptr %block) {
   %nothing = icmp eq ptr %block, null
   br i1 %nothing, label %done, label %look
 look:
+  call void @delist(ptr %block)
   %size = call i64 @size_of(ptr %block)
   %small = icmp eq i64 %size, 0
   br i1 %small, label %return, label %keep

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import resources
 
 from riselang import config
+from riselang.machine import total_memory
 
 SMALLEST = 1 << 16
 """Bytes of the smallest block that is kept: the C library is quick with smaller ones."""
@@ -18,7 +19,10 @@ REPLACED = {
 def source() -> str:
     """The functions, as LLVM IR."""
     text = resources.files("riselang.native").joinpath("memory.ll").read_text()
-    return text.replace("LIMIT", str(config.kept_memory())).replace("SMALLEST", str(SMALLEST))
+    numbers = {"LIMIT": config.kept_memory(), "SMALLEST": SMALLEST, "MOST": total_memory()}
+    for name, number in numbers.items():
+        text = text.replace(name, str(number))
+    return text
 
 
 def is_used(code: bytes) -> bool:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 FUNCTION = 2
 """The type of a symbol that is a function."""
+OFFSET_TABLE = "_GLOBAL_OFFSET_TABLE_"
+"""A symbol that whoever loads the object defines."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,17 @@ def functions(data: bytes) -> list[Function]:
         if kind & 15 == FUNCTION and section != 0:
             found.append(Function(_string(strings, name), value, size))
     return sorted(found, key=lambda function: function.offset)
+
+
+def undefined_symbols(data: bytes) -> set[str]:
+    """What the code refers to and does not define."""
+    known = sections(data)
+    table, strings = known[".symtab"].data, known[".strtab"].data
+    return {
+        _string(strings, name)
+        for name, _, _, section, _, _ in struct.iter_unpack("<IBBHQQ", table)
+        if section == 0 and name
+    } - {OFFSET_TABLE}
 
 
 def _string(strings: bytes, start: int) -> str:

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from riselang.dialects.rise.types import SCALAR_NAMES, ScalarType
-from riselang.errors import UserError
+from riselang.errors import LimitationError, UserError
 from riselang.interpreter.scalars import numpy_dtype
+from riselang.machine import total_memory
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -63,12 +64,22 @@ def is_large(shape: tuple[int, ...], dtype: np.dtype[Any]) -> bool:
     return prod(shape) * dtype.itemsize >= LARGE
 
 
+def check_memory(bytes: int, what: str) -> None:
+    """Refuse what this machine cannot hold: the system may promise it and kill the process later."""
+    if bytes > total_memory():
+        raise LimitationError(
+            f"there is not enough memory for {what} of {bytes} bytes; this machine has "
+            f"{total_memory()}"
+        )
+
+
 def new_array(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     """An array for results. A large one starts with a line of a cache: numpy's start a quarter of a
     line behind, so that what writes several rows at a time would write parts of lines."""
     if not is_large(shape, dtype):
         return np.empty(shape, dtype)
     count = prod(shape)
+    check_memory(count * dtype.itemsize, "a result")
     whole = np.empty(count + LINE // dtype.itemsize, dtype)
     start = -address(whole) % LINE // dtype.itemsize
     return whole[start : start + count].reshape(shape)
@@ -84,13 +95,24 @@ def as_array(value: Any, name: str) -> Array:
         try:
             return np.from_dlpack(value)
         except (TypeError, ValueError, RuntimeError, BufferError) as error:
-            raise UserError(f"argument {name}: this array cannot be read here: {error}") from None
+            return _copied(value, name, error)
     if hasattr(value, "__array_interface__"):
         return np.asarray(value)
     raise UserError(
         f"argument {name}: expected an array, but found {type(value).__name__}; "
         "use numpy.asarray with the right dtype"
     )
+
+
+def _copied(value: Any, name: str, reason: Exception) -> Array:
+    """A copy of an array that NumPy cannot share memory with: JAX copies from its GPU."""
+    try:
+        copy = np.asarray(value)
+    except (TypeError, ValueError, RuntimeError):
+        copy = None
+    if copy is None or copy.dtype == object:
+        raise UserError(f"argument {name}: this array cannot be read here: {reason}") from None
+    return copy
 
 
 _NUMBERS: Mapping[str, tuple[type, ...]] = {

@@ -14,7 +14,8 @@ from riselang.dialects.rise.types import ScalarType
 from riselang.errors import LimitationError, OutOfRangeError, SourceLocation, UserError
 from riselang.interpreter.scalars import numpy_dtype
 from riselang.nat import Nat
-from riselang.native.entries import PREFIX, Dimensions, entry
+from riselang.native.entries import GUARDED, PREFIX, Dimensions, entry
+from riselang.native.guard import end_call
 from riselang.runtime.arrays import (
     Array,
     address,
@@ -87,6 +88,14 @@ class Code(Protocol):
     def address(self, symbol: str) -> int: ...
 
 
+def callable_at(code: Code, name: str, kinds: Sequence[Any]) -> Callable[..., int | None]:
+    """A function of machine code: it returns why the call ended early, None or 0 if it did not."""
+    guarded = code.address(f"{GUARDED}{name}")
+    if guarded:
+        return ctypes.CFUNCTYPE(ctypes.c_int64, *kinds)(guarded)
+    return ctypes.CFUNCTYPE(None, *kinds)(code.address(f"{PREFIX}{name}"))
+
+
 class Executable:
     """A compiled function; buffers are passed in order and written in place."""
 
@@ -97,7 +106,7 @@ class Executable:
         parameters: Sequence[Parameter],
         shapes: OpenShapes | None = None,
         checks: Sequence[SourceLocation | None] = (),
-        function: Callable[..., None] | None = None,
+        function: Callable[..., int | None] | None = None,
     ):
         """`checks` says where each check was written, if the function has any that can fail.
 
@@ -127,9 +136,7 @@ class Executable:
                 kinds += [ctypes.c_int64] * parameter.shape.count(DYNAMIC_INDEX)
         if checks:
             kinds.append(ctypes.c_void_p)
-        self._function: Callable[..., None] = function or ctypes.CFUNCTYPE(None, *kinds)(
-            code.address(f"{PREFIX}{name}")
-        )
+        self._function = function or callable_at(code, name, kinds)
 
     @property
     def can_fail(self) -> bool:
@@ -187,8 +194,8 @@ class Executable:
         _check_overlap(spans)
         if self._checks:
             self._call_checked(passed)
-        else:
-            self._function(*passed)
+        elif reason := self._function(*passed):
+            end_call(reason)
 
     def quick(
         self,
@@ -220,7 +227,8 @@ class Executable:
     def _call_checked(self, passed: Sequence[Any]) -> None:
         """Pass a buffer for the first check that fails, and raise what is found there."""
         failure = np.zeros(FAILURE, np.int64)
-        self._function(*passed, failure.ctypes.data)
+        if reason := self._function(*passed, failure.ctypes.data):
+            end_call(reason)
         count, check, index, bound = failure.tolist()
         if count:
             raise OutOfRangeError(index, bound, self._checks[check - 1])

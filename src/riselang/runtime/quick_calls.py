@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from riselang.native.guard import end_call
 from riselang.runtime.arrays import (
     DATA,
     Array,
@@ -52,7 +53,7 @@ def quick_call(
 
 
 _ADDRESS = "pointer_at(id({}) + data).value" if is_quick else "address({})"
-_NAMES = {"pointer_at": pointer_at, "data": DATA, "address": address}
+_NAMES = {"pointer_at": pointer_at, "data": DATA, "address": address, "end_call": end_call}
 
 
 @cache
@@ -81,7 +82,8 @@ def make(function, results, kept, known, numbers, otherwise, packed):
         if not ({in_rows}):
             return otherwise(arguments)
         {"; ".join(created)}
-        function({", ".join(passed)})
+        if reason := function({", ".join(passed)}):
+            end_call(reason)
         return {outputs[0] if results == 1 else f"packed([{', '.join(outputs)}])"}
     call.kept = kept  # as long as their addresses are
     return call

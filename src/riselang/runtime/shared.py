@@ -25,8 +25,9 @@ class SharedCode:
         self._library = library
 
     def address(self, symbol: str) -> int:
-        pointer = ctypes.cast(getattr(self._library, symbol), ctypes.c_void_p)
-        return pointer.value or 0
+        """Where a function begins; 0 where there is none of this name."""
+        function = getattr(self._library, symbol, None)
+        return 0 if function is None else ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
 def load_shared(

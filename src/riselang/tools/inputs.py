@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from riselang.dialects.rise.types import SCALAR_NAMES, ArrayType, RiseType, ScalarType
-from riselang.errors import UserError
+from riselang.errors import LimitationError, UserError
 from riselang.interpreter.scalars import numpy_dtype
 from riselang.nat import Nat, NatError
-from riselang.runtime.arrays import Array
+from riselang.runtime.arrays import Array, check_memory
 
 GENERATED = ("random", "arange", "ones", "zeros")
 
@@ -54,7 +55,7 @@ def generated_array(text: str, type: RiseType, sizes: Mapping[str, Nat], name: s
     shape = _shape(type, sizes, name)
     try:
         return generate(text, shape, _element(type, name), name)
-    except (MemoryError, ValueError, OverflowError):
+    except (LimitationError, MemoryError, ValueError, OverflowError):
         lengths = " x ".join(map(str, shape))
         raise UserError(f"input {name}: there is no memory for {lengths} numbers") from None
 
@@ -62,6 +63,8 @@ def generated_array(text: str, type: RiseType, sizes: Mapping[str, Nat], name: s
 def generate(text: str, shape: Sequence[int], element: ScalarType, name: str) -> Array:
     kind, _, seed = text.partition(":")
     dtype = numpy_dtype(element)
+    made = dtype.itemsize if kind in ("ones", "zeros") else 8
+    check_memory(prod(shape) * made, "an input")
     if kind == "random":
         if seed and not seed.isdecimal():
             raise UserError(f"input {name}: expected random:SEED with a number, found {text!r}")

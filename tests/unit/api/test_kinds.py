@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import riselang as rl
+from riselang.errors import UserError
 
 Array = np.ndarray[Any, Any]
 
@@ -82,10 +83,40 @@ def test_the_array_interface() -> None:
 
 
 def test_arrays_of_jax() -> None:
+    """On whichever device JAX has them."""
     jax = pytest.importorskip("jax")
     result = doubled(jax.numpy.asarray(X))
     assert isinstance(result, jax.Array)
     assert np.array_equal(result, X * 2)
+
+
+class Elsewhere:
+    """An array on another device, as JAX has them on a GPU: NumPy copies it, but shares nothing."""
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 2, 0
+
+    def __dlpack__(self, **_: Any) -> Any:
+        raise BufferError("the array is on a GPU")
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return X.astype(dtype or X.dtype)
+
+
+class OnlyThere(Elsewhere):
+    """An array that its library does not copy unasked, as torch does not."""
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        raise TypeError("use Tensor.cpu() first")
+
+
+def test_an_array_on_another_device_is_copied() -> None:
+    assert np.array_equal(doubled(Elsewhere()), X * 2)
+
+
+def test_an_array_that_is_not_copied_is_refused() -> None:
+    with pytest.raises(UserError, match="argument x: this array cannot be read here"):
+        doubled(OnlyThere())
 
 
 def test_what_is_compiled_is_told(

@@ -40,6 +40,7 @@ from riselang.term.conversion import width
 from riselang.term.nodes import Apply, Bound, Lambda, Pattern, Scalar, Term, apply_all
 from riselang.term.scalars import CMPF_PREDICATES, CMPI_PREDICATES, SCALAR_OPS
 from riselang.term.to_dialect import program_module
+from support.machines import unresolved
 
 FLOATS = [SCALARS[name] for name in ("f16", "bf16", "f32", "f64")]
 INTEGERS = [SCALARS[name] for name in ("i1", "i8", "i16", "i32", "i64")]
@@ -229,6 +230,35 @@ def test_vectors_are_computed_lane_by_lane(op: str) -> None:
         found = np.empty_like(lanes)
         compilation.functions[names[case]](found, *cut)
         assert_same(case, inputs, expected, found.reshape(-1))
+
+
+@pytest.mark.parametrize("op", SCALAR_OPS)
+def test_no_object_calls_what_no_library_defines(op: str) -> None:
+    """Code generation adds calls of its own, such as conversions that a CPU lacks."""
+    _, compilation = compiled(op)
+    for target in ("x86-64", "AVX2", "AVX-512", "aarch64"):
+        assert not unresolved(compilation.llvm_ir, target), target
+
+
+BYTES = (
+    "arith.select", "arith.cmpi", "arith.cmpf", "arith.andi", "arith.maxsi", "arith.maximumf",
+    "arith.extui", "arith.extsi", "arith.uitofp", "arith.sitofp", "arith.fptosi", "arith.truncf",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("op", BYTES)
+def test_any_bytes_are_numbers_of_every_type(op: str) -> None:
+    """Buffers of random bytes; of a bool every byte but 0 is true."""
+    random = np.random.default_rng(7)
+    names, compilation = compiled(op)
+    for case in names:
+        inputs = [
+            np.frombuffer(random.bytes(each.nbytes), each.dtype) for each in operands(case[1])
+        ]
+        expected = interpreted(program(case, len(inputs[0])), inputs)
+        found = np.empty_like(expected)
+        compilation.functions[names[case]](found, *inputs)
+        assert_same(case, inputs, expected, found)
 
 
 @pytest.mark.parametrize("infinity", [np.inf, -np.inf])

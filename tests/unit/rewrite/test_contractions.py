@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from riselang.api.kernel import TermKernel
-from riselang.machine import Machine
+from riselang.machine import Machine, assume_machine
 from riselang.notation.program import parse_term
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.derivation import derive
@@ -135,16 +135,24 @@ def test_panels_are_multiplied_as_they_are(tiles: Sizes, threads: bool) -> None:
     assert kernel(left, right).tobytes() == expected.tobytes()
 
 
+PANEL_SIZES = {"NEON": (4, 8), "SSE": (4, 8), "AVX2": (4, 16), "AVX-512": (4, 32)}
+"""Rows and columns of panels that whole vectors divide."""
+
+
 @pytest.mark.parametrize("sizes", [("n", "m", "l"), (40, 30, 200)])
-def test_panels_are_not_copied(sizes: tuple[object, ...]) -> None:
+@pytest.mark.parametrize("name", MACHINES)
+def test_panels_are_not_copied(name: str, sizes: tuple[object, ...]) -> None:
     a, b, l = sizes  # noqa: E741
-    term = parse_term(PANELS.format(a=a, b=b, l=l, r=4, c=8))
-    end = str(derive(term, goto).end)
+    r, c = PANEL_SIZES[name]
+    copied = PANELS.format(a=40, b=30, l=100, r=r, c=c).replace(
+        "a |> map(transpose)", "a |> map(fun(x, x |> transpose |> map(map(fun(e, e * 2.0)))))"
+    )
+    with assume_machine(MACHINES[name]):
+        end = str(derive(parse_term(PANELS.format(a=a, b=b, l=l, r=r, c=c)), goto).end)
+        stored = str(derive(parse_term(copied), goto).end)
     assert "heap" not in end
     assert "mapPar" in end
-    copied = parse_term(PANELS.format(a=40, b=30, l=100, r=4, c=8).replace("a |> map(transpose)",
-        "a |> map(fun(x, x |> transpose |> map(map(fun(e, e * 2.0)))))"))  # fmt: skip
-    assert "heap" in str(derive(copied, goto).end), "what is computed is stored first"
+    assert "heap" in stored, "what is computed is stored first"
 
 
 @pytest.mark.parametrize("name", MACHINES)

@@ -35,19 +35,21 @@ class Way:
     """Cycles before anything is computed."""
     passes: int = 0
     """How often the result is written and read once more."""
+    is_vectorized: bool = True
+    """Whether wider vectors compute more."""
 
 
 LOOPS = Way("loops", 0.55, 0.8, 0.0)
 PATTERNS = Way("patterns", 0.95, 1.0, 50_000.0, 1)
 CALL = Way("call", 1.0, 0.9, 2_000.0)
 VECTOR_CALL = replace(CALL, start=300.0)
-# A sum on its own waits for itself.
-SUM_LOOPS = replace(LOOPS, computing=0.09)
+# A sum on its own waits for itself, however wide vectors are.
+SUM_LOOPS = replace(LOOPS, computing=0.18, is_vectorized=False)
 # Windows that move over an array: loops of vectors have loads that are not aligned.
 WINDOW_LOOPS = replace(LOOPS, computing=0.28)
 WINDOW_PATTERNS = replace(PATTERNS, computing=0.36)
 # What does not lie side by side is computed one by one in loops.
-STRIDED_LOOPS = replace(LOOPS, computing=0.02)
+STRIDED_LOOPS = replace(LOOPS, computing=0.04, is_vectorized=False)
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class Work:
     """Of an element."""
 
     def cycles(self, way: Way) -> float:
-        lanes = this_machine().lanes(self.bytes)
+        lanes = this_machine().lanes(self.bytes) if way.is_vectorized else 1
         computing = self.products / (PER_CYCLE * lanes * way.computing)
         bandwidth = BYTES_PER_CYCLE * way.memory / self.bytes
         copying = 2 * way.passes * self.results / bandwidth

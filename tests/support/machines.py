@@ -1,0 +1,59 @@
+"""Machines that tests arrange code for, whichever one they run on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+
+import llvmlite.binding as binding
+
+from riselang.machine import Machine
+from riselang.native import object_file
+from riselang.native.llvm import Target, assembly, object_code
+
+CACHES = ((1, 32 << 10), (2, 1 << 20), (3, 8 << 20))
+MACHINES: Mapping[str, Machine] = {
+    "Neoverse N1": Machine(16, 32, multiplies_by_lanes=True, caches=((1, 64 << 10), *CACHES[1:])),
+    "AVX2": Machine(32, 16, caches=CACHES),
+    "AVX-512": Machine(64, 32, caches=((1, 48 << 10), (2, 2 << 20), (3, 8 << 20))),
+}
+X86, ARM = "x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"
+TARGETS: Mapping[str, Target] = {
+    "x86-64": Target(X86, "x86-64", ""),
+    "AVX2": Target(X86, "haswell", ""),
+    "AVX-512": Target(X86, "skylake-avx512", "-prefer-256-bit"),
+    "Sapphire Rapids": Target(X86, "sapphirerapids", "-prefer-256-bit"),
+    "aarch64": Target(ARM, "generic", ""),
+    "Neoverse N1": Target(ARM, "neoverse-n1", ""),
+}
+_HOST = re.compile(r'^target .*$|"target-(cpu|features)"="[^"]*"', re.MULTILINE)
+"""What LLVM IR says of the machine that it was made on."""
+LIBRARY_SYMBOLS = re.compile(
+    r"(a?(sin|cos|tan)|atan2|(sin|cos|tan)h|exp[2]?|expm1|log(2|10|1p)?|erf|cbrt|pow|fma"
+    r"|floor|ceil|trunc|round(even)?)f?|mem(cpy|move|set)|aligned_alloc|free"
+)
+"""What the C library and its math library define."""
+
+
+@cache
+def _initialise() -> None:
+    binding.initialize_all_targets()
+    binding.initialize_all_asmprinters()
+
+
+def compiled_for(ir: str, target: str) -> bytes:
+    """The object that another machine would have."""
+    _initialise()
+    return object_code(_HOST.sub("", ir), TARGETS[target])
+
+
+def assembly_for(ir: str, target: str) -> list[str]:
+    _initialise()
+    return assembly(_HOST.sub("", ir), TARGETS[target]).splitlines()
+
+
+def unresolved(ir: str, target: str) -> set[str]:
+    """What an object refers to that no C library defines."""
+    names = object_file.undefined_symbols(compiled_for(ir, target))
+    return {name for name in names if not LIBRARY_SYMBOLS.fullmatch(name)}
