@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -98,3 +100,31 @@ def test_iterations_of_a_parallel_loop_give_back_their_stack(
     squares = x * x
     expected = squares + squares.sum(-1, keepdims=True)
     np.testing.assert_allclose(kernel.main(x), expected, rtol=1e-5)
+
+
+KEPT_IN_REGISTERS = {
+    "scatter": "scatter(i, y, reduce(fun((e : f32, a : 2.f32), a), p, z))",
+    "gather": "gather(j, reduce(fun((e : f32, a : 2.f32), a), p, z))",
+    "at": "y |> map(fun(e, e + (reduce(fun((e : f32, a : 2.f32), a), p, z) |> at(i |> at(k)))))",
+}
+
+
+@pytest.mark.parametrize("name", KEPT_IN_REGISTERS)
+@pytest.mark.parametrize("strategy", ["none", None])
+def test_a_run_time_index_reads_an_array_that_is_kept_in_registers(
+    name: str, strategy: str | None
+) -> None:
+    """Only numbers were expected as indices of such an array: the compiler crashed."""
+    bound = "3" if name == "scatter" else "2"
+    text = (
+        f"def main = fun((i : 2.idx[{bound}], j : 3.idx[2], k : idx[2], z : 8.f32, y : 3.f32, "
+        "p : 2.f32), "
+        f"reduce(fun((e : f32, acc : 3.f32), {KEPT_IN_REGISTERS[name]}), y, z))"
+    )
+    arguments = (
+        np.array([1, 0]), np.array([1, 0, 1]), np.array(1), np.ones(8, np.float32),
+        np.arange(3, dtype=np.float32), np.array([5, 6], np.float32),
+    )  # fmt: skip
+    compiled: Any = rl.loads(text, name="a.rise", strategy=strategy)
+    interpreted: Any = rl.loads(text, name="a.rise", backend="interpret")
+    assert np.array_equal(compiled.main(*arguments), interpreted.main(*arguments))

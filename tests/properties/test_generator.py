@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from riselang.dialects.rise.schemes import KEYWORD_PARAMETERS, PATTERNS
-from riselang.dialects.rise.types import VectorType
-from riselang.term.nodes import Pattern, Scalar, Term, subterms
+from riselang.dialects.rise.types import ArrayType, VectorType
+from riselang.term.nodes import Apply, Pattern, Scalar, Term, spine, subterms
 from riselang.term.scalars import SCALAR_OPS
 from support.compiled_patterns import COMPILED_PATTERNS
+from support.generation.loops import REDUCTIONS
 from support.numpy_patterns import PATTERNS as NUMPY_MEANINGS
 from support.programs import seeded_program
 from support.random_scalars import COMMON
@@ -55,3 +56,27 @@ def test_operations_work_on_vectors() -> None:
 
 def test_the_second_evaluation_knows_every_pattern() -> None:
     assert NUMPY_MEANINGS.keys() == PATTERNS.keys()
+
+
+def test_reductions_of_small_arrays_are_read_at_run_time_indices() -> None:
+    """Inside of others: the compiler crashed on such programs, which no seed had."""
+    programs = [seeded_program(seed, compiled=True) for seed in SEEDS]
+    terms = [part for program in programs for part in subterms(program.term)]
+    steps = [spine(term)[1][0] for term in terms if is_array_reduction(term)]
+    inside = [part for step in steps for part in subterms(step)]
+    reads = [spine(part) for part in inside if isinstance(part, Apply)]
+    found = {
+        head.spec.name
+        for head, arguments in reads
+        if isinstance(head, Pattern)
+        and head.spec.name in ("gather", "scatter")
+        and len(arguments) == head.spec.arity
+        and is_array_reduction(arguments[-1])
+    }
+    assert found == {"gather", "scatter"}
+
+
+def is_array_reduction(term: Term) -> bool:
+    head, arguments = spine(term)
+    is_reduction = isinstance(head, Pattern) and head.spec.name in REDUCTIONS
+    return is_reduction and len(arguments) == 3 and isinstance(term.type, ArrayType)

@@ -223,6 +223,8 @@ class _Resolver(Stores):
                 value = op.source
             elif isinstance(op, codegen.PadConstOp):
                 return self.padded(op, path, builder)
+            elif isinstance(op, codegen.ListOp) and not index_at(path[0]).is_constant:
+                return self.selected(op, path, anchor, builder)
             else:
                 value, path = self.step(op, path)
                 path = self.shortened(data_of(value), path, builder)
@@ -386,6 +388,20 @@ class _Resolver(Stores):
         (distance, zero) = self.arithmetic([gap, Nat.const(0)], builder)
         condition = builder.insert(arith.CmpiOp(distance, zero, "sge")).results[0]
         return builder.insert(scf.IfOp(condition, [type], regions[0], regions[1])).results[0]
+
+    def selected(
+        self, op: codegen.ListOp, path: Path, anchor: Anchor, builder: Builder
+    ) -> SSAValue:
+        """The scalar in the element of a list that an index of the running program chooses."""
+        index = index_at(path[0])
+        (position,) = self.arithmetic([simplify(index, self.facts(index))], builder)
+        first, *others = [self.follow(each, path[1:], anchor, builder) for each in op.elements]
+        result = first
+        for number, other in enumerate(others, 1):
+            (here,) = self.arithmetic([Nat.const(number)], builder)
+            is_here = builder.insert(arith.CmpiOp(position, here, "eq")).results[0]
+            result = builder.insert(arith.SelectOp(is_here, other, result)).results[0]
+        return result
 
     def generated(
         self, op: codegen.GenerateOp, index: Nat, anchor: Anchor, builder: Builder

@@ -65,7 +65,7 @@ def is_large(shape: tuple[int, ...], dtype: np.dtype[Any]) -> bool:
 
 
 def check_memory(bytes: int, what: str) -> None:
-    """Refuse what this machine cannot hold: the system may promise it and kill the process later."""
+    """Refuse what this machine cannot hold; the system may promise it, then kill the process."""
     if bytes > total_memory():
         raise LimitationError(
             f"there is not enough memory for {what} of {bytes} bytes; this machine has "

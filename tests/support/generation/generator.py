@@ -32,6 +32,8 @@ from support.random_types import is_matrix, length_of, volume
 
 ROOM = 160
 """How many scalars a value may have, counting every iteration of the loops around it."""
+SMALL = 8
+"""How many scalars an array has that reductions may keep in registers."""
 Options = list[tuple[int, Producer]]
 
 
@@ -120,6 +122,8 @@ class Generator(Arrays, Views, Vectors, Indices, Loops, Functions, Mixing, Value
             options.append((8, self.as_vector))
         if isinstance(element, ScalarType) and self.allows("asScalar"):
             options += [(2, self.as_scalar), (8, self.lane_by_lane)]
+        if 0 < volume(type) <= SMALL:
+            options.append((3, self.array_reduction))
         if is_matrix(type):
             options += [(3, self.transpose), (3, self.slide), (2, self.split)]
             if self.allows("rotateValues") or self.allows("circularBuffer"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from riselang.dialects.rise.attributes import literal
 from riselang.dialects.rise.types import (
     ArrayType,
@@ -14,10 +16,12 @@ from riselang.dialects.rise.types import (
     index,
     pair,
 )
-from riselang.term.nodes import Apply, Lambda, Literal, Scalar, Term, apply_all
+from riselang.term.nodes import Apply, Free, Lambda, Literal, Scalar, Term, apply_all
 from support.generation.maker import Maker
 from support.generation.place import Place, use
 from support.random_types import length_of, volume
+
+REDUCTIONS = ("reduce", "reduceSeq", "reduceSeqUnroll")
 
 
 class Loops(Maker):
@@ -31,11 +35,56 @@ class Loops(Maker):
             lambda: array(self.types.length(room), self.types.data(min(room, 12), 2)),
         )
         length, element = length_of(source), element_of(source)
-        name = self.choices.of(("reduce", "reduceSeq", "reduceSeqUnroll"))
-        reduce = use(name, length, element, type, to=self.target())
+        reduce = use(self.choices.of(REDUCTIONS), length, element, type, to=self.target())
         step = self.term(fun(element, type, type), place.repeated(length))
         init = self.term(type, place.deeper)
         return apply_all(reduce, [step, init, self.term(source, place.deeper)])
+
+    def array_reduction(self, type: RiseType, place: Place) -> Term:
+        """A reduction whose steps change the elements of an array in place, or ignore it."""
+        length = self.types.length(min(3, place.room // max(volume(type), 1)))
+        element = self.types.data(4, 1)
+        reduce = use(self.choices.of(REDUCTIONS), length, element, type, to=self.target())
+        e, a = self.variable(element, "e"), self.variable(type, "a")
+        body = self.changed(a, place.repeated(length).inside(e))
+        step = Lambda(e.name, element, Lambda(a.name, type, body))
+        sources = [self.term(wanted, place.deeper) for wanted in (type, array(length, element))]
+        return apply_all(reduce, [step, *sources])
+
+    def changed(self, accumulator: Free, place: Place) -> Term:
+        """What a step makes of an array that it has: no element of the result needs two of it."""
+        type = accumulator.type
+        n, t = length_of(type), element_of(type)
+        kind = self.choices.of(("ignored", "kept", "mapped", "zipped", "gathered", "scattered"))
+        if kind == "ignored":
+            return self.term(type, place)
+        if kind == "kept":
+            return accumulator
+        if kind == "mapped":
+            function = self.term(fun(t, t), place.repeated(n))
+            return apply_all(use("map", n, t, t), [function, accumulator])
+        if kind == "zipped":
+            other = self.types.data(4, 1)
+            arrays = [self.term(array(n, other), place.deeper), accumulator]
+            pairs = apply_all(use("zip", n, other, t), arrays)
+            function = self.term(fun(pair(other, t), t), place.repeated(n))
+            return apply_all(use("map", n, pair(other, t), t), [function, pairs])
+        return self.read_at_indices(kind, type, place)
+
+    def read_at_indices(self, kind: str, type: RiseType, place: Place) -> Term:
+        """Elements of another such reduction, at indices known only when the program runs."""
+        n, t, m = length_of(type), element_of(type), 2
+        inner = array(m, t)
+        if place.depth <= 0 or volume(inner) > place.room:
+            return self.term(type, place)
+        # Other loops would keep the arrays out of registers.
+        near = replace(place, depth=place.depth - 1 if self.choices.one_in(3) else 0)
+        values = self.array_reduction(inner, near)
+        if kind == "gathered":
+            indices = self.term(array(n, idx(m)), near)
+            return apply_all(use("gather", m, n, t), [indices, values])
+        indices, start = self.term(array(m, idx(n)), near), self.term(type, near)
+        return apply_all(use("scatter", n, m, t), [indices, start, values])
 
     def parallel_reduction(self, type: RiseType, place: Place) -> Term:
         room = place.room // max(volume(type), 1)

@@ -188,7 +188,7 @@ class TupleOp(RiseOperation):
 
 @irdl_op_definition
 class ListOp(RiseOperation):
-    """An array of elements that are values of their own, read by indices that are numbers."""
+    """An array of elements that are values of their own; a run-time index selects one of them."""
 
     name = "rise.codegen.list"
     elements = var_operand_def(DataType)
