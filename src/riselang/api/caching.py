@@ -10,6 +10,7 @@ from collections.abc import Callable
 from riselang import config
 from riselang.collecting import fewer_collections
 from riselang.config import Options
+from riselang.forking import import_logging
 from riselang.machine import this_machine
 from riselang.native import libraries
 from riselang.runtime.artefact import Artefact
@@ -86,8 +87,7 @@ def _threads(text: str) -> bool:
 
 def _log(message: str, *arguments: object) -> None:
     if config.log_compiles():
-        import logging
-
+        logging = import_logging()
         logger = logging.getLogger("riselang")
         if not logger.handlers:
             # On stderr, if nobody has asked to have messages elsewhere.

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from riselang.forking import hold_forks
 from riselang.tracebacks import with_short_tracebacks
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 
 @with_short_tracebacks
+@hold_forks()
 def load(
     path: str | Path,
     *,
@@ -49,6 +51,7 @@ def load(
 
 
 @with_short_tracebacks
+@hold_forks()
 def loads(
     text: str,
     *,
@@ -69,6 +72,7 @@ def loads(
     )  # fmt: skip
 
 
+@hold_forks()
 def build(
     block: Block, outputs: SSAValue | Sequence[SSAValue], inputs: Sequence[SSAValue]
 ) -> Callable[[Callable[..., Any]], LoweringUnitOp]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,8 @@ from riselang.collecting import fewer_collections
 from riselang.config import Options
 from riselang.dialects.rise.types import RiseType, leaves, result_types, uncurry
 from riselang.errors import UserError
+from riselang.forking import hold_forks
+from riselang.lazy import cached_property
 from riselang.markup import code, details
 from riselang.nat import Nat
 from riselang.pipelines import GPU
@@ -70,6 +71,7 @@ class Lowered:
     _lock: Any = field(default_factory=RLock)
 
     @cached_property
+    @hold_forks()
     def compilation(self) -> Compilation:
         """The stages of the compiler; imported for the first program that is not in the cache."""
         with timed("import the compiler"):
@@ -98,6 +100,7 @@ class Lowered:
         """
         return self._derived()
 
+    @hold_forks()
     def _derived(self, *, ahead: bool = False) -> Derivation | None:
         """`ahead`: what is computed of some arguments alone is computed once, and before."""
         is_left_open = self.strategy is DEFAULT
@@ -172,6 +175,7 @@ class Lowered:
         return uncurry(self.source.type)[0]
 
     @with_short_tracebacks
+    @hold_forks()
     def as_text(self, stage: str = "rise") -> str:
         """The program at a stage: notation, rise, imperative, affine, llvm or asm."""
         if stage == "notation":
@@ -189,7 +193,7 @@ class Lowered:
     @with_short_tracebacks
     def compile(self) -> Compiled:
         """The program as machine code, from the cache or compiled now."""
-        with self._lock, fewer_collections():
+        with hold_forks(), self._lock, fewer_collections():
             return self._compiled
 
     @cached_property
@@ -225,8 +229,9 @@ class Lowered:
 
     def interpret(self, arrays: Sequence[Array], sizes: Mapping[str, Nat]) -> Any:
         """The results by the reference interpreter."""
-        from riselang.api.compiled import located, packed
-        from riselang.interpreter.evaluate import from_buffers, run, to_buffers
+        with hold_forks():
+            from riselang.api.compiled import located, packed
+            from riselang.interpreter.evaluate import from_buffers, run, to_buffers
 
         term = at_sizes(self.term, sizes)
         inputs, _ = uncurry(term.type)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import llvmlite.binding as binding
 
 from riselang.errors import InternalError
+from riselang.forking import hold_forks, hold_in_forks
 from riselang.native import memory
 from riselang.native.llvm_text import readable
 from riselang.timing import timed
@@ -20,6 +22,25 @@ DEBUG_LINES = b".debug_line"
 PTX_TRIPLE, PTX_VERSION = "nvptx64-nvidia-cuda", "+ptx70"
 _LOCK = threading.Lock()
 """llvmlite's global state (targets, symbols) is not made for several threads at once."""
+
+
+@contextmanager
+def _alone() -> Generator[None]:
+    """No other thread is in LLVM, or forks the process."""
+    with hold_forks(), _LOCK:
+        yield
+
+
+def _hold_bindings() -> None:
+    """For all who use llvmlite: other libraries, and objects when they are collected."""
+    binding.ffi.lib._lock.__enter__()  # pyright: ignore[reportPrivateUsage]
+
+
+def _release_bindings() -> None:
+    binding.ffi.lib._lock.__exit__(None, None, None)  # pyright: ignore[reportPrivateUsage]
+
+
+hold_in_forks(_hold_bindings, _release_bindings)
 
 
 @dataclass(frozen=True)
@@ -96,13 +117,13 @@ def _optimised(ir: str, target: Target, machine: Any) -> Any:
 
 def optimise(ir: str, target: Target | None = None) -> str:
     """LLVM IR after -O3 for the target."""
-    with _LOCK:
+    with _alone():
         target = target or host()
         return str(_optimised(ir, target, _machine(target, jit=True)))
 
 
 def assembly(ir: str, target: Target | None = None) -> str:
-    with _LOCK:
+    with _alone():
         target = target or host()
         machine = _machine(target, jit=True)
         module = _optimised(ir, target, machine)
@@ -111,7 +132,7 @@ def assembly(ir: str, target: Target | None = None) -> str:
 
 
 def object_code(ir: str, target: Target | None = None) -> bytes:
-    with _LOCK:
+    with _alone():
         target = target or host()
         machine = _machine(target, jit=False)
         module = _optimised(ir, target, machine)
@@ -121,7 +142,7 @@ def object_code(ir: str, target: Target | None = None) -> bytes:
 
 def ptx(ir: str, chip: str) -> str:
     """The code of kernels for a GPU of NVIDIA, which its driver makes machine code of."""
-    with _LOCK:
+    with _alone():
         binding.initialize_all_targets()
         binding.initialize_all_asmprinters()
         target = Target(PTX_TRIPLE, chip, PTX_VERSION)
@@ -143,7 +164,7 @@ class LoadedCode:
 
 def jit_object(ir: str) -> bytes:
     """Machine code of this machine, to be loaded into a process."""
-    with _LOCK:
+    with _alone():
         target = host()
         machine = _machine(target, jit=True)
         module = _optimised(ir, target, machine)
@@ -153,7 +174,7 @@ def jit_object(ir: str) -> bytes:
 
 def load_objects(objects: Sequence[bytes]) -> LoadedCode:
     """Load machine code that `jit_object` made, in this process or another."""
-    with _LOCK:
+    with _alone():
         machine = _machine(host(), jit=True)
         engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
         if any(map(memory.is_used, objects)):
@@ -192,7 +213,7 @@ def _replace(engine: Any, names: Mapping[str, str], code: LoadedCode) -> None:
 
 def add_symbol(name: str, address: int) -> None:
     """Let loaded code find a function by name."""
-    with _LOCK:
+    with _alone():
         binding.add_symbol(name, address)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 from xdsl.dialects import func
@@ -30,6 +29,7 @@ from riselang.frontends.c.prototypes import header
 from riselang.frontends.c.refusal import Refusal
 from riselang.frontends.c.report import notations, report
 from riselang.frontends.c.scheduling import ISL, PATTERNS, loops
+from riselang.lazy import cached_property
 from riselang.lowering.debug_locations import complete_locations
 from riselang.lowering.distinct import distinct_pointers, mark_distinct
 from riselang.native import libraries, llvm

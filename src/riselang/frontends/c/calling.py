@@ -6,7 +6,6 @@ import ctypes
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from riselang.frontends.c.footprints import Footprints
 from riselang.frontends.c.model import Scop
 from riselang.frontends.c.syntax import Literal, Variable
 from riselang.frontends.c.types import CType
+from riselang.lazy import cached_property
 from riselang.runtime.arrays import Array, address, as_array, check_layout
 from riselang.runtime.executable import Code
 from riselang.tracebacks import with_short_tracebacks

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 from hashlib import sha256
 from threading import RLock
 from typing import TYPE_CHECKING, Any, cast
@@ -19,9 +18,11 @@ from riselang.api.lowered import Lowered
 from riselang.config import Options
 from riselang.dialects.rise.types import RiseType
 from riselang.errors import UserError
+from riselang.forking import hold_forks
 from riselang.frontends.stablehlo.binding import BoundCode, compile_bound, keep, kept
 from riselang.frontends.stablehlo.elements import COMPLEX, ELEMENTS, TensorType
 from riselang.frontends.stablehlo.origin import Origin, Signature, program_of
+from riselang.lazy import cached_property
 from riselang.nat import Nat
 from riselang.native.graphs import GraphFunction
 from riselang.native.stablehlo import dtype_of
@@ -78,6 +79,7 @@ class Body:
         return self
 
     @cached_property
+    @hold_forks()
     def program(self) -> Program:
         return self.origin.program()
 
@@ -130,7 +132,7 @@ class Body:
 
     @cached_property
     def compiled(self) -> Compiled:
-        with self._lock:
+        with hold_forks(), self._lock:
             if self._kept is not None:
                 found = _from_cache(self._kept[1], self._kept[0].name)
                 if found is not None:
@@ -150,7 +152,7 @@ class Body:
         """
         if self.backend != "compile" or not known:
             return None
-        with self._lock:
+        with hold_forks(), self._lock:
             if known not in self._bound_codes:
                 self._bound_codes[known] = self._made_for(known)
             return self._bound_codes[known]
