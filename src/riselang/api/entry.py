@@ -38,7 +38,8 @@ def load(
     "polyhedral" loops are affine loops that are tiled and vectorised where that is proven right,
     "gpu" makes kernels for a GPU.
     A `.kernel` file, which `Compiled.save` writes, is a program to call; a shared library that
-    `rise compile --emit shared` wrote has functions like those of an MLIR file.
+    `rise compile --emit shared` wrote has functions like those of an MLIR file. Both are machine
+    code: load them only from places that you trust.
     With `debug_info` debuggers and profilers show the lines of the file inside its programs.
     `strategy` says how its programs are rewritten before they become loops.
     """

@@ -45,7 +45,7 @@ class LoadedModule:
         self._name = name
         self._options = options
         self._key = text_key(text, name, options)
-        self._found = find(self._key, name)
+        self._found = find(self._key, name, {})
         if self._found is None:
             # What was compiled before is known to be right.
             if text.count("func.func") >= WORTH_WORKERS:
@@ -63,7 +63,7 @@ class LoadedModule:
     @hold_forks()
     def _functions(self) -> dict[str, Executable]:
         artefact = self._found or compiled(
-            self._key, self._name, lambda: self._compilation.artefact
+            self._key, self._name, lambda: self._compilation.artefact, {}
         )
         return artefact.executables(lambda name: self._compilation.terms(name))
 

@@ -19,6 +19,7 @@ from riselang.pipelines import GPU
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.default import DEFAULT, default_derivation, gpu_derivation
 from riselang.runtime.arrays import Array
+from riselang.runtime.artefact import Buffer
 from riselang.term.cost import Cost, cost
 from riselang.term.nodes import Term
 from riselang.term.sizes import at_sizes, check_sizes
@@ -211,9 +212,17 @@ class Lowered:
         from riselang.api.caching import compiled
         from riselang.api.compiled import Compiled
 
-        artefact = compiled(self.key, self.name, lambda: self.compilation.artefact)
+        artefact = compiled(
+            self.key, self.name, lambda: self.compilation.artefact, {self.name: self._buffers}
+        )
         functions = artefact.executables(lambda _: [self.source])
         return Compiled(functions[self.name], self._groups, self)
+
+    @property
+    def _buffers(self) -> list[Buffer]:
+        """What its function takes: buffers for the results, then for the inputs."""
+        types = (*result_types(self.source.type, self.results), *self.inputs)
+        return [each for type in types for each in leaves(type)]
 
     @property
     def _groups(self) -> Groups:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import threading
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -15,6 +16,7 @@ from riselang.errors import InternalError
 from riselang.forking import hold_forks, hold_in_forks
 from riselang.native import memory
 from riselang.native.llvm_text import readable
+from riselang.native.object_file import checked_symbols
 from riselang.timing import timed
 
 DEBUG_LINES = b".debug_line"
@@ -209,6 +211,35 @@ def _replace(engine: Any, names: Mapping[str, str], code: LoadedCode) -> None:
     engine.add_module(module)
     for name in names:
         engine.add_global_mapping(module.get_function(name), code.address(f"rise_{name}"))
+
+
+def check_objects(objects: Sequence[bytes], functions: Collection[str]) -> None:
+    """Check machine code that comes from a file, since LLVM does not: a ValueError if it is bad.
+
+    It has these functions, and all that it needs is in this process.
+    """
+    triple = host().triple
+    if "linux" not in triple:
+        return
+    symbols = [checked_symbols(code, triple.partition("-")[0]) for code in objects]
+    defined = {name for each in symbols for name in each.defined}
+    missing = [name for name in functions if name not in defined]
+    with _alone():
+        for name in sorted({name for each in symbols for name in each.needed} - defined - _MADE):
+            if binding.address_of_symbol(name) is None and not hasattr(_process(), name):
+                missing.append(name)
+    if missing:
+        raise ValueError(f"there is no {missing[0]}")
+
+
+@cache
+def _process() -> ctypes.CDLL:
+    """All that is loaded into this process."""
+    return ctypes.CDLL(None)
+
+
+_MADE = frozenset({"_GLOBAL_OFFSET_TABLE_"})
+"""What the linker defines."""
 
 
 def add_symbol(name: str, address: int) -> None:

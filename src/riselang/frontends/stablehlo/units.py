@@ -90,7 +90,7 @@ class LinalgUnit:
     @hold_forks()
     def _function(self) -> Executable:
         key = fingerprint("linalg", self.text, self._pipeline)
-        artefact = compiled(key, UNIT, self._artefact)
+        artefact = compiled(key, UNIT, self._artefact, {UNIT: None})
         return artefact.executables(lambda _: [])[UNIT]
 
     def _artefact(self) -> Artefact:
