@@ -24,6 +24,7 @@ from riselang.runtime.arrays import (
     check_layout,
     check_shape,
     exact_scalar,
+    refuse_masked,
 )
 from riselang.runtime.quick_calls import Call, quick_call
 from riselang.runtime.shapes import OpenShapes
@@ -277,6 +278,7 @@ def _check_overlap(spans: Sequence[tuple[int, int, Parameter]]) -> None:
 
 def _scalar(argument: Any, parameter: Parameter) -> Any:
     dtype = numpy_dtype(parameter.type)
+    refuse_masked(argument, parameter.name)
     exact = exact_scalar(argument, dtype)
     if exact is None:
         raise UserError(
