@@ -184,6 +184,55 @@ for number in range(200):
         assert np.array_equal(result, 3 * x + 1)
 """
 
+OTHERS = """
+import importlib.util
+MODULE = '''
+module {
+  func.func @main(%x: tensor<4x3xf32>, %w: tensor<3x2xf32>) -> tensor<4x2xf32> {
+    %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+      : (tensor<4x3xf32>, tensor<3x2xf32>) -> tensor<4x2xf32>
+    %1 = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>
+    %2 = stablehlo.broadcast_in_dim %1, dims = [1] : (tensor<2xf32>) -> tensor<4x2xf32>
+    %3 = stablehlo.add %0, %2 : tensor<4x2xf32>
+    return %3 : tensor<4x2xf32>
+  }
+}
+'''
+C = "void twice(int n, float x[n]) { for (int i = 0; i < n; i++) x[i] = 2 * x[i]; }"
+a, w = rng.random(), np.arange(6, dtype=np.float32).reshape(3, 2)
+a = np.full((4, 3), a, np.float32)
+has_c = importlib.util.find_spec("islpy") and importlib.util.find_spec("clang")
+
+def check():
+    expected = a @ w + np.array([1, 2], np.float32)
+    assert np.allclose(rl.from_stablehlo(MODULE)(a, w), expected)
+    assert np.allclose(bound(), expected)
+    if has_c:
+        changed = x.copy()
+        rl.from_c(C)(len(x), changed)
+        assert np.array_equal(changed, 2 * x)
+
+def bound():
+    model = rl.from_stablehlo(MODULE)
+    return model.bind(**{model.names[1]: w})(a)
+
+check()
+cache.remove(key)
+keys = [each.key for each in cache.entries()]
+kept = {each: cache.read(each) for each in keys}
+assert len(keys) >= (4 if has_c else 3), keys
+bad = [b"", b"null", b"[" * 100_000, rng.randbytes(300)]
+for content in (*bad, *kept.values()):
+    for each in keys:
+        assert cache.write(each, content)
+    check()
+for each, content in kept.items():
+    changed = bytearray(content)
+    changed[rng.randrange(len(changed))] ^= 1 << rng.randrange(8)
+    assert cache.write(each, bytes(changed))
+    check()
+"""
+
 
 def run(script: str, folder: Path, seed: int = 0) -> None:
     environment = {**os.environ, "RISE_CACHE": "1", "RISE_CACHE_DIR": str(folder)}
@@ -209,3 +258,7 @@ def test_objects_that_would_end_the_process(tmp_path: Path) -> None:
 
 def test_saved_programs_that_were_changed_under_a_right_checksum(tmp_path: Path) -> None:
     run(SAVED, tmp_path)
+
+
+def test_entries_of_models_and_of_loops_of_c(tmp_path: Path) -> None:
+    run(OTHERS, tmp_path)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Generator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -239,3 +241,13 @@ def test_attributes_of_different_objects_are_computed_at_the_same_time() -> None
     other.start()
     assert pair[1].value == 1
     other.join()
+
+
+def test_no_attribute_has_a_lock_of_its_own() -> None:
+    package = Path(forking.__file__).parent
+    users = [
+        path.name
+        for path in package.rglob("*.py")
+        if re.search(r"^from functools import .*cached_property", path.read_text(), re.MULTILINE)
+    ]
+    assert not users, "riselang.lazy has one without"
