@@ -12,23 +12,38 @@ import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 
+from riselang.forking import after_in_child
+
 RARELY = (100_000, 20, 10)
 """Young values are looked at after as many new ones, in the place of Python's 700."""
-_LOCK = threading.Lock()
-_before: list[tuple[int, int, int]] = []
-"""One for each that compiles at the moment; the first is what to go back to."""
+_lock = threading.Lock()
+_before: list[tuple[int, tuple[int, int, int]]] = []
+"""Threads that compile at the moment, and what to go back to when none does."""
 
 
 @contextmanager
 def fewer_collections() -> Generator[None]:
     """Garbage is collected rarely until all that asked for this have ended."""
-    with _LOCK:
-        _before.append(_before[0] if _before else gc.get_threshold())
+    with _lock:
+        entry = (threading.get_ident(), _before[0][1] if _before else gc.get_threshold())
+        _before.append(entry)
         gc.set_threshold(*RARELY)
     try:
         yield
     finally:
-        with _LOCK:
-            before = _before.pop()
-            if not _before:
-                gc.set_threshold(*before)
+        with _lock:
+            _remove([entry])
+
+
+def _remove(entries: list[tuple[int, tuple[int, int, int]]]) -> None:
+    for entry in entries:
+        _before.remove(entry)
+        if not _before:
+            gc.set_threshold(*entry[1])
+
+
+@after_in_child
+def _forget_other_threads() -> None:
+    global _lock
+    _lock = threading.Lock()
+    _remove([each for each in _before if each[0] != threading.get_ident()])

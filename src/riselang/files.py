@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+import secrets
 import stat
-import tempfile
 from pathlib import Path
 
 from riselang.errors import UserError
@@ -19,39 +19,37 @@ def write_file(path: str | os.PathLike[str], content: bytes | str) -> None:
     data = content.encode() if isinstance(content, str) else content
     try:
         target = Path(os.path.realpath(path))
-        mode = _mode(target)
-        if mode is None:
+        found = _mode(target)
+        if found is None:
+            _replace(target, data, None)
+        elif stat.S_ISREG(found) and os.access(target, os.W_OK):
+            _replace(target, data, stat.S_IMODE(found))
+        else:
             with open(target, "wb") as file:
                 file.write(data)
-        else:
-            _replace(target, data, mode)
     except OSError as error:
         raise UserError(f"{path} cannot be written: {error.strerror}") from None
 
 
 def _mode(path: Path) -> int | None:
-    """The permissions that the file has or gets; None for what is no plain file."""
+    """The kind and the permissions of a file; None where there is none."""
     try:
-        found = path.stat().st_mode
+        return path.stat().st_mode
     except FileNotFoundError:
-        return 0o666 & ~_mask()
-    return stat.S_IMODE(found) if stat.S_ISREG(found) and os.access(path, os.W_OK) else None
+        return None
 
 
-def _replace(path: Path, data: bytes, mode: int) -> None:
-    handle, partial = tempfile.mkstemp(prefix=f".{path.name[:40]}.", dir=path.parent)
+def _replace(path: Path, data: bytes, mode: int | None) -> None:
+    """With these permissions, or with those that the system gives to a new file."""
+    partial = path.parent / f".{path.name[:40]}.{secrets.token_hex(8)}"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    handle = os.open(partial, flags, 0o666 if mode is None else 0o600)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-        os.chmod(partial, mode)
+        if mode is not None:
+            os.chmod(partial, mode)
         os.replace(partial, path)
     except BaseException:
         os.unlink(partial)
         raise
-
-
-def _mask() -> int:
-    """What this process takes from the permissions of new files."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

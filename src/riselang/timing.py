@@ -18,6 +18,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
+from riselang.forking import after_in_child
+
 
 @dataclass
 class Span:
@@ -35,8 +37,14 @@ class Span:
 
 _CURRENT: ContextVar[Span | None] = ContextVar("riselang_span", default=None)
 _NOTHING: AbstractContextManager[None] = nullcontext()
-_LOCK = threading.Lock()
+_lock = threading.Lock()
 """For threads that run in a copy of the context, and so add to the same spans."""
+
+
+@after_in_child
+def _renew_lock() -> None:
+    global _lock
+    _lock = threading.Lock()
 
 
 def timed(name: str) -> AbstractContextManager[None]:
@@ -83,7 +91,7 @@ def _part(parent: Span, name: str) -> Span:
 
 
 def _add(span: Span, seconds: float) -> None:
-    with _LOCK:
+    with _lock:
         span.seconds += seconds
 
 

@@ -87,6 +87,7 @@ def wrong_arrays(array: Any) -> Iterator[tuple[str, Any]]:
     if len(shape) > 1:
         yield "in the middle of another", np.ones([n + 2 for n in shape], array.dtype)[1:-1, 1:-1]
     yield "unaligned", unaligned(array)
+    yield "with a mask", np.ma.masked_array(array)
 
 
 def no_arrays(array: Any) -> Iterator[tuple[str, Any]]:
@@ -99,7 +100,8 @@ def no_arrays(array: Any) -> Iterator[tuple[str, Any]]:
 
 def wrong_scalars() -> Iterator[tuple[str, Any]]:
     for value in ("text", b"bytes", None, object(), {}, [1.0, 2.0], 1j, np.ones(2), lambda: 1,
-                  np.array([1.0]), np.array(1, np.int32), np.array(1, np.float32)):  # fmt: skip
+                  np.array([1.0]), np.array(1, np.int32), np.array(1, np.float32),
+                  np.ma.masked, np.ma.masked_array(1.0)):  # fmt: skip
         yield f"{type(value).__name__} {str(value)[:8]}", value
 
 

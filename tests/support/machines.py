@@ -9,8 +9,8 @@ from functools import cache
 import llvmlite.binding as binding
 
 from riselang.machine import Machine
-from riselang.native import object_file
 from riselang.native.llvm import Target, assembly, object_code
+from riselang.native.object_file import checked_symbols
 
 CACHES = ((1, 32 << 10), (2, 1 << 20), (3, 8 << 20))
 MACHINES: Mapping[str, Machine] = {
@@ -32,6 +32,7 @@ _HOST = re.compile(r'^target .*$|"target-(cpu|features)"="[^"]*"', re.MULTILINE)
 LIBRARY_SYMBOLS = re.compile(
     r"(a?(sin|cos|tan)|atan2|(sin|cos|tan)h|exp[2]?|expm1|log(2|10|1p)?|erf|cbrt|pow|fma"
     r"|floor|ceil|trunc|round(even)?)f?|mem(cpy|move|set)|aligned_alloc|free"
+    r"|_GLOBAL_OFFSET_TABLE_"
 )
 """What the C library and its math library define."""
 
@@ -55,5 +56,5 @@ def assembly_for(ir: str, target: str) -> list[str]:
 
 def unresolved(ir: str, target: str) -> set[str]:
     """What an object refers to that no C library defines."""
-    names = object_file.undefined_symbols(compiled_for(ir, target))
-    return {name for name in names if not LIBRARY_SYMBOLS.fullmatch(name)}
+    symbols = checked_symbols(compiled_for(ir, target))
+    return {name for name in symbols.needed if not LIBRARY_SYMBOLS.fullmatch(name)}

@@ -48,6 +48,20 @@ def test_permissions_stay_and_new_files_have_the_usual_ones(tmp_path: Path) -> N
     assert stat.S_IMODE(made.stat().st_mode) == stat.S_IMODE(usual.stat().st_mode)
 
 
+def test_the_permissions_that_new_files_get_are_not_changed_for_the_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not for a moment: files that other threads make then would be for everybody."""
+    before = os.umask(0o027)
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "umask", lambda mask: pytest.fail("the umask of all threads"))
+            write_file(tmp_path / "made", "a")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "made").stat().st_mode) == 0o640
+
+
 def test_a_link_stays_a_link_and_what_is_no_file_is_written_to(tmp_path: Path) -> None:
     target, link = tmp_path / "target", tmp_path / "link"
     target.write_text("a")

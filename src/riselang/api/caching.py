@@ -10,9 +10,10 @@ from collections.abc import Callable
 from riselang import config
 from riselang.collecting import fewer_collections
 from riselang.config import Options
+from riselang.forking import import_logging
 from riselang.machine import this_machine
 from riselang.native import libraries
-from riselang.runtime.artefact import Artefact
+from riselang.runtime.artefact import Artefact, Wanted
 from riselang.runtime.cache import default_cache
 from riselang.runtime.environment import fingerprint
 from riselang.term.digest import digest
@@ -39,25 +40,25 @@ def text_key(text: str, name: str, options: Options) -> str:
     return fingerprint("text", text, path, _threads(text), options)
 
 
-def find(key: str, name: str) -> Artefact | None:
-    """The code that was compiled before, if it is there and can be used."""
+def find(key: str, name: str, wanted: Wanted) -> Artefact | None:
+    """The code that was compiled before, if it is there, has what is wanted and can be used."""
     cache = default_cache()
     data = cache.read(key) if cache is not None else None
     if data is None:
         return None
     try:
         artefact = Artefact.from_bytes(data)
-    except ValueError:
-        return None
-    if not all(libraries.is_found(library) for library in artefact.libraries):
+        artefact.check(wanted)
+    except ValueError as error:
+        _log("%s in the cache cannot be used: %s", name, error)
         return None
     _log("found %s in the cache", name)
     return artefact
 
 
-def compiled(key: str, name: str, make: Callable[[], Artefact]) -> Artefact:
-    """What is in the cache under the key, else what `make` makes."""
-    found = find(key, name)
+def compiled(key: str, name: str, make: Callable[[], Artefact], wanted: Wanted) -> Artefact:
+    """What is in the cache under the key and has what is wanted, else what `make` makes."""
+    found = find(key, name, wanted)
     if found is not None:
         return found
     start = time.perf_counter()
@@ -86,8 +87,7 @@ def _threads(text: str) -> bool:
 
 def _log(message: str, *arguments: object) -> None:
     if config.log_compiles():
-        import logging
-
+        logging = import_logging()
         logger = logging.getLogger("riselang")
         if not logger.handlers:
             # On stderr, if nobody has asked to have messages elsewhere.

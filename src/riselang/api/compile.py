@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr, UnitAttr
@@ -25,6 +24,7 @@ from riselang.dialects.module import (
     verify_module,
 )
 from riselang.errors import LimitationError, SourceLocation, UserError
+from riselang.lazy import cached_property
 from riselang.lowering.checks import check_locations
 from riselang.lowering.contract_rise_floats import (
     CONTRACTED,

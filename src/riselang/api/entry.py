@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from riselang.forking import hold_forks
 from riselang.tracebacks import with_short_tracebacks
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 
 @with_short_tracebacks
+@hold_forks()
 def load(
     path: str | Path,
     *,
@@ -36,7 +38,8 @@ def load(
     "polyhedral" loops are affine loops that are tiled and vectorised where that is proven right,
     "gpu" makes kernels for a GPU.
     A `.kernel` file, which `Compiled.save` writes, is a program to call; a shared library that
-    `rise compile --emit shared` wrote has functions like those of an MLIR file.
+    `rise compile --emit shared` wrote has functions like those of an MLIR file. Both are machine
+    code: load them only from places that you trust.
     With `debug_info` debuggers and profilers show the lines of the file inside its programs.
     `strategy` says how its programs are rewritten before they become loops.
     """
@@ -49,6 +52,7 @@ def load(
 
 
 @with_short_tracebacks
+@hold_forks()
 def loads(
     text: str,
     *,
@@ -69,6 +73,7 @@ def loads(
     )  # fmt: skip
 
 
+@hold_forks()
 def build(
     block: Block, outputs: SSAValue | Sequence[SSAValue], inputs: Sequence[SSAValue]
 ) -> Callable[[Callable[..., Any]], LoweringUnitOp]:

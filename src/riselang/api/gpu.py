@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from functools import cached_property
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
@@ -12,6 +11,7 @@ from riselang.api.host_plans import host_plan, kernels_of
 from riselang.api.signatures import is_public
 from riselang.dialects.module import functions, location_of, module_text, walk
 from riselang.errors import LimitationError
+from riselang.lazy import cached_property
 from riselang.native import llvm, mlir
 from riselang.native.text import native_text
 from riselang.runtime.launches import Kernels

@@ -19,6 +19,7 @@ from riselang.dialects.rise.showing import show
 from riselang.dialects.rise.types import FunType, RiseType, ScalarType, uncurry
 from riselang.dsl.locations import user_location
 from riselang.errors import RiseError, UserError
+from riselang.forking import hold_forks
 from riselang.markup import code
 from riselang.nat import Nat, Solved, solve
 from riselang.pipelines import GPU
@@ -263,11 +264,12 @@ class Kernel(ABC):
     def _specialised(self, sizes: Mapping[str, Nat]) -> Lowered:
         types = tuple(substitute(type, sizes, {}) for type in self.types)
         key = (types, tuple(sorted(sizes.items(), key=lambda item: item[0])))
-        with self._lock:
+        with hold_forks(), self._lock:
             if key not in self._lowered:
                 self._lowered[key] = self._traced_at(sizes).lower()
             return self._lowered[key]
 
+    @hold_forks()
     def _traced_at(self, sizes: Mapping[str, Nat]) -> Traced:
         types = tuple(substitute(type, sizes, {}) for type in self.types)
         source, results = self.source(types, sizes)

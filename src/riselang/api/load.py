@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,8 @@ from riselang.api.kernel import LOOPS, TermKernel
 from riselang.api.lowered import as_strategy
 from riselang.config import Options, default_options
 from riselang.errors import MissingSymbolsError, UserError
+from riselang.forking import hold_forks
+from riselang.lazy import cached_property
 from riselang.markup import code, details
 from riselang.native.workers import WORTH_WORKERS, start_workers
 from riselang.rewrite.core import Strategy
@@ -44,7 +45,7 @@ class LoadedModule:
         self._name = name
         self._options = options
         self._key = text_key(text, name, options)
-        self._found = find(self._key, name)
+        self._found = find(self._key, name, {})
         if self._found is None:
             # What was compiled before is known to be right.
             if text.count("func.func") >= WORTH_WORKERS:
@@ -52,15 +53,17 @@ class LoadedModule:
             assert self._compilation
 
     @cached_property
+    @hold_forks()
     def _compilation(self) -> Compilation:
         from riselang.api.compile import Compilation
 
         return Compilation(*read_module(self._text, self._name, None, self._options))
 
     @cached_property
+    @hold_forks()
     def _functions(self) -> dict[str, Executable]:
         artefact = self._found or compiled(
-            self._key, self._name, lambda: self._compilation.artefact
+            self._key, self._name, lambda: self._compilation.artefact, {}
         )
         try:
             return artefact.executables(lambda name: self._compilation.terms(name))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +11,15 @@ from riselang.collecting import fewer_collections
 from riselang.config import Options
 from riselang.dialects.rise.types import RiseType, leaves, result_types, uncurry
 from riselang.errors import UserError
+from riselang.forking import hold_forks
+from riselang.lazy import cached_property
 from riselang.markup import code, details
 from riselang.nat import Nat
 from riselang.pipelines import GPU
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.default import DEFAULT, default_derivation, gpu_derivation
 from riselang.runtime.arrays import Array
+from riselang.runtime.artefact import Buffer
 from riselang.term.cost import Cost, cost
 from riselang.term.nodes import Term
 from riselang.term.sizes import at_sizes, check_sizes
@@ -70,6 +72,7 @@ class Lowered:
     _lock: Any = field(default_factory=RLock)
 
     @cached_property
+    @hold_forks()
     def compilation(self) -> Compilation:
         """The stages of the compiler; imported for the first program that is not in the cache."""
         with timed("import the compiler"):
@@ -98,6 +101,7 @@ class Lowered:
         """
         return self._derived()
 
+    @hold_forks()
     def _derived(self, *, ahead: bool = False) -> Derivation | None:
         """`ahead`: what is computed of some arguments alone is computed once, and before."""
         is_left_open = self.strategy is DEFAULT
@@ -172,6 +176,7 @@ class Lowered:
         return uncurry(self.source.type)[0]
 
     @with_short_tracebacks
+    @hold_forks()
     def as_text(self, stage: str = "rise") -> str:
         """The program at a stage: notation, rise, imperative, affine, llvm or asm."""
         if stage == "notation":
@@ -189,7 +194,7 @@ class Lowered:
     @with_short_tracebacks
     def compile(self) -> Compiled:
         """The program as machine code, from the cache or compiled now."""
-        with self._lock, fewer_collections():
+        with hold_forks(), self._lock, fewer_collections():
             return self._compiled
 
     @cached_property
@@ -207,9 +212,17 @@ class Lowered:
         from riselang.api.caching import compiled
         from riselang.api.compiled import Compiled
 
-        artefact = compiled(self.key, self.name, lambda: self.compilation.artefact)
+        artefact = compiled(
+            self.key, self.name, lambda: self.compilation.artefact, {self.name: self._buffers}
+        )
         functions = artefact.executables(lambda _: [self.source])
         return Compiled(functions[self.name], self._groups, self)
+
+    @property
+    def _buffers(self) -> list[Buffer]:
+        """What its function takes: buffers for the results, then for the inputs."""
+        types = (*result_types(self.source.type, self.results), *self.inputs)
+        return [each for type in types for each in leaves(type)]
 
     @property
     def _groups(self) -> Groups:
@@ -225,8 +238,9 @@ class Lowered:
 
     def interpret(self, arrays: Sequence[Array], sizes: Mapping[str, Nat]) -> Any:
         """The results by the reference interpreter."""
-        from riselang.api.compiled import located, packed
-        from riselang.interpreter.evaluate import from_buffers, run, to_buffers
+        with hold_forks():
+            from riselang.api.compiled import located, packed
+            from riselang.interpreter.evaluate import from_buffers, run, to_buffers
 
         term = at_sizes(self.term, sizes)
         inputs, _ = uncurry(term.type)

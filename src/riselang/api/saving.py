@@ -15,8 +15,9 @@ from riselang.config import Options
 from riselang.dialects.module import module_text, parse_module, verify_module
 from riselang.errors import UserError
 from riselang.files import write_file
-from riselang.native import llvm
+from riselang.native import libraries, llvm
 from riselang.runtime.artefact import Artefact
+from riselang.runtime.sealing import only_value_errors, typed
 
 _HEAD = b"riselang program 1\n"
 
@@ -43,13 +44,24 @@ def load_saved(data: bytes, name: str) -> Compiled:
     if data[:start] != _HEAD + hashlib.sha256(content).digest():
         raise UserError(f"{name} is damaged; save the program again")
     head, _, rest = content.partition(b"\n")
-    facts = json.loads(head)
-    module = _Source(facts, name)
-    artefact = Artefact.from_bytes(rest)
+    try:
+        with only_value_errors("a compiled program"):
+            return _loaded(json.loads(head), rest, name)
+    except ValueError as error:
+        raise UserError(f"{name} cannot be loaded: {error}; save the program again") from None
+
+
+def _loaded(facts: Any, code: bytes, name: str) -> Compiled:
+    module, function = _Source(facts, name), typed(facts["name"], str)
+    artefact = Artefact.from_bytes(code)
     if facts["target"] != asdict(llvm.host()):
         artefact = module.compilation().artefact
-    functions = artefact.executables(lambda function: module.compilation().terms(function))
-    return Compiled(functions[facts["name"]], tuple(facts["groups"]))
+    for library in artefact.libraries:
+        libraries.found(library)
+    artefact.check({function: None})
+    functions = artefact.executables(lambda each: module.compilation().terms(each))
+    groups = tuple(typed(each, int) for each in facts["groups"])
+    return Compiled(functions[function], groups)
 
 
 class _Source:

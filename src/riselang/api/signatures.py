@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from xdsl.dialects.affine import StoreOp
 from xdsl.dialects.builtin import ArrayAttr, MemRefType, NoneAttr, StringAttr
@@ -16,6 +15,7 @@ from riselang.dialects.module import location_of, walk
 from riselang.dialects.rise.borders import InOp, OutOp
 from riselang.dialects.rise.types import RiseType, ScalarType, index_bounds, leaves
 from riselang.errors import LimitationError
+from riselang.lazy import cached_property
 from riselang.nat import Nat, nat_min
 from riselang.runtime.executable import Parameter
 from riselang.runtime.shapes import OpenLengths

@@ -7,12 +7,13 @@ compiled and called from Python prints no op in its custom form.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from xdsl.irdl import IRDLOperation, OpDef, operations
 from xdsl.parser import Parser
 from xdsl.printer import Printer
+
+from riselang.lazy import cached_property
 
 if TYPE_CHECKING:
     from xdsl.irdl.declarative_assembly_format import FormatProgram

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
-from functools import cached_property
 
 from riselang.editor.document import Extent
 from riselang.errors import SourceLocation
+from riselang.lazy import cached_property
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 

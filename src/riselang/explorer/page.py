@@ -6,11 +6,12 @@ import html
 import json
 import os
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from importlib import resources
 from typing import Any
 
 from riselang.files import write_file
+from riselang.lazy import cached_property
 
 SCRIPTS = (
     "model.js",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from riselang.errors import SourceLocation
 from riselang.explorer.subject import SourceText
+from riselang.lazy import cached_property
 from riselang.term.nodes import Term
 
 _NAME = re.compile(r"[\w.]+|\|>|[^\s\w]")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from riselang.forking import hold_forks
 from riselang.tracebacks import with_short_tracebacks
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 
 @with_short_tracebacks
+@hold_forks()
 def from_stablehlo(
     source: str | bytes | Path,
     *,
@@ -43,6 +45,7 @@ def from_stablehlo(
 
 
 @with_short_tracebacks
+@hold_forks()
 def load_model(
     path: str | Path,
     *,
@@ -63,6 +66,7 @@ def load_model(
 
 
 @with_short_tracebacks
+@hold_forks()
 def from_jax(
     function: Callable[..., Any],
     *specs: Any,
@@ -87,6 +91,7 @@ def from_jax(
 
 
 @with_short_tracebacks
+@hold_forks()
 def from_tensorflow(
     function: Callable[..., Any],
     *specs: Any,
@@ -110,6 +115,7 @@ def from_tensorflow(
 
 
 @with_short_tracebacks
+@hold_forks()
 def from_torch(
     module: Any,
     *arguments: Any,
@@ -133,6 +139,7 @@ def from_torch(
 
 
 @with_short_tracebacks
+@hold_forks()
 def from_onnx(
     source: Any,
     *,
@@ -155,6 +162,7 @@ def from_onnx(
 
 
 @with_short_tracebacks
+@hold_forks()
 def from_keras(
     model: Any,
     *specs: Any,
@@ -178,6 +186,7 @@ def from_keras(
 
 
 @with_short_tracebacks
+@hold_forks()
 def from_c(
     source: str | Path,
     *,

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import prod
 
 from xdsl.dialects import affine, arith, math, memref
@@ -25,6 +24,7 @@ from xdsl.ir.affine import (
     AffineExpr,
 )
 
+from riselang.lazy import cached_property
 from riselang.lowering.nests import Loop, Nest, Subscripts
 
 MOST_PRODUCTS = 8

@@ -43,6 +43,8 @@ CHUNK = 1 << 20
 """Operations between two polls of a loop that is cut."""
 WORTH_A_POLL = 1 << 10
 """Operations beside which a poll, some nanoseconds, is nothing."""
+TEAM = 1 << 14
+"""What it costs to start the threads of a parallel loop and to wait for them, in operations."""
 BETWEEN = 1 << 12
 """Iterations between two polls of a `while` loop."""
 POLL, POLL_PARALLEL, STOP = "rise_poll", "rise_poll_parallel", "rise_stop"
@@ -130,7 +132,8 @@ class Work:
 
     def _whole(self, op: Operation, known: Mapping[str, Work]) -> int:
         if isinstance(op, Sequential | Parallel | scf.WhileOp):
-            return _trips(op, self.guess) * max(1, self.inside[op])
+            start = TEAM if isinstance(op, Parallel) else 0
+            return start + _trips(op, self.guess) * max(1, self.inside[op])
         if isinstance(op, func.CallOp):
             callee = known.get(op.callee.root_reference.data)
             return 1 + (callee.total if callee is not None else 0)

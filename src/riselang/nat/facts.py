@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from types import MappingProxyType
 
+from riselang.lazy import cached_property
 from riselang.nat.errors import NatError
 from riselang.nat.natural import Nat, NatLike, as_nat
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from typing import Any
 
+from riselang.lazy import cached_property
 from riselang.native import guard, llvm, mlir
 from riselang.native.debug_text import with_entry_lines
 from riselang.native.entries import guarded

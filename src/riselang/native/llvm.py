@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -13,9 +14,11 @@ from typing import Any
 import llvmlite.binding as binding
 
 from riselang.errors import InternalError, MissingSymbolsError
-from riselang.native import guard, memory, object_file
+from riselang.forking import hold_forks, hold_in_forks
+from riselang.native import guard, memory
 from riselang.native.entries import GUARDED
 from riselang.native.llvm_text import readable
+from riselang.native.object_file import Symbols, checked_symbols, is_readable
 from riselang.timing import timed
 
 DEBUG_LINES = b".debug_line"
@@ -23,6 +26,25 @@ DEBUG_LINES = b".debug_line"
 PTX_TRIPLE, PTX_VERSION = "nvptx64-nvidia-cuda", "+ptx70"
 _LOCK = threading.Lock()
 """llvmlite's global state (targets, symbols) is not made for several threads at once."""
+
+
+@contextmanager
+def _alone() -> Generator[None]:
+    """No other thread is in LLVM, or forks the process."""
+    with hold_forks(), _LOCK:
+        yield
+
+
+def _hold_bindings() -> None:
+    """For all who use llvmlite: other libraries, and objects when they are collected."""
+    binding.ffi.lib._lock.__enter__()  # pyright: ignore[reportPrivateUsage]
+
+
+def _release_bindings() -> None:
+    binding.ffi.lib._lock.__exit__(None, None, None)  # pyright: ignore[reportPrivateUsage]
+
+
+hold_in_forks(_hold_bindings, _release_bindings)
 
 
 @dataclass(frozen=True)
@@ -111,13 +133,13 @@ def _optimised(ir: str, target: Target, machine: Any) -> Any:
 
 def optimise(ir: str, target: Target | None = None) -> str:
     """LLVM IR after -O3 for the target."""
-    with _LOCK:
+    with _alone():
         target = target or host()
         return str(_optimised(ir, target, _machine(target, jit=True)))
 
 
 def assembly(ir: str, target: Target | None = None) -> str:
-    with _LOCK:
+    with _alone():
         target = target or host()
         machine = _machine(target, jit=True)
         module = _optimised(ir, target, machine)
@@ -126,7 +148,7 @@ def assembly(ir: str, target: Target | None = None) -> str:
 
 
 def object_code(ir: str, target: Target | None = None) -> bytes:
-    with _LOCK:
+    with _alone():
         target = target or host()
         machine = _machine(target, jit=False)
         module = _optimised(ir, target, machine)
@@ -136,7 +158,7 @@ def object_code(ir: str, target: Target | None = None) -> bytes:
 
 def ptx(ir: str, chip: str) -> str:
     """The code of kernels for a GPU of NVIDIA, which its driver makes machine code of."""
-    with _LOCK:
+    with _alone():
         binding.initialize_all_targets()
         binding.initialize_all_asmprinters()
         target = Target(PTX_TRIPLE, chip, PTX_VERSION)
@@ -158,7 +180,7 @@ class LoadedCode:
 
 def jit_object(ir: str) -> bytes:
     """Machine code of this machine, to be loaded into a process."""
-    with _LOCK:
+    with _alone():
         target = host()
         machine = _machine(target, jit=True)
         module = _optimised(ir, target, machine)
@@ -168,7 +190,7 @@ def jit_object(ir: str) -> bytes:
 
 def load_objects(objects: Sequence[bytes]) -> LoadedCode:
     """Load machine code that `jit_object` made, in this process or another."""
-    with _LOCK:
+    with _alone():
         machine = _machine(host(), jit=True)
         engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
         if any(map(memory.is_used, objects)):
@@ -192,12 +214,20 @@ def load_objects(objects: Sequence[bytes]) -> LoadedCode:
 
 def _check_symbols(objects: Sequence[bytes]) -> None:
     """Refuse code that refers to what is not there: the engine would jump to address 0."""
-    elf = [code for code in objects if object_file.is_readable(code)]
-    defined = {each.name for code in elf for each in object_file.functions(code)}
-    needed = set[str]().union(*map(object_file.undefined_symbols, elf)) - defined
-    missing = sorted(name for name in needed if binding.address_of_symbol(name) is None)
+    missing = _missing_symbols([checked_symbols(code) for code in objects if is_readable(code)])
     if missing:
         raise MissingSymbolsError(missing)
+
+
+def _missing_symbols(symbols: Sequence[Symbols]) -> list[str]:
+    """What objects need together and nothing in this process defines."""
+    defined = {name for each in symbols for name in each.defined}
+    needed = {name for each in symbols for name in each.needed} - defined - _MADE
+    return [
+        name
+        for name in sorted(needed)
+        if binding.address_of_symbol(name) is None and not hasattr(_process(), name)
+    ]
 
 
 @cache
@@ -229,9 +259,36 @@ def _replace(engine: Any, names: Mapping[str, str], code: LoadedCode) -> None:
         engine.add_global_mapping(module.get_function(name), code.address(f"rise_{name}"))
 
 
+def check_objects(objects: Sequence[bytes], functions: Collection[str]) -> None:
+    """Check machine code that comes from a file, since LLVM does not: a ValueError if it is bad.
+
+    It has these functions, and all that it needs is in this process.
+    """
+    triple = host().triple
+    if "linux" not in triple:
+        return
+    symbols = [checked_symbols(code, triple.partition("-")[0]) for code in objects]
+    defined = {name for each in symbols for name in each.defined}
+    missing = [name for name in functions if name not in defined]
+    with _alone():
+        missing += _missing_symbols(symbols)
+    if missing:
+        raise ValueError(f"there is no {missing[0]}")
+
+
+@cache
+def _process() -> ctypes.CDLL:
+    """All that is loaded into this process."""
+    return ctypes.CDLL(None)
+
+
+_MADE = frozenset({"_GLOBAL_OFFSET_TABLE_", *guard.FUNCTIONS})
+"""What is made when code is loaded."""
+
+
 def add_symbol(name: str, address: int) -> None:
     """Let loaded code find a function by name."""
-    with _LOCK:
+    with _alone():
         binding.add_symbol(name, address)
 
 

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from riselang.errors import InternalError, LimitationError, RiseError, SourceLocation, UserError
+from riselang.forking import hold_forks, import_logging
 from riselang.pipelines import (
     CALL_INTRINSICS,
     COPY_BY_LOOPS,
@@ -51,7 +52,8 @@ def _wheel() -> Any:
     """The modules of the wheel, which has no types, imported when first needed."""
     # Not `torch_mlir.dialects`: that defines a Python class for each op, which nothing here uses.
     libraries = "torch_mlir._mlir_libs"
-    with _own_symbols():
+    import_logging()  # which the wheel imports
+    with hold_forks(), _own_symbols():
         return SimpleNamespace(
             ir=importlib.import_module("torch_mlir.ir"),
             passmanager=importlib.import_module("torch_mlir.passmanager"),
@@ -64,7 +66,7 @@ def _wheel() -> Any:
 def stablehlo_wheel() -> Any:
     """The modules that read StableHLO, with the attributes that have parts, or a value."""
     wheel = _wheel()
-    with _own_symbols():
+    with hold_forks(), _own_symbols():
         stablehlo: Any = importlib.import_module("torch_mlir._mlir_libs._stablehlo")
     stablehlo.register_stablehlo_passes()
     records = ("Conv", "Dot", "Gather", "Scatter")
@@ -85,6 +87,13 @@ def load() -> None:
     _wheel()
 
 
+def new_context() -> Any:
+    """A context of one thread: those of a pool would not be there after a fork."""
+    context = _wheel().ir.Context()
+    context.enable_multithreading(False)
+    return context
+
+
 def verify(text: str) -> None:
     """Let unmodified MLIR parse and verify the module."""
     _in_context(text, ())
@@ -92,8 +101,7 @@ def verify(text: str) -> None:
 
 def verify_with(dialects: str, text: str) -> None:
     """Let unmodified MLIR verify a module, once it has loaded `dialects`, which are in IRDL."""
-    ir = _wheel().ir
-    with ir.Context(), ir.Location.unknown():
+    with hold_forks(), new_context(), _wheel().ir.Location.unknown():
         _wheel().irdl.load_dialects(_parsed(dialects))
         _parsed(text)
 
@@ -118,7 +126,7 @@ def _in_context(text: str, pipeline: Sequence[str], then: Any = str) -> Any:
     with timed("import MLIR"):
         ir = _wheel().ir
     # One context for each compilation: nothing is shared between threads.
-    with timed("MLIR"), ir.Context(), ir.Location.unknown():
+    with hold_forks(), timed("MLIR"), new_context(), ir.Location.unknown():
         with timed("parse"):
             module = _parsed(text)
         try:

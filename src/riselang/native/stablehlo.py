@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from riselang.errors import LimitationError, RiseError, SourceLocation, UserError
+from riselang.forking import hold_forks
 from riselang.native import mlir
 from riselang.native.bytecode import BrokenBytecode, as_text
 from riselang.native.graphs import (
@@ -59,7 +60,7 @@ def prepared_module(
             raise UserError(f"the bytecode of {name} cannot be read: {error}") from None
     wheel, context = _started()
     ir = wheel.ir
-    with timed("MLIR"), context, ir.Location.unknown():
+    with hold_forks(), timed("MLIR"), context, ir.Location.unknown():
         try:
             module = _parsed(wheel, source)
             _check_names(wheel, module, name, source)
@@ -77,7 +78,7 @@ def parsed_text(source: str, name: str) -> str:
     """A module as MLIR prints it after reading it: in generic form, each op with its location."""
     wheel, context = _started()
     ir = wheel.ir
-    with timed("MLIR"), context, ir.Location.unknown():
+    with hold_forks(), timed("MLIR"), context, ir.Location.unknown():
         try:
             module = _parsed(wheel, source)
         except ir.MLIRError as error:
@@ -91,7 +92,7 @@ def _started() -> tuple[Any, Any]:
     """The MLIR wheel, and a context for a module."""
     with timed("import MLIR"):
         wheel = mlir.stablehlo_wheel()
-    context = wheel.ir.Context()
+    context = mlir.new_context()
     # Annotations of other dialects do no harm, and ops of them are refused by name.
     context.allow_unregistered_dialects = True
     wheel.stablehlo.register_dialect(context)

@@ -8,6 +8,7 @@ without.
 from __future__ import annotations
 
 import contextlib
+import os
 import subprocess
 import sys
 import threading
@@ -15,6 +16,7 @@ from collections import deque
 from collections.abc import Iterable
 from pathlib import Path
 
+from riselang.forking import after_in_child
 from riselang.native import worker
 from riselang.native.build import Job
 from riselang.native.worker import LENGTH
@@ -92,6 +94,18 @@ def _compile_here(queue: _Queue) -> None:
 
 _idle: list[subprocess.Popen[bytes]] = []
 """Workers that were started and have nothing to do yet."""
+_of_parent: list[subprocess.Popen[bytes]] = []
+"""Those of the process that this one was forked from, which it neither asks nor waits for."""
+
+
+@after_in_child
+def _leave_workers() -> None:
+    for process in _idle:
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                os.close(pipe.fileno())
+    _of_parent.extend(_idle)
+    _idle.clear()
 
 
 def start_workers(count: int) -> None:

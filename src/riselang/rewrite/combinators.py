@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 from riselang.errors import UserError
+from riselang.lazy import cached_property
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Step, Strategy, Success
 from riselang.term.nodes import Apply, Pattern, Term
 

@@ -11,10 +11,10 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from functools import cached_property
 from typing import Any
 
 from riselang.errors import UserError
+from riselang.lazy import cached_property
 from riselang.markup import code, details, paragraph
 from riselang.notation.layout import MARK
 from riselang.notation.printer import marked

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
 
 from riselang.dialects.rise.schemes import PATTERNS
 from riselang.dialects.rise.showing import show
 from riselang.dialects.rise.types import RiseType, variable
 from riselang.errors import SourceLocation, UserError
+from riselang.lazy import cached_property
 from riselang.nat import Nat
 from riselang.notation.program import parse_term
 from riselang.rewrite.eta import expanded

@@ -6,12 +6,13 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from functools import cache, cached_property
+from functools import cache
 from typing import Any
 
 from xdsl.utils.exceptions import VerifyException
 
 from riselang.errors import UserError
+from riselang.lazy import cached_property
 from riselang.nat import Nat, NatError, as_nat, parse_nat
 from riselang.rewrite.core import (
     CONDITION,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from riselang.dialects.rise.binding import substitute
 from riselang.dialects.rise.types import DepFunType, FunType, RiseType, uncurry
 from riselang.errors import UserError
 from riselang.interpreter.evaluate import Environment, evaluate, from_buffers, to_buffers
+from riselang.lazy import cached_property
 from riselang.nat import Nat
 from riselang.rewrite.core import Path, Step
 from riselang.rewrite.eta import mentions

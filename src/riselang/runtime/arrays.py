@@ -86,8 +86,10 @@ def new_array(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
 
 
 def as_array(value: Any, name: str) -> Array:
-    """`value` as a numpy array without a copy."""
+    """`value` as a NumPy array without a copy."""
     if isinstance(value, np.ndarray):
+        if type(value) is not np.ndarray:
+            refuse_masked(value, name)
         return value
     if isinstance(value, np.generic):
         return np.asarray(value)
@@ -113,6 +115,15 @@ def _copied(value: Any, name: str, reason: Exception) -> Array:
     if copy is None or copy.dtype == object:
         raise UserError(f"argument {name}: this array cannot be read here: {reason}") from None
     return copy
+
+
+def refuse_masked(value: Any, name: str) -> None:
+    """Refuse arrays with a mask, of which programs know nothing."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise UserError(
+            f"argument {name}: a masked array cannot be passed, since its mask would be ignored; "
+            "pass .filled(value) with a value for what is masked, or .data to use all elements"
+        )
 
 
 _NUMBERS: Mapping[str, tuple[type, ...]] = {

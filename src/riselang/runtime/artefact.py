@@ -1,23 +1,37 @@
-"""A compiled module as bytes: what is cached, saved, and loaded into a process."""
+"""A compiled module as bytes: what is cached, saved, and loaded into a process.
+
+Bytes come from files, which may hold anything. What is wrong with them is a ValueError: they are
+compiled again, or refused, and never run.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from riselang.dialects.rise.types import SCALAR_NAMES, SCALARS
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+
+from riselang.dialects.rise.types import SCALAR_NAMES, SCALARS, ScalarType
 from riselang.errors import SourceLocation
+from riselang.interpreter.scalars import numpy_dtype
 from riselang.nat import Nat, parse_nat
-from riselang.runtime.executable import Executable, Parameter
+from riselang.native.entries import PREFIX
+from riselang.runtime.executable import SCALAR_KINDS, Executable, Parameter
 from riselang.runtime.launches import Kernels
+from riselang.runtime.sealing import only_value_errors, seal, typed, unseal
 from riselang.runtime.shapes import OpenLengths, OpenShapes
 from riselang.term.nodes import Term
 from riselang.timing import timed
 
 Terms = Callable[[str], Sequence[Term]]
 """The programs of a function; asked for where sizes are open, which they restrict."""
+Buffer = tuple[tuple[Nat, ...], ScalarType]
+"""The lengths and the elements of a buffer."""
+Wanted = Mapping[str, Sequence[Buffer] | None]
+"""Functions, and what they take, where that is known."""
+_KIND = "compiled module"
 
 
 @dataclass(frozen=True)
@@ -30,6 +44,20 @@ class CompiledFunction:
     """Where sizes are open."""
     checks: tuple[SourceLocation | None, ...] = ()
     """Where the checks were written that can fail when the function runs."""
+
+    def takes(self, buffers: Sequence[Buffer]) -> bool:
+        """Whether these are its parameters."""
+        found = [(each.shape, each.type) for each in self.parameters]
+        positions = {at for at, _ in self.open_lengths or ()}
+        return len(found) == len(buffers) and all(
+            (shape, type) == (tuple(map(_closed, lengths)), leaf)
+            and (at in positions or all(length.is_constant for length in lengths))
+            for at, ((shape, type), (lengths, leaf)) in enumerate(zip(found, buffers, strict=True))
+        )
+
+
+def _closed(length: Nat) -> int:
+    return length.constant if length.is_constant else DYNAMIC_INDEX
 
 
 @dataclass(frozen=True)
@@ -50,23 +78,41 @@ class Artefact:
             "libraries": self.libraries,
             "kernels": self.kernels and self.kernels.to_json(),
         }
-        return b"".join([json.dumps(head).encode(), b"\n", *self.objects])
+        return seal(_KIND, b"".join([json.dumps(head).encode(), b"\n", *self.objects]))
 
     @staticmethod
     def from_bytes(data: bytes) -> Artefact:
         """What `to_bytes` wrote; anything else is a ValueError."""
-        text, _, code = data.partition(b"\n")
-        try:
+        text, _, code = unseal(_KIND, data).partition(b"\n")
+        with only_value_errors("a compiled module"):
             head = json.loads(text)
-            functions = functions_from_json(head["functions"])
-            objects: list[bytes] = []
-            for length in head["objects"]:
-                objects.append(code[:length])
-                code = code[length:]
-            kernels = head["kernels"] and Kernels.from_json(head["kernels"])
-            return Artefact(functions, tuple(objects), tuple(head["libraries"]), kernels)
-        except (KeyError, TypeError, IndexError) as error:
-            raise ValueError(f"not a compiled module: {error}") from None
+            kernels = head["kernels"]
+            return Artefact(
+                functions_from_json(head["functions"]),
+                tuple(_parts(code, head["objects"])),
+                tuple(typed(each, str) for each in head["libraries"]),
+                None if kernels is None else Kernels.from_json(kernels),
+            )
+
+    def check(self, wanted: Wanted) -> None:
+        """A ValueError for code that cannot be loaded here, or that has not what is wanted."""
+        from riselang.native import libraries, llvm
+
+        known = {each.name: each for each in self.functions}
+        missing = wanted.keys() - known.keys()
+        missing |= {each for each in self.libraries if not libraries.is_found(each)}
+        if missing:
+            raise ValueError(f"there is no {min(missing)}")
+        for name, buffers in wanted.items():
+            if buffers is not None and not known[name].takes(buffers):
+                raise ValueError(f"{name} takes other buffers")
+        if self.kernels is not None:
+            if self.objects or known.keys() != {each.function for each in self.kernels.plans}:
+                raise ValueError("kernels for other functions")
+            return
+        for name in self.libraries:
+            libraries.prepare(name)
+        llvm.check_objects(self.objects, [f"{PREFIX}{each.name}" for each in self.functions])
 
     def executables(self, terms: Terms) -> dict[str, Executable]:
         """The functions in this process, ready to call."""
@@ -100,6 +146,14 @@ class Artefact:
             )
             for each in self.functions
         }
+
+
+def _parts(code: bytes, lengths: Sequence[Any]) -> Iterator[bytes]:
+    if sum(typed(each, int) for each in lengths) != len(code) or min(lengths, default=0) < 0:
+        raise ValueError("its parts are not as long as it says")
+    for length in lengths:
+        yield code[:length]
+        code = code[length:]
 
 
 def shapes_of(function: CompiledFunction, terms: Terms) -> OpenShapes | None:
@@ -137,19 +191,47 @@ def _nat(nat: Nat | None) -> str | None:
 
 
 def _function_from_json(data: Any) -> CompiledFunction:
-    return CompiledFunction(
-        data["name"],
-        tuple(
-            Parameter(
-                name,
-                SCALARS[type],
-                None if shape is None else tuple(shape),
-                is_written,
-                None if bound is None else parse_nat(bound),
-            )
-            for name, type, shape, is_written, bound in data["parameters"]
-        ),
-        data["open"]
-        and tuple((at, tuple(parse_nat(each) for each in lengths)) for at, lengths in data["open"]),
-        tuple(place and SourceLocation(*place) for place in data["checks"]),
+    parameters = tuple(_parameter(*each) for each in data["parameters"])
+    lengths = None
+    if data["open"] is not None:
+        lengths = tuple(_open_lengths(at, each, parameters) for at, each in data["open"])
+    known = {name for _, each in lengths or () for length in each for name in length.variables}
+    if any(each.bound is not None and each.bound.variables - known for each in parameters):
+        raise ValueError("a bound of indices that is not known")
+    checks = tuple(None if each is None else _location(*each) for each in data["checks"])
+    return CompiledFunction(typed(data["name"], str), parameters, lengths, checks)
+
+
+def _parameter(name: Any, type: Any, shape: Any, is_written: Any, bound: Any) -> Parameter:
+    scalar = SCALARS[type]
+    if shape is None and numpy_dtype(scalar).name not in SCALAR_KINDS:
+        raise ValueError(f"no scalar is passed as {type}")
+    return Parameter(
+        typed(name, str),
+        scalar,
+        None if shape is None else tuple(map(_length, shape)),
+        typed(is_written, bool),
+        None if bound is None else parse_nat(typed(bound, str)),
     )
+
+
+def _length(value: Any) -> int:
+    if not (0 <= typed(value, int) < 1 << 62 or value == DYNAMIC_INDEX):
+        raise ValueError(f"no length: {value}")
+    return value
+
+
+def _open_lengths(
+    position: Any, lengths: Any, parameters: Sequence[Parameter]
+) -> tuple[int, tuple[Nat, ...]]:
+    found = tuple(parse_nat(typed(each, str)) for each in lengths)
+    shape = parameters[typed(position, int)].shape
+    if position < 0 or shape is None or len(shape) != len(found):
+        raise ValueError("lengths that do not belong to a parameter")
+    return position, found
+
+
+def _location(file: Any, line: Any, column: Any, length: Any, text: Any) -> SourceLocation:
+    for number in (line, column, length):
+        typed(number, int)
+    return SourceLocation(typed(file, str), line, column, length, text and typed(text, str))

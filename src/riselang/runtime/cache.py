@@ -4,6 +4,12 @@ An entry is one file, named by a hash of all that the code depends on, written b
 then moved there; it begins with a checksum. Whatever is damaged, foreign or half there is compiled
 again, and whatever cannot be written is not: the cache may slow a program down, but never stop it
 or make it wrong. There are no locks, so nobody waits for a process that was killed.
+
+An entry is code that will run, so it must be a plain file that this user wrote and nobody else may
+write. That holds for each file, not for the folder: others may be able to put files into it, but
+not files of this user. What they could do is link to one that is elsewhere, and a name of theirs
+may lead anywhere; so links are not followed, and where others may write to the folder, a file with
+several names is not read.
 """
 
 from __future__ import annotations
@@ -11,6 +17,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import stat
 import tempfile
 import time
 from collections.abc import Iterator
@@ -24,7 +31,10 @@ _PARTIAL = ".partial"
 _ABANDONED_AFTER = 3600.0
 """Seconds after which a file that was never moved to its place is somebody's who was stopped."""
 _CHECKSUM = hashlib.sha256
-_HEAD = b"riselang kernel 1\n"
+_HEAD = b"riselang kernel 2\n"
+_START = len(_HEAD) + _CHECKSUM().digest_size
+"""Where the content begins."""
+_OF_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _PRUNED_TO = 0.75
 """The share of the permitted size that stays when there was too much."""
 
@@ -53,25 +63,37 @@ class KernelCache:
 
     def read(self, key: str, *, touch: bool = True) -> bytes | None:
         """What was written under the key, if it is there and whole."""
-        path = self._path(key)
         try:
-            with path.open("rb") as file:
-                if not _is_own(file.fileno()):
+            with open(self._path(key), "rb", opener=_open_plainly) as file:
+                status = os.fstat(file.fileno())
+                if not self._may_be_read(status):
                     return None
-                data = file.read()
+                head = file.read(_START)
+                if not head.startswith(_HEAD):
+                    return None
+                content = file.read(status.st_size)
+                if head != _HEAD + _checksum(key, content):
+                    return None
+                if touch:
+                    _touch(file.fileno(), self._path(key))
         except (OSError, ValueError):
             return None
-        start = len(_HEAD) + _CHECKSUM().digest_size
-        content = data[start:]
-        if data[:start] != _HEAD + _checksum(key, content):
-            return None
-        if touch:
-            with contextlib.suppress(OSError):
-                os.utime(path)
         return content
+
+    def _may_be_read(self, status: os.stat_result) -> bool:
+        """Whether a file is one that this user wrote and nobody else may have changed."""
+        if not stat.S_ISREG(status.st_mode) or status.st_size > self.limit + _START:
+            return False
+        if not hasattr(os, "geteuid"):
+            return True
+        if status.st_uid != os.geteuid() or status.st_mode & _OF_OTHERS:
+            return False
+        return status.st_nlink == 1 or not os.stat(self.folder).st_mode & _OF_OTHERS
 
     def write(self, key: str, content: bytes) -> bool:
         """Whether the entry is there now."""
+        if len(content) > self.limit:
+            return False
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._write(key, _HEAD + _checksum(key, content) + content)
@@ -139,7 +161,7 @@ class KernelCache:
         for file in found:
             if file.name.endswith(suffix):
                 with contextlib.suppress(OSError):
-                    status = file.stat()
+                    status = file.stat(follow_symlinks=False)
                     yield Entry(Path(file.path), status.st_size, status.st_mtime)
 
     def _path(self, key: str) -> Path:
@@ -171,6 +193,11 @@ def _checksum(key: str, content: bytes) -> bytes:
     return _CHECKSUM(key.encode() + content).digest()
 
 
-def _is_own(handle: int) -> bool:
-    """Whether this user wrote the file: machine code of others is not run."""
-    return not hasattr(os, "geteuid") or os.fstat(handle).st_uid == os.geteuid()
+def _open_plainly(path: str, flags: int) -> int:
+    """Neither through a link nor waiting for the other end of a pipe."""
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+
+
+def _touch(handle: int, path: Path) -> None:
+    with contextlib.suppress(OSError):
+        os.utime(handle if os.utime in os.supports_fd else path)

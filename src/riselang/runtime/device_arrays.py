@@ -14,7 +14,7 @@ from ml_dtypes import bfloat16
 
 from riselang.errors import UserError
 from riselang.native import cuda
-from riselang.runtime.arrays import Array, Shadow, address
+from riselang.runtime.arrays import Array, Shadow, address, refuse_masked
 
 INTERFACE = "__cuda_array_interface__"
 """What arrays of torch, cupy and numba have that are on a GPU."""
@@ -68,6 +68,7 @@ def _free(driver: cuda.Driver, address: int) -> None:
 
 def to_gpu(array: Any) -> DeviceArray:
     """A copy of an array in the memory of the GPU."""
+    refuse_masked(array, "array")
     source = np.ascontiguousarray(array)
     copy = DeviceArray(source.shape, source.dtype)
     driver = cuda.driver()

@@ -25,6 +25,7 @@ from riselang.runtime.arrays import (
     check_layout,
     check_shape,
     exact_scalar,
+    refuse_masked,
 )
 from riselang.runtime.quick_calls import Call, quick_call
 from riselang.runtime.shapes import OpenShapes
@@ -285,6 +286,7 @@ def _check_overlap(spans: Sequence[tuple[int, int, Parameter]]) -> None:
 
 def _scalar(argument: Any, parameter: Parameter) -> Any:
     dtype = numpy_dtype(parameter.type)
+    refuse_masked(argument, parameter.name)
     exact = exact_scalar(argument, dtype)
     if exact is None:
         raise UserError(

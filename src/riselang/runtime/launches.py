@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+from riselang.runtime.sealing import typed
+
 Counts = tuple[int, int, int]
 
 
@@ -76,7 +78,7 @@ class Kernels:
     @staticmethod
     def from_json(data: Any) -> Kernels:
         ptx, plans = data
-        return Kernels(ptx, tuple(map(plan_from_json, plans)))
+        return Kernels(typed(ptx, str), tuple(map(plan_from_json, plans)))
 
 
 KINDS: dict[str, type[Step]] = {"allocate": Allocate, "launch": Launch, "repeat": Repeat}
@@ -88,7 +90,13 @@ def plan_to_json(plan: HostPlan) -> list[Any]:
 
 def plan_from_json(data: Any) -> HostPlan:
     function, steps, read, written = data
-    return HostPlan(function, tuple(map(_from_json, steps)), tuple(read), tuple(written))
+    return HostPlan(
+        typed(function, str), tuple(map(_from_json, steps)), _numbers(read), _numbers(written)
+    )
+
+
+def _numbers(data: Any) -> tuple[int, ...]:
+    return tuple(typed(each, int) for each in data)
 
 
 def _to_json(step: Step) -> list[Any]:
@@ -103,6 +111,11 @@ def _from_json(data: Sequence[Any]) -> Step:
     values: list[Any] = []
     for field, value in zip(fields(kind), data[1:], strict=True):
         if field.name == "steps":
-            value = map(_from_json, value)
-        values.append(value if isinstance(value, int | str) else tuple(value))
+            values.append(tuple(map(_from_json, value)))
+        elif field.name == "kernel":
+            values.append(typed(value, str))
+        elif field.type == "int":
+            values.append(typed(value, int))
+        else:
+            values.append(_numbers(value))
     return kind(*values)

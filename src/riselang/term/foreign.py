@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Region
+
+from riselang.lazy import cached_property
 
 
 @dataclass(frozen=True, eq=False)

@@ -73,6 +73,20 @@ def function_arguments(executable: Executable, inputs: Sequence[str]) -> list[An
     return arguments
 
 
+def written_arguments(
+    executable: Executable, before: Sequence[Any], after: Sequence[Any]
+) -> list[tuple[str, Array]]:
+    """The buffers that a function wrote, by name: its results, and those that it changed.
+
+    What a program writes is known. Other ops may change any buffer, so that is seen by its bits.
+    """
+    return [
+        (parameter.name, new)
+        for parameter, old, new in zip(executable.parameters, before, after, strict=True)
+        if parameter.shape is not None and (parameter.is_written or old.tobytes() != new.tobytes())
+    ]
+
+
 def _argument(parameter: Parameter, text: str) -> Any:
     if not is_generated(text):
         return given_array(text, parameter.type, parameter.name)

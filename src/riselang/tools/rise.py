@@ -9,6 +9,7 @@ import argparse
 import functools
 import sys
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from typing import NamedTuple
 
 from riselang import __version__
@@ -209,7 +210,12 @@ def _compile(options: argparse.Namespace) -> None:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from riselang.tools.calls import chosen_function, function_arguments, kernel_inputs
+    from riselang.tools.calls import (
+        chosen_function,
+        function_arguments,
+        kernel_inputs,
+        written_arguments,
+    )
 
     source = _source(options, options.backend)
     if isinstance(source, KernelSource):
@@ -225,11 +231,14 @@ def _run(options: argparse.Namespace) -> None:
         functions = source.compilation(None, {}).functions
     executable = chosen_function(options.file, options.function, functions)
     arguments = function_arguments(executable, options.inputs)
+    before = deepcopy(arguments)
     with progress(f"running {executable.name}"), timed("run"):
         executable(*arguments)
-    for parameter, argument in zip(executable.parameters, arguments, strict=True):
-        if parameter.is_written:
-            print(f"{parameter.name} =\n{argument}")
+    written = written_arguments(executable, before, arguments)
+    for name, array in written:
+        print(f"{name} =\n{array}")
+    if not written:
+        print(f"{executable.name} changed none of its arguments", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import linecache
+import re
 import sys
 import threading
 import time
@@ -29,6 +30,13 @@ if TYPE_CHECKING:
 EVERY = 0.3
 """Seconds between two looks at the files."""
 ADDRESS = "127.0.0.1"
+_HOST = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?", re.IGNORECASE | re.ASCII)
+MISDIRECTED = (
+    HTTPStatus.MISDIRECTED_REQUEST,
+    "text/plain",
+    f"this page is at http://{ADDRESS}, and not under another name\n".encode(),
+)
+"""The answer to a request for another host."""
 WAITING = (
     '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="1">'
     "<title>rise explore</title><pre>{}</pre>"
@@ -97,10 +105,20 @@ def server(port: int, shown: Shown) -> ThreadingHTTPServer:
     return made
 
 
+def is_own_host(given: Sequence[str]) -> bool:
+    """Whether a request names this machine as its host, by any port, which may be forwarded.
+
+    A site can let a name of its own point here, and its pages would read ours by that name.
+    """
+    return len(given) == 1 and _HOST.fullmatch(given[0]) is not None
+
+
 def _handler(shown: Shown) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            status, kind, content = shown.answer(self.path.partition("?")[0])
+            status, kind, content = MISDIRECTED
+            if is_own_host(self.headers.get_all("Host") or []):
+                status, kind, content = shown.answer(self.path.partition("?")[0])
             self.send_response(status)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(content)))

@@ -41,6 +41,41 @@ def test_bad_arguments_after_good_ones(case: str) -> None:
             axpy(x, y)
 
 
+FUNCTION = """func.func @add(%a : memref<6xf32>, %s : f32) {
+  affine.for %i = 0 to 6 {
+    %x = affine.load %a[%i] : memref<6xf32>
+    %y = arith.addf %x, %s : f32
+    affine.store %y, %a[%i] : memref<6xf32>
+  }
+  func.return
+}
+"""
+
+
+def test_masked_arrays_are_refused_everywhere() -> None:
+    """Their masks would be ignored, without a word."""
+    masked = np.ma.masked_array(X, mask=X > 2)
+    refused = r"argument \w+: a masked array cannot be passed.*\.filled\(value\)"
+    module: Any = rl.loads(FUNCTION)
+    interpreted: Any = rl.jit(axpy.function, backend="interpret")
+    symbolic: Any = rl.jit(axpy.function, sizes="symbolic")
+    compiled = axpy.lower(X, Y).compile()
+    calls = (
+        *(lambda f=f: f(masked, Y) for f in (axpy, symbolic, interpreted, compiled)),
+        lambda: axpy(X, Y, out=masked),
+        lambda: compiled(X, Y, out=masked),
+        lambda: axpy.trace(masked, Y),
+        lambda: axpy.lower(X, masked),
+        lambda: module.add(masked, 1.0),
+        lambda: module.add(X, np.ma.masked),
+        lambda: module.add(X, np.ma.masked_array(np.float32(1))),
+    )
+    for call in calls:
+        with pytest.raises(UserError, match=refused):
+            call()
+    assert np.array_equal(axpy(masked.filled(0), Y), masked.filled(0) * 2 + Y)
+
+
 def test_another_number_of_arguments() -> None:
     axpy(X, Y)
     with pytest.raises(UserError, match=r"axpy takes 2 arguments \(x, y\), but found 3"):

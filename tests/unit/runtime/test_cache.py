@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,82 @@ def test_a_file_of_another_user_is_not_read(
     cache.write(KEY, CONTENT)
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
     assert cache.read(KEY) is None
+
+
+def _pipe(path: Path, content: bytes) -> None:
+    os.mkfifo(path)
+
+
+def _endless(path: Path, content: bytes) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def _link(path: Path, content: bytes) -> None:
+    """To a file with the right content."""
+    other = path.parent / "elsewhere"
+    other.write_bytes(content)
+    path.symlink_to(other)
+
+
+def _socket(path: Path, content: bytes) -> None:
+    import socket
+
+    with socket.socket(socket.AF_UNIX) as made, pytest.MonkeyPatch.context() as patch:
+        patch.chdir(path.parent)  # their paths may not be long
+        made.bind(path.name)
+
+
+def _writable_by_group(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    path.chmod(0o660)
+
+
+def _writable_by_others(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    path.chmod(0o602)
+
+
+def _longer_than_the_cache(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    os.truncate(path, 1 << 40)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="files of Unix")
+@pytest.mark.parametrize(
+    "place",
+    [_pipe, _endless, _link, _socket, _writable_by_group, _writable_by_others,
+     _longer_than_the_cache],
+)  # fmt: skip
+def test_only_plain_files_that_nobody_else_may_write_are_read(
+    cache: KernelCache, place: Callable[[Path, bytes], None]
+) -> None:
+    """Nothing is waited for and nothing without an end is read; the entry is written anew."""
+    cache.write(KEY, CONTENT)
+    content = entry(cache).read_bytes()
+    entry(cache).unlink()
+    place(entry(cache), content)
+    assert cache.read(KEY) is None
+    assert [each.key for each in cache.entries()] == [KEY]
+    assert cache.write(KEY, CONTENT)
+    assert cache.read(KEY) == CONTENT
+
+
+def test_a_second_name_of_a_file_in_a_folder_that_others_may_write(cache: KernelCache) -> None:
+    """Others can link to a file of this user there, but not make one."""
+    cache.write(KEY, CONTENT)
+    os.link(entry(cache), cache.folder.parent / "other")
+    assert cache.read(KEY) == CONTENT
+    cache.folder.chmod(0o1777)
+    assert cache.read(KEY) is None
+    (cache.folder.parent / "other").unlink()
+    assert cache.read(KEY) == CONTENT
+
+
+def test_what_is_larger_than_the_cache_is_not_written(cache: KernelCache) -> None:
+    assert not cache.write(KEY, bytes((1 << 20) + 1))
+    assert cache.entries() == []
+    assert cache.write(KEY, bytes(1 << 20))
+    assert cache.read(KEY) == bytes(1 << 20)
 
 
 def test_a_folder_in_the_place_of_an_entry(cache: KernelCache) -> None:

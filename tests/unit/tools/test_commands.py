@@ -81,6 +81,32 @@ def test_run_prints_what_is_written(tool: Tool) -> None:
     assert result.output == "out =\n[1 2 3]\n"
 
 
+IN_PLACE = """
+func.func @halve(%n : i32, %a : memref<3xf32>, %b : memref<2x2xf64>, %c : memref<3xf32>) {
+  %half = arith.constant 0.5 : f32
+  affine.for %i = 0 to 3 {
+    %x = affine.load %a[%i] : memref<3xf32>
+    %y = arith.mulf %x, %half : f32
+    affine.store %y, %c[%i] : memref<3xf32>
+    affine.store %y, %a[%i] : memref<3xf32>
+  }
+  func.return
+}
+"""
+
+
+def test_run_prints_what_a_function_changes_in_place(tool: Tool) -> None:
+    tool.file.write_text(IN_PLACE)
+    result = tool(rise.main, "run", str(tool.file), "7", "[2, 4, 6]", "ones", "zeros")
+    assert result == (0, "a =\n[1. 2. 3.]\nc =\n[1. 2. 3.]\n", "")
+
+
+def test_run_says_when_a_function_changes_nothing(tool: Tool) -> None:
+    tool.file.write_text(IN_PLACE)
+    result = tool(rise.main, "run", str(tool.file), "7", "zeros", "ones", "zeros")
+    assert result == (0, "", "halve changed none of its arguments\n")
+
+
 NOTATION = """// The sum of products.
 def dot = fun((x : N.f32, y : N.f32), zip(x, y) |> map(mult) |> reduce(add, 0.0))
 def twice = fun((x : N.i32), x |> map(fun(a, a * 2)))

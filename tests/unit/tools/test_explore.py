@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import re
 import threading
@@ -198,6 +199,42 @@ def test_a_served_page_follows_its_file(folder: Path) -> None:
             thread.join()
     with pytest.raises(OSError, match="refused"):
         fetched(address)
+
+
+def test_a_served_page_is_for_those_who_ask_this_machine() -> None:
+    """Not for pages of a site whose name points here."""
+    shown = serving.Shown("1", b"the page")
+    server = serving.server(0, shown)
+    port = server.server_address[1]
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    own = [f"127.0.0.1:{port}", f"localhost:{port}", "LOCALHOST", "[::1]:80", "localhost:9000"]
+    other = ["evil.example", f"evil.example:{port}", "127.0.0.1.evil.example", "",
+             "localhost.evil.example", f"0.0.0.0:{port}", "localhost:x",
+             "evil.example@localhost"]  # fmt: skip
+    try:
+        for path in ("/", "/version"):
+            assert [asked(port, path, host) for host in own] == [200] * len(own)
+            assert [asked(port, path, host) for host in other] == [421] * len(other)
+            assert asked(port, path) == 421
+            assert asked(port, path, "localhost", "evil.example") == 421
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def asked(port: int, path: str, *hosts: str) -> int:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    connection.putrequest("GET", path, skip_host=True)
+    for host in hosts:
+        connection.putheader("Host", host)
+    connection.endheaders()
+    answer = connection.getresponse()
+    content = answer.read()
+    connection.close()
+    assert (b"the page" in content or b"version" in content) == (answer.status == 200)
+    return answer.status
 
 
 def fetched(address: str) -> bytes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 from xdsl.dialects import func
@@ -30,6 +29,7 @@ from riselang.frontends.c.prototypes import header
 from riselang.frontends.c.refusal import Refusal
 from riselang.frontends.c.report import notations, report
 from riselang.frontends.c.scheduling import ISL, PATTERNS, loops
+from riselang.lazy import cached_property
 from riselang.lowering.debug_locations import complete_locations
 from riselang.lowering.distinct import distinct_pointers, mark_distinct
 from riselang.native import libraries, llvm
@@ -38,8 +38,10 @@ from riselang.native.llvm_text import with_hidden
 from riselang.native.text import native_text
 from riselang.runtime.cache import default_cache
 from riselang.runtime.environment import fingerprint
+from riselang.runtime.sealing import seal, unseal
 from riselang.stack import more_stack
 
+_KIND = "loops of C"
 FRAMES = 5000
 """Room for what recurses over the nesting of expressions."""
 
@@ -221,12 +223,22 @@ class CProgram:
         The key is what the regions are, so that nothing is searched for and proven again.
         """
         cache, key = default_cache(), self._key()
-        found = cache.read(key) if cache is not None and key is not None else None
-        if found is not None:
-            return found
-        code = self._job(is_checked=True).object_code()
-        if cache is not None and key is not None:
-            cache.write(key, code)
+        if cache is None or key is None:
+            return self._job(is_checked=True).object_code()
+        code = self._kept(cache.read(key))
+        if code is None:
+            code = self._job(is_checked=True).object_code()
+            cache.write(key, seal(_KIND, code))
+        return code
+
+    def _kept(self, data: bytes | None) -> bytes | None:
+        """The machine code in an entry of the cache, if it can be used."""
+        try:
+            code = None if data is None else unseal(_KIND, data)
+            if code is not None:
+                llvm.check_objects([code], [scop.name for scop in self.scops])
+        except ValueError:
+            return None
         return code
 
     def _key(self) -> str | None:

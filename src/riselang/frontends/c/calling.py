@@ -6,7 +6,6 @@ import ctypes
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,8 @@ from riselang.frontends.c.footprints import Footprints
 from riselang.frontends.c.model import Scop
 from riselang.frontends.c.syntax import Literal, Variable
 from riselang.frontends.c.types import CType
-from riselang.runtime.arrays import Array, address, as_array, check_layout
+from riselang.lazy import cached_property
+from riselang.runtime.arrays import Array, address, as_array, check_layout, refuse_masked
 from riselang.runtime.executable import Code
 from riselang.tracebacks import with_short_tracebacks
 
@@ -142,6 +142,7 @@ class CompiledCFunction(CFunction):
 def _scalar(argument: Any, variable: Variable) -> Any:
     """A number of the parameter's type; an integer must fit."""
     type = variable.type
+    refuse_masked(argument, variable.name)
     is_array = isinstance(argument, np.ndarray) and argument.ndim == 0
     value = argument.item() if isinstance(argument, np.generic) or is_array else argument
     if type.is_float and isinstance(value, int | float) and not isinstance(value, bool):

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 from riselang.errors import LimitationError, SourceLocation, UserError
+from riselang.lazy import cached_property
 
 Cursor = Any
 """A node of clang's syntax tree; its bindings have no types."""

@@ -7,12 +7,13 @@ data decide is taken to happen.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 from riselang.frontends.c.emission.nodes import PARALLEL
 from riselang.frontends.c.model import Scop
 from riselang.frontends.c.polyhedra import isl, within_limits
+from riselang.lazy import cached_property
 
 MOST_OPERATIONS = 2_000_000
 """How much isl may do for them."""

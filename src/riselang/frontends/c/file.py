@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 from riselang.errors import SourceLocation, UserError
 from riselang.frontends.c.clang import ParsedFile, parse
@@ -16,6 +15,7 @@ from riselang.frontends.c.refusal import Refusal
 from riselang.frontends.c.regions import Region, marked_regions, marks, whole_function
 from riselang.frontends.c.statements import StatementReader
 from riselang.frontends.c.syntax import Function
+from riselang.lazy import cached_property
 from riselang.stack import more_stack
 
 FRAMES = 20_000

@@ -8,7 +8,6 @@ happens, for all accesses that are affine.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any
 
 from riselang.errors import UserError
@@ -26,6 +25,7 @@ from riselang.frontends.c.syntax import (
     Unary,
     Variable,
 )
+from riselang.lazy import cached_property
 from riselang.runtime.arrays import Array
 
 

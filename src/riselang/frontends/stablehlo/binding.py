@@ -14,7 +14,9 @@ from riselang.api.caching import find
 from riselang.api.compiled import Compiled
 from riselang.api.lowered import Lowered
 from riselang.runtime.cache import KernelCache
+from riselang.runtime.sealing import only_value_errors, seal, typed, unseal
 
+_KIND = "stages of a model"
 FIRST = "known"
 """The name of the function that computes what is known once arguments are bound."""
 
@@ -43,7 +45,7 @@ def compile_bound(lowered: Lowered, parameters: int, known: frozenset[int]) -> B
 def keep(cache: KernelCache, key: str, code: BoundCode | None) -> None:
     """Leave in the cache where the stages are, or that there is but one."""
     stages = None if code is None else [_facts(each) for each in (code.first, code.rest)]
-    cache.write(key, json.dumps(stages).encode())
+    cache.write(key, seal(_KIND, json.dumps(stages).encode()))
 
 
 def _facts(stage: Compiled) -> dict[str, Any]:
@@ -54,19 +56,23 @@ def _facts(stage: Compiled) -> dict[str, Any]:
 def kept(cache: KernelCache, key: str) -> tuple[bool, BoundCode | None]:
     """Whether another process has left the stages, and they are there; and these."""
     data = cache.read(key)
+    if data is None:
+        return False, None
     try:
-        facts = None if data is None else json.loads(data)
-        if facts is None:
-            return data is not None, None
-        first, rest = (_loaded(each) for each in facts)
-    except (ValueError, KeyError, TypeError):
+        with only_value_errors("two stages"):
+            facts = json.loads(unseal(_KIND, data))
+            if facts is None:
+                return True, None
+            first, rest = (_loaded(each) for each in facts)
+    except ValueError:
         return False, None
     return (False, None) if first is None or rest is None else (True, BoundCode(first, rest))
 
 
 def _loaded(facts: Mapping[str, Any]) -> Compiled | None:
-    artefact = find(facts["key"], facts["name"])
+    name = typed(facts["name"], str)
+    artefact = find(typed(facts["key"], str), name, {name: None})
     if artefact is None:
         return None
     functions = artefact.executables(lambda _: [])
-    return Compiled(functions[facts["name"]], tuple(facts["groups"]))
+    return Compiled(functions[name], tuple(typed(each, int) for each in facts["groups"]))

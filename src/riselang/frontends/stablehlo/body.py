@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import zipfile
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 from hashlib import sha256
 from threading import RLock
 from typing import TYPE_CHECKING, Any, cast
@@ -19,9 +19,11 @@ from riselang.api.lowered import Lowered
 from riselang.config import Options
 from riselang.dialects.rise.types import RiseType
 from riselang.errors import UserError
+from riselang.forking import hold_forks
 from riselang.frontends.stablehlo.binding import BoundCode, compile_bound, keep, kept
 from riselang.frontends.stablehlo.elements import COMPLEX, ELEMENTS, TensorType
 from riselang.frontends.stablehlo.origin import Origin, Signature, program_of
+from riselang.lazy import cached_property
 from riselang.nat import Nat
 from riselang.native.graphs import GraphFunction
 from riselang.native.stablehlo import dtype_of
@@ -29,12 +31,14 @@ from riselang.rewrite.core import Strategy
 from riselang.rewrite.default import DEFAULT
 from riselang.runtime.cache import default_cache
 from riselang.runtime.environment import fingerprint
+from riselang.runtime.sealing import only_value_errors, seal, typed, unseal
 from riselang.term.nodes import Term, parameter_names
 
 if TYPE_CHECKING:
     from riselang.frontends.stablehlo.lowering import Program
 
 BACKENDS = ("compile", "interpret")
+_KIND = "signature of a model"
 
 
 class ProgramKernel(Kernel):
@@ -78,6 +82,7 @@ class Body:
         return self
 
     @cached_property
+    @hold_forks()
     def program(self) -> Program:
         return self.origin.program()
 
@@ -130,7 +135,7 @@ class Body:
 
     @cached_property
     def compiled(self) -> Compiled:
-        with self._lock:
+        with hold_forks(), self._lock:
             if self._kept is not None:
                 found = _from_cache(self._kept[1], self._kept[0].name)
                 if found is not None:
@@ -150,7 +155,7 @@ class Body:
         """
         if self.backend != "compile" or not known:
             return None
-        with self._lock:
+        with hold_forks(), self._lock:
             if known not in self._bound_codes:
                 self._bound_codes[known] = self._made_for(known)
             return self._bound_codes[known]
@@ -204,7 +209,7 @@ class Body:
 def _from_cache(facts: Mapping[str, Any], name: str) -> Compiled | None:
     from riselang.api.caching import find
 
-    artefact = find(facts["key"], name)
+    artefact = find(facts["key"], name, {facts["function"]: None})
     if artefact is None:
         return None
     functions = artefact.executables(lambda _: [])
@@ -222,21 +227,26 @@ def _kept_facts(signature: Signature, key: str) -> bytes:
         "key": key,
         "groups": [1] * len(signature.results),
     }
-    return json.dumps(head).encode() + b"\n" + arrays_to_bytes(signature.constants)
+    return seal(_KIND, json.dumps(head).encode() + b"\n" + arrays_to_bytes(signature.constants))
 
 
 def _facts(data: bytes) -> tuple[Signature, Mapping[str, Any]] | None:
-    head, _, rest = data.partition(b"\n")
     try:
-        facts = json.loads(head)
-        signature = Signature(
-            facts["name"],
-            tuple(facts["names"]),
-            tuple(_type_from_json(each) for each in facts["arguments"]),
-            tuple(_type_from_json(each) for each in facts["results"]),
-            arrays_from_bytes(rest, facts["constants"]),
-        )
-    except (ValueError, KeyError, TypeError, OSError):
+        head, _, rest = unseal(_KIND, data).partition(b"\n")
+        with only_value_errors("a model"):
+            facts = json.loads(head)
+            signature = Signature(
+                typed(facts["name"], str),
+                tuple(typed(each, str) for each in facts["names"]),
+                tuple(_type_from_json(each) for each in facts["arguments"]),
+                tuple(_type_from_json(each) for each in facts["results"]),
+                arrays_from_bytes(rest, [typed(each, str) for each in facts["constants"]]),
+            )
+            for each in ("key", "function"):
+                typed(facts[each], str)
+            if facts["groups"] != [1] * len(signature.results):
+                return None
+    except (ValueError, zipfile.BadZipFile):
         return None
     return signature, facts
 
@@ -246,7 +256,7 @@ def _type_to_json(type: TensorType) -> list[Any]:
 
 
 def _type_from_json(data: Any) -> TensorType:
-    return TensorType(tuple(data[1]), ELEMENTS[data[0]])
+    return TensorType(tuple(typed(each, int) for each in data[1]), ELEMENTS[data[0]])
 
 
 def dtype_name(array: np.ndarray[Any, Any]) -> str:

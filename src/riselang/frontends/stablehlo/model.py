@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from riselang.frontends.stablehlo.body import Body, as_signed
 from riselang.frontends.stablehlo.elements import TensorType
 from riselang.frontends.stablehlo.names import leaves
 from riselang.frontends.stablehlo.tensors import array_type
+from riselang.lazy import cached_property
 from riselang.markup import code, details
 from riselang.native.stablehlo import dtype_of
 from riselang.runtime.arrays import Array, as_array, check_layout, exact_scalar

@@ -11,6 +11,7 @@ import numpy as np
 
 from riselang.config import Options
 from riselang.errors import UserError
+from riselang.forking import hold_forks
 from riselang.frontends.stablehlo.body import Body
 from riselang.frontends.stablehlo.elements import ELEMENTS
 from riselang.frontends.stablehlo.model import Model
@@ -85,6 +86,7 @@ class OpenModel:
             if not fits:
                 raise UserError(f"argument {name}: expected {kind}, but found shape {tuple(shape)}")
 
+    @hold_forks()
     def _at(self, shapes: Sequence[Sequence[int]]) -> Model:
         types = mlir_types([kind.element for kind in self.kinds.values()], shapes)
         origin = replace(self.origin, types=types)

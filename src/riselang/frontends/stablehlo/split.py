@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 from typing import Any, NoReturn, cast
 
 import numpy as np
@@ -31,6 +30,7 @@ from riselang.frontends.stablehlo.partition import (
 from riselang.frontends.stablehlo.registry import ELEMENTWISE, STRUCTURAL, WHOLE
 from riselang.frontends.stablehlo.report import report
 from riselang.frontends.stablehlo.units import LinalgUnit, PatternUnit, Unit
+from riselang.lazy import cached_property
 from riselang.native.graphs import GraphFunction, GraphOp, GraphValue, TensorKind
 from riselang.native.linalg import Failed, NotTaken, linalg_texts
 from riselang.rewrite.core import Strategy

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,8 +11,10 @@ import numpy as np
 from riselang import pipelines
 from riselang.api.caching import compiled
 from riselang.errors import LimitationError
+from riselang.forking import hold_forks
 from riselang.frontends.stablehlo.body import ProgramKernel, as_signed
 from riselang.frontends.stablehlo.elements import TensorType
+from riselang.lazy import cached_property
 from riselang.native.build import Job
 from riselang.native.linalg import UNIT, Failed, unit_code
 from riselang.native.stablehlo import dtype_of
@@ -86,9 +87,10 @@ class LinalgUnit:
         return [_together(parts, type) for parts, type in zip(made, self.outputs, strict=True)]
 
     @cached_property
+    @hold_forks()
     def _function(self) -> Executable:
         key = fingerprint("linalg", self.text, self._pipeline)
-        artefact = compiled(key, UNIT, self._artefact)
+        artefact = compiled(key, UNIT, self._artefact, {UNIT: None})
         return artefact.executables(lambda _: [])[UNIT]
 
     def _artefact(self) -> Artefact:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 from riselang.config import Options
@@ -25,6 +24,7 @@ from riselang.frontends.c.tactics.parts import (
     together,
 )
 from riselang.frontends.c.tactics.recognition import recognised
+from riselang.lazy import cached_property
 
 Step = PatternStep | StatementSteps
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import lcm
 from typing import Any
 
@@ -21,6 +20,7 @@ from riselang.frontends.c.file import CFile
 from riselang.frontends.c.lifted.programs import NAME, panel_program, panels_program
 from riselang.frontends.c.model import Scop
 from riselang.frontends.c.tactics.products import Product
+from riselang.lazy import cached_property
 from riselang.machine import this_machine
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.strategies.matmul import goto

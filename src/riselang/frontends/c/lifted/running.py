@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -22,6 +21,7 @@ from riselang.frontends.c.syntax import Literal
 from riselang.frontends.c.tactics.matching import Factor
 from riselang.frontends.c.tactics.products import Product, grouped
 from riselang.frontends.c.tactics.row_products import RowProduct
+from riselang.lazy import cached_property
 from riselang.runtime.arrays import Array
 
 

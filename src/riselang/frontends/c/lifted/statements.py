@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from riselang.frontends.c.tactics.circles import circle_of
 from riselang.frontends.c.tactics.notation import Lifting, lifting
 from riselang.frontends.c.tactics.structures import Axis, NotLifted, Range, Structure
 from riselang.frontends.c.tactics.views import is_fixed
+from riselang.lazy import cached_property
 
 NAME = "statement"
 Numbers = Mapping[str, int]

@@ -1,0 +1,135 @@
+"""Forks of a process in which another thread compiles.
+
+The child of a fork has one thread and a copy of all memory: a lock that another thread holds, in
+Python, in an import or inside LLVM and MLIR, is held in the child for ever. So a fork waits until
+the other threads are out of the compiler:
+
+    with hold_forks():
+        ...
+
+Sections may be nested. A thread that is about to enter one waits for the fork, so that threads
+which compile without a pause do not keep it from happening; locks are therefore taken inside of
+sections, never around them. What is locked for a moment elsewhere starts anew in the child
+(`after_in_child`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import ContextDecorator
+from functools import cache
+from threading import Condition, get_ident
+from typing import Any
+
+LONGEST_WAIT = 300.0
+"""Seconds after which a fork goes ahead: whoever compiles may wait for the thread that forks."""
+
+
+class _Sections:
+    """The threads that are in sections, and the one that forks."""
+
+    def __init__(self) -> None:
+        self.changed = Condition()
+        self.depths: dict[int, int] = {}
+        self.forking: int | None = None
+        self.held: list[tuple[Callable[[], object], Callable[[], object]]] = []
+        """Locks of others, to be taken for a fork and released after it."""
+
+    def enter(self) -> None:
+        watch_forks()
+        thread = get_ident()
+        with self.changed:
+            while self.forking is not None and thread not in self.depths:
+                self.changed.wait()
+            self.depths[thread] = self.depths.get(thread, 0) + 1
+
+    def leave(self) -> None:
+        thread = get_ident()
+        with self.changed:
+            depth = self.depths.pop(thread) - 1
+            if depth:
+                self.depths[thread] = depth
+            else:
+                self.changed.notify_all()
+
+    def wait_for_others(self) -> None:
+        """Wait until this thread may fork; nobody else enters a section until it has."""
+        thread = get_ident()
+        with self.changed:
+            if self.forking == thread:
+                return
+            self.changed.wait_for(lambda: self.forking is None)
+            self.forking = thread
+            self.changed.wait_for(lambda: not self.depths.keys() - {thread}, LONGEST_WAIT)
+        for acquire, _ in self.held:
+            acquire()
+
+    def go_on(self) -> None:
+        with self.changed:
+            if self.forking == get_ident():
+                self._release()
+                self.forking = None
+                self.changed.notify_all()
+
+    def _release(self) -> None:
+        for _, release in reversed(self.held):
+            release()
+
+    def start_anew(self) -> None:
+        """In the child: the thread that forked is the only one."""
+        if self.forking is None:
+            return
+        self._release()
+        self.changed = Condition()
+        self.forking = None
+        self.depths = {each: depth for each, depth in self.depths.items() if each == get_ident()}
+
+
+_SECTIONS = _Sections()
+
+
+class hold_forks(ContextDecorator):  # noqa: N801, it is used like a function
+    """Forks in other threads wait until this section, or this function, is over."""
+
+    def __enter__(self) -> None:
+        _SECTIONS.enter()
+
+    def __exit__(self, *_: object) -> None:
+        _SECTIONS.leave()
+
+
+def hold_in_forks(acquire: Callable[[], object], release: Callable[[], object]) -> None:
+    """Let forks wait for a lock of another library, too, which code outside of sections takes."""
+    _SECTIONS.held.append((acquire, release))
+
+
+def after_in_child(hook: Callable[[], object]) -> Callable[[], object]:
+    """A function that makes state of this process fit for a child that is forked from it."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=hook)
+    return hook
+
+
+@cache
+def watch_forks() -> None:
+    """Let forks wait for sections from now on."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(
+            before=_SECTIONS.wait_for_others,
+            after_in_parent=_SECTIONS.go_on,
+            after_in_child=_SECTIONS.start_anew,
+        )
+
+
+@cache
+def import_logging() -> Any:
+    """The module, so that a section may log while a fork waits for it.
+
+    A fork takes the locks of `logging`, too, and must have waited for sections before.
+    """
+    import logging
+
+    watch_forks.cache_clear()
+    watch_forks()
+    return logging
