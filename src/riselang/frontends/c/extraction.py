@@ -211,7 +211,7 @@ class Extraction:
         if len(nest.iterators) >= MOST_LOOPS:
             raise Refusal(loop.place, f"loops nest deeper than the limit of {MOST_LOOPS}")
         refuse_changed(loop, nest)
-        iterator = self.names.fresh(loop.variable.name)
+        iterator = self.names.fresh(loop.variable.hint)
         self.loop_places[iterator] = loop.place
         try:
             inner = loop_nest(loop, iterator, self.reader(nest))

@@ -106,7 +106,7 @@ class _Prologue:
     def run(self, arguments: Sequence[SSAValue]) -> list[SSAValue]:
         """The buffers that are freed at the end."""
         for variable, argument in zip(self._scop.inputs, arguments, strict=True):
-            argument.name_hint = variable.name
+            argument.name_hint = variable.hint
             if variable.is_array or isinstance(argument.type, MemRefType):
                 self._out.memory[variable] = argument
             elif variable in self._scop.written:
@@ -154,6 +154,6 @@ class _Prologue:
             allocate = memref.AllocaOp if is_small else memref.AllocOp
             op = allocate.get(type.element_type, None, type.get_shape(), lengths)
             buffer = self._out.add(op)
-            buffer.name_hint = variable.name
+            buffer.name_hint = variable.hint
         self._out.memory[variable] = buffer
         return None if is_small else buffer
