@@ -14,7 +14,7 @@ from riselang.frontends.c.building import program_of
 from riselang.frontends.c.file import CFile
 from riselang.frontends.c.refusal import Refusal
 
-OF_C = "break case const continue default do double else enum float for if int return static struct"
+OF_C = "break case continue default do double else enum float for if int return static struct while"
 OF_PYTHON = (*keyword.kwlist, *keyword.softkwlist, *dir(builtins), "sizes", "run", "self", "v0")
 OF_ISL = "exists Exists mod MOD floor and or not min MAX ceild floord implies true rat infty NaN e0"
 OF_OTHERS = "fun def then map reduce f64 i32 index idx nat x1 acc2 r memref llvm t0_ S0 a$b v1 data"

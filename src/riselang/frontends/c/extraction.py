@@ -274,9 +274,12 @@ class Extraction:
         tuple_ = f"{draft.name}[{', '.join(draft.nest.names)}]"
         domain = isl().Set(f"{prefix}{{ {tuple_} : {draft.nest.condition} }}")
         subscripts = {
-            access: accesses.subscript(
-                access, found, views.get(access.variable), prefix, tuple_, draft.nest.condition,
-                self.names,
+            access: accesses.reached_part(
+                accesses.subscript(
+                    access, found, views.get(access.variable), prefix, tuple_,
+                    draft.nest.condition, self.names,
+                ),
+                found, prefix, tuple_,
             )
             for access, found in draft.drafted.items()
         }  # fmt: skip

@@ -18,7 +18,7 @@ _OF_ISL = frozenset((
 """Words that mean something to isl, in upper case too."""
 _OF_NOTATION = frozenset((
     *KEYWORDS, *PATTERNS, *FUNCTIONS, *SCALAR_NAMES.values(), EMBED, "index", "idx", "vec", "nat",
-    "data", "floordiv", "mod", "r",
+    "data", "floordiv", "mod",
 ))  # fmt: skip
 """Words that mean something in RISE's notation, in which statements are lifted."""
 LOOP_NAMES = tuple(f"t{number}_" for number in range(64))

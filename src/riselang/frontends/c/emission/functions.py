@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, MemRefType, Modul
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from riselang.dialects.locations import file_location
+from riselang.frontends.c.checking import FAILURE, checks_of
 from riselang.frontends.c.emission.loops import LoopEmitter
 from riselang.frontends.c.emission.values import Called, Emitter
 from riselang.frontends.c.linear import Linear
@@ -52,9 +53,13 @@ def function_of(
     A tuple is several trees, or what else adds ops, one after the other.
     """
     types = [input_type(scop, variable) for variable in scop.inputs]
+    types += [FAILURE] if checks_of(scop) else []
     block = Block(arg_types=types)
     emitter = Emitter(scop, block)
-    buffers = _Prologue(emitter).run(block.args)
+    if checks_of(scop):
+        emitter.failure = block.args[-1]
+        emitter.failure.name_hint = "failure"
+    buffers = _Prologue(emitter).run(block.args[: len(scop.inputs)])
     for step in tree if isinstance(tree, tuple) else (tree,):
         if callable(step):
             step(emitter)
