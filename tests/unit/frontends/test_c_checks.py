@@ -289,3 +289,10 @@ def test_arguments_that_share_memory_are_refused() -> None:
 def test_a_number_that_no_float_holds_is_refused() -> None:
     with pytest.raises(UserError, match="does not fit into double"):
         rl.from_c("void f(double x, double a[1]) { a[0] = x; }")(10**400, np.zeros(1))
+
+
+@pytest.mark.parametrize("end", ["n * 4611686018427387904L", "2 * n + 2 * n"])
+def test_a_bound_beyond_64_bits_is_refused(end: str) -> None:
+    """It would wrap around to a number that is not negative."""
+    text = f"void f(long n, double *a) {{ for (long i = 0; i < {end}; i++) a[i] = 1; }}"
+    refused("do not fit into 64 bits", text, -(2**62) - 3 if "+" in end else -3, np.zeros(3))

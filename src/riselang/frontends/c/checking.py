@@ -82,14 +82,13 @@ def _checked(statement: ModelStatement, unproven: AbstractSet[Checked]) -> Model
     return replace(statement, checks=checks, certain=statement.certain - checks)
 
 
-def is_risky(expression: Expression) -> bool:
-    """Whether an expression is a division of integers that may trap."""
-    return (
-        isinstance(expression, Binary)
-        and expression.operator in ("/", "%")
-        and expression.type.is_integer
-        and not (isinstance(expression.right, Literal) and expression.right.value != 0)
-    )
+def is_trapping(expression: Expression) -> bool:
+    """Whether an expression is a division that processors may trap: by zero, or by -1."""
+    if not isinstance(expression, Binary) or expression.operator not in ("/", "%"):
+        return False
+    divisor = expression.right
+    is_constant = isinstance(divisor, Literal) and divisor.value not in (0, -1)
+    return expression.type.is_integer and not is_constant
 
 
 @lru_cache(maxsize=64)
@@ -114,10 +113,10 @@ def _checked_nodes(scop: Scop) -> Iterator[Expression]:
         for inner in statements_of(statement.body):
             for expression in expressions_of(inner):
                 for part in inside(expression):
-                    if part in statement.checks or is_risky(part):
+                    if part in statement.checks or is_trapping(part):
                         yield part
     for part in inside(scop.result) if scop.result is not None else ():
-        if is_risky(part):
+        if is_trapping(part):
             yield part
 
 

@@ -31,6 +31,9 @@ from riselang.frontends.c.syntax import (
 )
 from riselang.runtime.arrays import Array
 
+LARGEST = 1 << 58
+"""What no sum in the bounds of a loop may be beyond; tiles and strides leave room above it."""
+
 
 class Footprints:
     """The elements that each array of a region must have, for the parameters of a call."""
@@ -78,7 +81,35 @@ class Footprints:
                 f"shape {whole}",
                 access.place,
             )
+        self._check_overflow(values)
         return frozenset(found)
+
+    def _check_overflow(self, values: Mapping[str, int | None]) -> None:
+        """Numbers are exact here, but bounds of loops are computed in 64 bits."""
+        largest = max((abs(value) for value in values.values() if value is not None), default=0)
+        if (largest + 1) * self._weight > LARGEST:
+            raise UserError(
+                f"{self._scop.name}: bounds of loops do not fit into 64 bits where a size is "
+                f"{largest}, or its negative; pass smaller sizes",
+                self._scop.place,
+            )
+
+    @cached_property
+    def _weight(self) -> int:
+        """How many times as large as the largest parameter a bound of a loop may be."""
+        dims = isl().dim_type
+        found = 1
+        for statement in self._scop.statements:
+            for part in statement.domain.get_basic_sets():
+                for constraint in part.get_constraints():
+                    factors = [
+                        constraint.get_coefficient_val(kind, at)
+                        for kind in (dims.param, dims.set)
+                        for at in range(part.dim(kind))
+                    ]
+                    factors.append(constraint.get_constant_val())
+                    found = max(found, sum(abs(each.to_python()) for each in factors))
+        return found
 
     def values(self, scalars: Mapping[Variable, int]) -> dict[str, int | None]:
         """What parameters are in a call; None where that is not known."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 
 from xdsl.builder import Builder
@@ -13,7 +13,8 @@ from xdsl.rewriter import InsertPoint
 
 from riselang.dialects.locations import file_location
 from riselang.errors import SourceLocation
-from riselang.frontends.c.checking import MOST_DIMENSIONS, REPORT, numbers_of
+from riselang.frontends.c.checking import is_trapping
+from riselang.frontends.c.emission.checks import CheckEmitter
 from riselang.frontends.c.emission.indices import INDEX, Indices
 from riselang.frontends.c.library import exact_op
 from riselang.frontends.c.linear import Linear
@@ -80,7 +81,7 @@ class Emitter:
         self.statement: ModelStatement | None = None
         self.failure: SSAValue | None = None
         """The buffer for checks that fail, where there are any."""
-        self._numbers = numbers_of(scop)
+        self._checks = CheckEmitter(self)
 
     def insert(self, op: Operation) -> Operation:
         op.location = file_location(self._place.file, self._place.line, self._place.column)
@@ -114,14 +115,8 @@ class Emitter:
             return self.registers[element]
         buffer = self.memory[access.variable]
         if self._is_checked(access):
-            indices = self._computed_indices(access)
-            type = access.variable.type
-            value = self.choice(
-                self._is_inside(buffer, indices), type.stored,
-                lambda: self.add(memref.LoadOp.get(buffer, indices)),
-                lambda: self._failed(access, buffer, indices, type.stored),
-            )  # fmt: skip
-            return self._from_memory(value, type)
+            value = self._checks.load(access, buffer, self._computed_indices(access))
+            return self._from_memory(value, access.type)
         found = self._affine_indices(access)
         if found is not None:
             map, operands = self.indices.access_map(found)
@@ -139,7 +134,7 @@ class Emitter:
         if access.type.is_bool:
             value = self.add(arith.ExtUIOp(value, IntegerType(8)))
         if self._is_checked(access):
-            self._checked_store(value, access, buffer)
+            self._checks.store(value, access, buffer, self._computed_indices(access))
             return
         found = self._affine_indices(access)
         if found is not None:
@@ -148,126 +143,8 @@ class Emitter:
         else:
             self.insert(memref.StoreOp.get(value, buffer, self._computed_indices(access)))
 
-    # Checks
-
     def _is_checked(self, access: Access) -> bool:
         return self.statement is not None and access in self.statement.checks
-
-    def _is_inside(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
-        """Whether all indices are below the lengths of a buffer."""
-        tests = [
-            self.add(arith.CmpiOp(index, self._length(buffer, at), "ult"))
-            for at, index in enumerate(indices)
-        ]
-        total = tests[0]
-        for test in tests[1:]:
-            total = self.add(arith.AndIOp(total, test))
-        return total
-
-    def _length(self, buffer: SSAValue, dimension: int) -> SSAValue:
-        return self.add(memref.DimOp(buffer, self.indices.constant(dimension)))
-
-    def _checked_store(self, value: SSAValue, access: Access, buffer: SSAValue) -> None:
-        indices = self._computed_indices(access)
-        inside_ = self._is_inside(buffer, indices)
-        stored, failed = Block(), Block()
-        with self.inside(stored):
-            self.insert(memref.StoreOp.get(value, buffer, indices))
-            self.insert(scf.YieldOp())
-        with self.inside(failed):
-            self._report_indices(access, buffer, indices)
-            self.insert(scf.YieldOp())
-        self.insert(scf.IfOp(inside_, [], Region(stored), Region(failed)))
-
-    def _failed(
-        self, access: Access, buffer: SSAValue, indices: Sequence[SSAValue], type: Attribute
-    ) -> SSAValue:
-        self._report_indices(access, buffer, indices)
-        return self._zero(type)
-
-    def _report_indices(
-        self, access: Access, buffer: SSAValue, indices: Sequence[SSAValue]
-    ) -> None:
-        """The first dimension that an access leaves; the report keeps what comes first."""
-        for at, index in enumerate(indices):
-            length = self._length(buffer, at)
-            if len(indices) == 1:
-                self._report(access, at, index, length)
-                return
-            outside = self.add(arith.CmpiOp(index, length, "uge"))
-            block = Block()
-            with self.inside(block):
-                self._report(access, at, index, length)
-                self.insert(scf.YieldOp())
-            self.insert(scf.IfOp(outside, [], Region(block)))
-
-    def _report(
-        self, expression: Expression, dimension: int, index: SSAValue, bound: SSAValue
-    ) -> None:
-        assert self.failure is not None
-        number = self._numbers[id(expression)] * MOST_DIMENSIONS + dimension
-        check = self.add(arith.ConstantOp.from_int_and_width(number, 64))
-        self.insert(func.CallOp(REPORT, [self.failure, check, index, bound], []))
-
-    def _zero(self, type: Attribute) -> SSAValue:
-        if isinstance(type, IntegerType):
-            return self.add(arith.ConstantOp.from_int_and_width(0, type))
-        return self.add(arith.ConstantOp(FloatAttr(0.0, type)))  # type: ignore[arg-type]
-
-    def _division(self, expression: Binary, left: SSAValue, right: SSAValue) -> SSAValue:
-        """A division of integers, which fails where the divisor is zero.
-
-        The least number by -1 wraps around, as other operations do; the processor would trap.
-        """
-        type = expression.type
-        operation = _operations(type)[expression.operator]
-        zero = self._zero(type.mlir)
-
-        def failed() -> SSAValue:
-            if self.failure is None:
-                return zero  # a length, which is known to be right before the call
-            none = self.indices.constant(0)
-            self._report(expression, 0, none, none)
-            return zero
-
-        def divided() -> SSAValue:
-            if not type.is_signed:
-                return self.add(operation(left, right))
-            ones, least, one = (
-                self.add(arith.ConstantOp.from_int_and_width(value, type.bits))
-                for value in (-1, type.smallest, 1)
-            )
-            is_one = self.add(arith.CmpiOp(right, ones, "eq"))
-            is_least = self.add(arith.CmpiOp(left, least, "eq"))
-            wraps = self.add(arith.AndIOp(is_one, is_least))
-            return self.add(operation(left, self.add(arith.SelectOp(wraps, one, right))))
-
-        if isinstance(expression.right, Literal) and expression.right.value != 0:
-            return divided()
-        is_right = self.add(arith.CmpiOp(right, zero, "ne"))
-        return self.choice(is_right, type.mlir, divided, failed)
-
-    def _to_integer(self, value: SSAValue, source: CType, target: CType) -> SSAValue:
-        """A float as an integer; one that does not fit is the least of those that are computed, as
-        processors have it, since LLVM may make another number of it wherever it is used."""
-        is_whole = target.bits == 64 or (target.bits == 32 and not target.is_signed)
-        bits, is_signed = (64 if is_whole else 32), target.is_signed or target.bits < 64
-        low = float(-(1 << (bits - 1))) if is_signed else 0.0
-        high = float(1 << (bits - int(is_signed)))
-        first, end = (
-            self.add(arith.ConstantOp(FloatAttr(each, source.mlir)))  # type: ignore[arg-type]
-            for each in (low, high)
-        )
-        above = self.add(arith.CmpfOp(value, first, "oge"))
-        below = self.add(arith.CmpfOp(value, end, "olt"))
-        fits = self.add(arith.AndIOp(above, below))
-        safe = self.add(arith.SelectOp(fits, value, self._zero(source.mlir)))
-        op = arith.FPToSIOp if is_signed else arith.FPToUIOp
-        least = self.add(arith.ConstantOp.from_int_and_width(-(1 << (bits - 1)), bits))
-        found = self.add(arith.SelectOp(fits, self.add(op(safe, IntegerType(bits))), least))
-        if bits == target.bits:
-            return found
-        return self.add(arith.TruncIOp(found, IntegerType(target.bits)))
 
     def _element(self, access: Access) -> tuple[Variable, tuple[Linear, ...]]:
         """An access by the indices that it has in the loops that are written."""
@@ -385,14 +262,9 @@ class Emitter:
         left, right = self.value(expression.left), self.value(expression.right)
         if operator in ("<<", ">>"):
             right = self._resized(right, expression.right.type, type)
-            if self.scop.is_checked:
-                # More than the bits there are leaves LLVM free to choose.
-                most = self.add(arith.ConstantOp.from_int_and_width(type.bits - 1, type.bits))
-                right = self.add(arith.AndIOp(right, most))
-        elif self.scop.is_checked and operator in ("/", "%") and type.is_integer:
-            divisor = expression.right
-            if not isinstance(divisor, Literal) or divisor.value in (0, -1):
-                return self._division(expression, left, right)
+            right = self._checks.distance(right, type) if self.scop.is_checked else right
+        elif self.scop.is_checked and is_trapping(expression):
+            return self._checks.division(expression, left, right, _operations(type)[operator])
         return self.add(_operations(type)[operator](left, right))
 
     def swapped(self, expression: Binary) -> SSAValue:
@@ -486,7 +358,7 @@ class Emitter:
             op = arith.ExtFOp if source.bits < target.bits else arith.TruncFOp
             return self.add(op(value, target.mlir)) if source.bits != target.bits else value
         if source.is_float and self.scop.is_checked:
-            return self._to_integer(value, source, target)
+            return self._checks.integer(value, source, target)
         if source.is_float:
             op = arith.FPToSIOp if target.is_signed else arith.FPToUIOp
             return self.add(op(value, IntegerType(target.bits)))
