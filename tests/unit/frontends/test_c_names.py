@@ -61,6 +61,19 @@ def test_functions_with_names_of_other_languages_run(names: list[str], schedule:
     assert second.tolist() == [0, 2, 4, 6, 8]
 
 
+@pytest.mark.parametrize("sizes", [("sizes", "range"), ("None", "max"), ("lambda", "True")])
+def test_an_order_of_loops_is_compared_whatever_sizes_are_called(sizes: tuple[str, str]) -> None:
+    """Their names were those of variables in Python, where the data flow is replayed."""
+    n, m = sizes
+    function = rl.from_c(
+        f"void f(int {n}, int {m}, double a[{n}][{m}]) {{ for (int def = 1; def < {n}; def++)"
+        f" for (int del = 1; del < {m}; del++) a[def][del] = a[def - 1][del] + a[def][del - 1]; }}"
+    )
+    array = np.ones((3, 4))
+    function(3, 4, array)
+    assert array.tolist() == [[1, 1, 1, 1], [1, 2, 3, 4], [1, 3, 6, 10]]
+
+
 def test_a_function_whose_name_is_not_ascii_is_refused() -> None:
     with pytest.raises(Refusal, match=r"<c>:1:6: error: the name é has letters"):
         rl.from_c("void é(int n, double a[n]) { a[0] = 1; }")
