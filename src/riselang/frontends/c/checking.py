@@ -4,8 +4,8 @@ A subscript that is affine is compared with the lengths of its array at the call
 All others are compared before each access: those that data decide, and those of which the proof at
 the call fails, since a condition that data decide may keep the program from getting there. Nothing
 outside of an array is touched then: a load gives 0, a store does nothing, and the first failure is
-left in a buffer for the caller. The program goes on, since its loops cannot be left. So is the
-divisor of integers, since the processor traps where it is zero.
+left in a buffer for the caller. The program goes on, since its loops cannot be left. Divisors of
+integers are compared with zero, where some processors trap.
 """
 
 from __future__ import annotations

@@ -117,7 +117,7 @@ class CheckEmitter:
     ) -> SSAValue:
         """A division of integers, which fails where the divisor is zero.
 
-        The least number by -1 wraps around, as other operations do; the processor would trap.
+        The least number by -1 wraps around, as other operations do; some processors trap.
         """
         out, type = self._out, expression.type
         zero = self._zero(type.mlir)
