@@ -64,8 +64,10 @@ class UserError(RiseError):
 class OutOfRangeError(UserError, IndexError):
     """A check of an index failed while the program ran."""
 
-    def __init__(self, index: int, bound: int, location: SourceLocation | None):
-        super().__init__(f"checkIdx: the index {index} is not in [0, {bound})", location)
+    def __init__(
+        self, index: int, bound: int, location: SourceLocation | None, what: str = "checkIdx"
+    ):
+        super().__init__(f"{what}: the index {index} is not in [0, {bound})", location)
 
 
 class MissingSymbolsError(UserError):

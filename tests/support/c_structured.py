@@ -22,4 +22,4 @@ def structured_function(scop: Scop) -> CompiledCFunction:
     module = program._linked(is_checked=True)
     pipeline = pipelines.cpu(threads=False, structured=True, bf16=False)
     job = Job(native_text(module), pipeline, distinct_pointers(module), llvm_entry(scop))
-    return CompiledCFunction(scop, llvm.load_objects([job.object_code()]))
+    return CompiledCFunction(scop, program._loaded, llvm.load_objects([job.object_code()]))

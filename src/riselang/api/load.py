@@ -153,9 +153,11 @@ class LoadedProgram:
         raise UserError(f"{self._name} has several definitions; call one of them by name: {names}")
 
     def __getattr__(self, name: str) -> TermKernel:
+        if "_kernels" not in vars(self):  # a copy that is being made
+            raise AttributeError(name)
         if name in self._program.helpers:
             raise self._program.helpers[name]
-        if name.startswith("_") or name not in self._kernels:
+        if name not in self._kernels:
             raise AttributeError(_missing(self._name, "definition", name, self._kernels))
         return self._kernels[name]
 

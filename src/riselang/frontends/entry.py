@@ -196,6 +196,7 @@ def from_c(
     float: str | None = None,
     schedule: str = "isl",
     library: str | None = None,
+    checks: bool = True,
 ) -> CFunction:
     """A function of a C file, or of C text, as a Python function with the same parameters.
 
@@ -206,10 +207,14 @@ def from_c(
     products of matrices run as patterns, where `float` permits the order of their sums, and so do
     windows that move over arrays; `schedule="patterns"` runs all that is lifted so. With
     `library="blas"`, which permits any order, products are calls of BLAS routines.
+
+    An access outside of an array raises `UserError`: at the call where subscripts are affine, else
+    as the function runs. `checks=False` leaves out those that cost time as it runs, so that an
+    index from data that is wrong ends the process.
     """
     from riselang.frontends.c.loading import load_function
 
-    return load_function(source, function, defines, include, float, schedule, library)
+    return load_function(source, function, defines, include, float, schedule, library, checks)
 
 
 def _choices(

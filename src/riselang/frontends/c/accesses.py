@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
 from riselang.frontends.c.affine import AffineReader
 from riselang.frontends.c.arithmetic import NotAffine, Pieces
+from riselang.frontends.c.conditions import conditions_of
 from riselang.frontends.c.library import ARITY
 from riselang.frontends.c.linear import Linear, Strided
 from riselang.frontends.c.loops import bound
@@ -39,8 +41,10 @@ Strides = tuple[Linear, ...]
 class Drafted:
     """The subscripts of an access as they were read, and where."""
 
-    def __init__(self, nest: Nest, dimensions: tuple[Pieces, ...] | None):
+    def __init__(self, nest: Nest, dimensions: tuple[Pieces, ...] | None, reached: Sequence[str]):
         self.nest = nest
+        self.reached = reached
+        """The conditions under which it is accessed, of which one holds."""
         self.dimensions = dimensions
         """None where one is not affine."""
 
@@ -135,6 +139,7 @@ def drafted(
 ) -> Mapping[Access, Drafted]:
     """All accesses to memory in a statement."""
     found: dict[Access, Drafted] = {}
+    reached = conditions_of(statement, reader)
     for access in (*targets(statement), *reads(statement)):
         is_loop = reader.nest.iterator(access.variable) is not None
         if access in found or is_loop or not is_memory(access.variable):
@@ -143,7 +148,7 @@ def drafted(
             dimensions = tuple(_index(index, access, reader) for index in access.indices)
         except NotAffine:
             dimensions = None
-        found[access] = Drafted(reader.nest, dimensions)
+        found[access] = Drafted(reader.nest, dimensions, reached.get(access, ()))
     return found
 
 
@@ -266,6 +271,16 @@ def subscript(
         relation = part if relation is None else relation.union(part)
     is_single = all(len(pieces) == 1 for pieces in found.dimensions)
     return Subscript(last if is_single else None, relation, is_exact=True)
+
+
+def reached_part(subscript: Subscript, found: Drafted, prefix: str, source: str) -> Subscript:
+    """With what is accessed where the conditions around the access hold."""
+    is_always = found.nest.condition in found.reached
+    if not subscript.is_exact or is_always or not found.reached:
+        return subscript
+    condition = " or ".join(f"({each})" for each in found.reached)
+    instances = isl().Set(f"{prefix}{{ {source} : {condition} }}")
+    return replace(subscript, reached=subscript.relation.intersect_domain(instances))
 
 
 def _map(prefix: str, source: str, name: str, indices: Sequence[Linear], holds: str) -> Any:

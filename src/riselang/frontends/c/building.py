@@ -16,6 +16,7 @@ from riselang.dialects.module import module_text
 from riselang.errors import UserError
 from riselang.frontends.c.aliasing import doubtful_pairs, is_told_apart
 from riselang.frontends.c.calling import CFunction, CompiledCFunction
+from riselang.frontends.c.checking import checked, checks_of, report_function
 from riselang.frontends.c.contraction import contracted
 from riselang.frontends.c.emission.functions import declarations, function_of, module_of
 from riselang.frontends.c.emission.values import Called
@@ -53,6 +54,8 @@ class CProgram:
     regions: tuple[Scop, ...]
     options: Options
     schedule: str = "source"
+    checks: bool = True
+    """Whether functions in this process look for accesses outside of arrays."""
 
     @cached_property
     def scops(self) -> tuple[Scop, ...]:
@@ -147,7 +150,8 @@ class CProgram:
                 plain = self._plain_tree(scop)
                 functions.append(self._function(scop, plain, PLAIN, called, False, False))
             functions.append(wrapper(scop, has_plain=has_plain))
-        return ModuleOp([*functions, *declarations(called)])
+        reports = [report_function()] if any(map(checks_of, self.scops)) else []
+        return ModuleOp([*functions, *reports, *declarations(called)])
 
     def _function(
         self,
@@ -169,6 +173,7 @@ class CProgram:
             if is_buffer(scop, variable)
             and (variable.is_restrict or (is_apart and variable in scop.written))
         ]  # fmt: skip
+        distinct += [len(scop.inputs)] if checks_of(scop) else []
         mark_distinct(function, distinct)
         return function
 
@@ -249,6 +254,9 @@ class CProgram:
 
     def functions(self) -> dict[str, CFunction]:
         """The functions in this process, ready to call."""
+        if self.checks:
+            regions = tuple(map(checked, self.regions))
+            return replace(self, regions=regions, checks=False).functions()
         lifted = self._lifted() if self._is_arranged else {}
         rest = [scop for scop in self.regions if scop.name not in lifted]
         return {**lifted, **(self._loaded(rest) if rest else {})}
@@ -265,8 +273,10 @@ class CProgram:
         if self.options.library == "blas":
             libraries.prepare(libraries.BLAS)
         code = llvm.load_objects([program._machine_code()])
-        return {scop.name: CompiledCFunction(scop, code) for scop in program.scops}
+        return {scop.name: CompiledCFunction(scop, self._loaded, code) for scop in program.scops}
 
 
-def program_of(scops: Sequence[Scop], options: Options, schedule: str = "source") -> CProgram:
-    return CProgram(tuple(scops), options, schedule)
+def program_of(
+    scops: Sequence[Scop], options: Options, schedule: str = "source", *, checks: bool = True
+) -> CProgram:
+    return CProgram(tuple(scops), options, schedule, checks)

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import ctypes
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from riselang.errors import UserError
+from riselang.frontends.c.checking import (
+    FAILURE,
+    Checked,
+    checked,
+    checks_of,
+    open_arrays,
+    raise_failure,
+)
 from riselang.frontends.c.entries import is_buffer
 from riselang.frontends.c.footprints import Footprints
 from riselang.frontends.c.model import Scop
@@ -30,6 +38,8 @@ _CTYPES = {
 
 
 Arrays = Mapping[Variable, Array]
+Load = Callable[[Sequence[Scop]], "Mapping[str, CFunction]"]
+"""Compiles regions as loops."""
 Values = Mapping[Variable, Any]
 """Of scalars."""
 
@@ -53,8 +63,14 @@ class _Input:
 class CFunction(ABC):
     """A function with the parameters that it has in C."""
 
-    def __init__(self, scop: Scop):
+    def __init__(self, scop: Scop, load: Load):
+        """`load` compiles regions, also those with more checks than this one."""
         self._scop = scop
+        self._load = load
+        self._unproven: frozenset[Checked] = frozenset()
+        """Accesses that were found to leave their arrays, if data let them happen."""
+        self._checked: CFunction | None = None
+        """The function that looks at them as it runs."""
         self.__name__ = scop.name
         self._footprints = Footprints(scop)
         self._inputs = tuple(_Input.of(scop, variable) for variable in scop.inputs)
@@ -84,9 +100,18 @@ class CFunction(ABC):
             if array.nbytes:
                 spans.append((start, start + array.nbytes, variable))
         scalars = {each: int(value) for each, value in values.items() if each.type.is_integer}
-        self._footprints.check(scalars, arrays)
+        unproven = self._footprints.unproven(scalars, arrays)
         self._check_overlap(spans)
-        return self.run(passed, arrays, values)
+        function = self._with_checks(unproven) if unproven and self._scop.is_checked else self
+        return function.run(passed, arrays, values)
+
+    def _with_checks(self, unproven: frozenset[Checked]) -> CFunction:
+        """The function with checks of what may leave its array in this call, or did in others."""
+        if self._checked is None or not unproven <= self._unproven:
+            self._unproven |= unproven
+            scop = checked(self._scop, self._unproven)
+            self._checked = self._load([scop])[scop.name]
+        return self._checked
 
     @abstractmethod
     def run(self, passed: Sequence[Any], arrays: Arrays, values: Values) -> Any:
@@ -125,18 +150,28 @@ class CFunction(ABC):
 class CompiledCFunction(CFunction):
     """A function whose loops are machine code."""
 
-    def __init__(self, scop: Scop, code: Code):
-        super().__init__(scop)
+    def __init__(self, scop: Scop, load: Load, code: Code):
+        super().__init__(scop, load)
         self._code = code  # keeps the machine code alive
         kinds = [
             ctypes.c_void_p if each.is_buffer else _CTYPES[each.variable.type.dtype.name]
             for each in self._inputs
         ]
+        self._open = open_arrays(scop)
+        self._has_checks = bool(checks_of(scop))
+        if self._has_checks:
+            kinds += [*(ctypes.c_int64 for _ in self._open), ctypes.c_void_p]
         result = None if scop.result is None else _CTYPES[scop.result.type.dtype.name]
         self._function = ctypes.CFUNCTYPE(result, *kinds)(code.address(scop.name))
 
     def run(self, passed: Sequence[Any], arrays: Arrays, values: Values) -> Any:
-        return self._function(*passed)
+        if not self._has_checks:
+            return self._function(*passed)
+        failure = np.zeros(FAILURE.get_shape(), np.int64)
+        sizes = [arrays[variable].size for variable in self._open]
+        result = self._function(*passed, *sizes, address(failure))
+        raise_failure(self._scop, failure.tolist())
+        return result
 
 
 def _scalar(argument: Any, variable: Variable) -> Any:
@@ -146,7 +181,10 @@ def _scalar(argument: Any, variable: Variable) -> Any:
     is_array = isinstance(argument, np.ndarray) and argument.ndim == 0
     value = argument.item() if isinstance(argument, np.generic) or is_array else argument
     if type.is_float and isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:
+            raise UserError(f"argument {variable.name}: {value} does not fit into {type}") from None
     if type.is_bool and isinstance(value, bool):
         return value
     if type.is_integer and isinstance(value, int) and not isinstance(value, bool):

@@ -92,6 +92,14 @@ class ParsedFile:
         """Whether it stands in the file itself and not in a header."""
         return cursor.location.file is not None and cursor.location.file.name == self.name
 
+    def spans(self, cursor: Cursor, place: SourceLocation) -> bool:
+        """Whether something begins before a place in the file and ends behind it."""
+        start, end = cursor.extent.start, cursor.extent.end
+        if start.file is None or start.file.name != self.name:
+            return False
+        at = (place.line, place.column)
+        return (start.line, start.column) < at < (end.line, end.column)
+
     def tokens(self) -> list[tuple[str, SourceLocation]]:
         """The words of the file that are not comments."""
         comment = _bindings().cindex.TokenKind.COMMENT

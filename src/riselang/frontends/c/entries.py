@@ -18,7 +18,9 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from riselang.frontends.c.aliasing import share_memory
+from riselang.frontends.c.checking import FAILURE, checks_of, open_arrays
 from riselang.frontends.c.emission.functions import array_type, input_type
+from riselang.frontends.c.emission.indices import INDEX
 from riselang.frontends.c.emission.values import Emitter
 from riselang.frontends.c.linear import Linear
 from riselang.frontends.c.model import Scop
@@ -53,9 +55,13 @@ def wrapper(scop: Scop, *, has_plain: bool) -> func.FuncOp:
     memory.
     """
     types = [_bare(input_type(scop, variable)) for variable in scop.inputs]
+    open_ = open_arrays(scop)
+    count = len(types)
+    types += [*(INDEX for _ in open_), FAILURE] if checks_of(scop) else []
     block = Block(arg_types=types)
     emitter = Emitter(scop, block)
-    for variable, argument in zip(scop.inputs, block.args, strict=True):
+    sizes = dict(zip(open_, block.args[count:], strict=False))
+    for variable, argument in zip(scop.inputs, block.args, strict=False):
         if not isinstance(argument.type, MemRefType):
             emitter.scalars[variable] = argument
     for parameter in scop.parameters:
@@ -64,9 +70,10 @@ def wrapper(scop: Scop, *, has_plain: bool) -> func.FuncOp:
             access = Access(source.place, source.type, source, ())
             emitter.indices.symbols[parameter.name] = emitter.as_index(access)
     passed = [
-        _buffer(emitter, variable, argument)
-        for variable, argument in zip(scop.inputs, block.args, strict=True)
+        _buffer(emitter, variable, argument, sizes.get(variable))
+        for variable, argument in zip(scop.inputs, block.args, strict=False)
     ]
+    passed += [block.args[-1]] if checks_of(scop) else []
     outputs = [scop.result.type.mlir] if scop.result is not None else []
     if has_plain:
         results = _chosen(emitter, passed, outputs)
@@ -105,7 +112,10 @@ def _bare(type: Attribute) -> Attribute:
     return type
 
 
-def _buffer(emitter: Emitter, variable: Variable, argument: SSAValue) -> SSAValue:
+def _buffer(
+    emitter: Emitter, variable: Variable, argument: SSAValue, size: SSAValue | None
+) -> SSAValue:
+    """An array of C as a buffer; `size` is how many elements it has, if that is known."""
     if not variable.is_array:
         return argument
     type = array_type(variable, emitter.scop.views.get(variable))
@@ -117,6 +127,9 @@ def _buffer(emitter: Emitter, variable: Variable, argument: SSAValue) -> SSAValu
     strides: list[SSAValue] = [emitter.indices.constant(1)]
     for length in reversed(lengths[1:]):
         strides.insert(0, emitter.add(arith.MuliOp(strides[0], length)))
+    if size is not None:
+        row = emitter.add(arith.MaxSIOp(strides[0], emitter.indices.constant(1)))
+        lengths[0] = emitter.add(arith.DivSIOp(size, row))
     rank = len(extents)
     layout = StridedLayoutAttr([None] * (rank - 1) + [1], 0)
     cast = memref.ReinterpretCastOp(
@@ -152,6 +165,13 @@ def llvm_entry(scop: Scop) -> str:
         else:
             taken.append(f"{llvm_type(variable.type)} {value}")
             passed.append(taken[-1])
+    if checks_of(scop):
+        for at, _ in enumerate(open_arrays(scop)):
+            taken.append(f"i64 %n{at}")
+            passed.append(taken[-1])
+        taken.append("ptr %failure")
+        passed += ["ptr %failure", "ptr %failure", "i64 0"]
+        passed += [f"i64 {number}" for number in _numbers(FAILURE.get_shape())]
     result = "void" if scop.result is None else llvm_type(scop.result.type)
     call = f'call {result} @"{OUTER}{scop.name}"({", ".join(passed)})'
     body = f"  {call}\n  ret void" if scop.result is None else f"  %r = {call}\n  ret {result} %r"

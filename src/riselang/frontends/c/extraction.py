@@ -211,7 +211,7 @@ class Extraction:
         if len(nest.iterators) >= MOST_LOOPS:
             raise Refusal(loop.place, f"loops nest deeper than the limit of {MOST_LOOPS}")
         refuse_changed(loop, nest)
-        iterator = self.names.fresh(loop.variable.name)
+        iterator = self.names.fresh(loop.variable.hint)
         self.loop_places[iterator] = loop.place
         try:
             inner = loop_nest(loop, iterator, self.reader(nest))
@@ -274,9 +274,12 @@ class Extraction:
         tuple_ = f"{draft.name}[{', '.join(draft.nest.names)}]"
         domain = isl().Set(f"{prefix}{{ {tuple_} : {draft.nest.condition} }}")
         subscripts = {
-            access: accesses.subscript(
-                access, found, views.get(access.variable), prefix, tuple_, draft.nest.condition,
-                self.names,
+            access: accesses.reached_part(
+                accesses.subscript(
+                    access, found, views.get(access.variable), prefix, tuple_,
+                    draft.nest.condition, self.names,
+                ),
+                found, prefix, tuple_,
             )
             for access, found in draft.drafted.items()
         }  # fmt: skip

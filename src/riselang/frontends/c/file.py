@@ -12,7 +12,7 @@ from riselang.frontends.c.extraction import extract
 from riselang.frontends.c.inlining import Inliner
 from riselang.frontends.c.model import Scop
 from riselang.frontends.c.refusal import Refusal
-from riselang.frontends.c.regions import Region, marked_regions, marks, whole_function
+from riselang.frontends.c.regions import Marked, Region, marked_regions, marks, whole_function
 from riselang.frontends.c.statements import StatementReader
 from riselang.frontends.c.syntax import Function
 from riselang.lazy import cached_property
@@ -28,6 +28,7 @@ class CFile:
 
     parsed: ParsedFile
     functions: tuple[Function, ...]
+    marks: tuple[Marked, ...] = ()
 
     @staticmethod
     def of(
@@ -39,7 +40,8 @@ class CFile:
         parsed = parse(text, name, include, defines)
         with more_stack(FRAMES):
             try:
-                return CFile(parsed, tuple(StatementReader(parsed).functions()))
+                functions = tuple(StatementReader(parsed).functions())
+                return CFile(parsed, functions, tuple(marks(parsed)))
             except RecursionError:
                 start = SourceLocation(name, 1)
                 raise Refusal(start, "expressions or statements nest too deeply") from None
@@ -52,13 +54,9 @@ class CFile:
     def _by_name(self) -> dict[str, Function]:
         return {function.name: function for function in self.functions}
 
-    @cached_property
-    def _marks(self) -> list[tuple[SourceLocation, SourceLocation]]:
-        return marks(self.parsed)
-
     def marked(self, function: str | None = None) -> list[Region]:
         """The regions between pragmas, of one function or of all."""
-        regions = marked_regions(self._own_functions, self._marks)
+        regions = marked_regions(self._own_functions, self.marks)
         if function is not None:
             self.function(function)
             regions = [region for region in regions if region.function.name == function]

@@ -35,6 +35,7 @@ def load_function(
     float: str | None,
     schedule: str,
     library: str | None = None,
+    checks: bool = True,
 ) -> CFunction:
     if schedule not in SCHEDULES:
         raise UserError(f"schedule must be one of {', '.join(SCHEDULES)}, but is {schedule!r}")
@@ -42,4 +43,4 @@ def load_function(
     text, name = read_text(source)
     file = CFile.of(text, name, [str(folder) for folder in include], defines)
     scop = file.whole(function)
-    return program_of([scop], options, schedule).functions()[scop.name]
+    return program_of([scop], options, schedule, checks=checks).functions()[scop.name]

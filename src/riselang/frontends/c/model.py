@@ -23,6 +23,9 @@ class Subscript:
     """An isl map from the instances of the statement to the elements they may access."""
     is_exact: bool
     """Whether each instance accesses what the relation says, and not only perhaps."""
+    reached: Any = None
+    """The part of the relation where affine conditions inside of the statement hold; None is all
+    of it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +45,8 @@ class ModelStatement:
     reads: frozenset[Access]
     certain: frozenset[Access]
     """What every instance accesses, whatever the data are."""
+    checks: frozenset[Access] = frozenset()
+    """What is compared with the lengths of its array before it is accessed."""
 
     @property
     def is_certain(self) -> bool:
@@ -82,6 +87,8 @@ class Scop:
     """Where the loop of each iterator stands."""
     result: Expression | None = None
     """What the function returns."""
+    is_checked: bool = False
+    """Whether what may go wrong is looked for as it runs (`checking.py`)."""
 
     @property
     def prefix(self) -> str:

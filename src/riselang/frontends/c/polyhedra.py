@@ -6,13 +6,21 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, TypeVar
 
+from riselang.dialects.rise.schemes import PATTERNS
+from riselang.dialects.rise.types import SCALAR_NAMES
 from riselang.frontends.c.syntax import Variable
+from riselang.notation.operators import EMBED, FUNCTIONS, KEYWORDS
 
-_RESERVED = frozenset((
+_OF_ISL = frozenset((
     "mod", "floor", "ceil", "floord", "ceild", "min", "max", "and", "or", "not", "exists", "rat",
-    "true", "false", "infty", "NaN", "implies", "sum", "forall", "card", "e", "e0",
+    "true", "false", "infty", "infinity", "nan", "implies", "sum", "forall", "card", "e", "e0",
 ))  # fmt: skip
-"""Words that mean something to isl."""
+"""Words that mean something to isl, in upper case too."""
+_OF_NOTATION = frozenset((
+    *KEYWORDS, *PATTERNS, *FUNCTIONS, *SCALAR_NAMES.values(), EMBED, "index", "idx", "vec", "nat",
+    "data", "floordiv", "mod",
+))  # fmt: skip
+"""Words that mean something in RISE's notation, in which statements are lifted."""
 LOOP_NAMES = tuple(f"t{number}_" for number in range(64))
 """What the loops that isl makes are called."""
 
@@ -43,24 +51,27 @@ def within_limits(action: Callable[[], T], most: int) -> T | None:
 
 
 class Names:
-    """Names for isl and MLIR; no two things have the same one."""
+    """Names for isl, MLIR and RISE's notation; no two things have the same one."""
 
     def __init__(self) -> None:
-        self._taken: set[str] = {*_RESERVED, *LOOP_NAMES}
+        self._taken: set[str] = {*LOOP_NAMES}
         self._known: dict[Variable, str] = {}
 
     def of(self, variable: Variable) -> str:
         if variable not in self._known:
-            self._known[variable] = self.fresh(variable.name)
+            self._known[variable] = self.fresh(variable.hint)
         return self._known[variable]
 
     def fresh(self, wanted: str) -> str:
         name, number = wanted, 0
-        while name in self._taken:
+        while self.is_taken(name):
             number += 1
             name = f"{wanted}_{number}"
         self._taken.add(name)
         return name
+
+    def is_taken(self, name: str) -> bool:
+        return name in self._taken or name in _OF_NOTATION or name.lower() in _OF_ISL
 
 
 def prefix(names: Sequence[str]) -> str:

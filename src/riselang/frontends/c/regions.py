@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from riselang.errors import SourceLocation, UserError
-from riselang.frontends.c.clang import ParsedFile
+from riselang.frontends.c.clang import ParsedFile, children, kind
+from riselang.frontends.c.refusal import Refusal
 from riselang.frontends.c.syntax import (
     Access,
     Block,
@@ -47,26 +48,73 @@ class Mark:
     is_begin: bool
     place: SourceLocation
 
+    @property
+    def name(self) -> str:
+        return "scop" if self.is_begin else "endscop"
 
-def marks(parsed: ParsedFile) -> list[tuple[SourceLocation, SourceLocation]]:
-    """Where the marked regions of a file begin and end."""
-    words = parsed.tokens()
-    found: list[Mark] = []
-    for (hash_, place), (pragma, _), (word, _) in zip(words, words[1:], words[2:], strict=False):
-        if hash_ == "#" and pragma == "pragma" and word in ("scop", "endscop"):
-            found.append(Mark(word == "scop", place))
-    pairs: list[tuple[SourceLocation, SourceLocation]] = []
+
+@dataclass(frozen=True)
+class Marked:
+    """Where a marked region begins and ends, and where the block around both begins."""
+
+    begin: SourceLocation
+    end: SourceLocation
+    block: SourceLocation
+
+
+def marks(parsed: ParsedFile) -> list[Marked]:
+    """The marked regions of a file; raises where pragmas do not stand around statements."""
+    found = list(_pragmas(parsed))
+    pairs: list[Marked] = []
     begin: Mark | None = None
     for mark in found:
         if mark.is_begin == (begin is not None):
             other = "endscop before the next scop" if mark.is_begin else "scop before this endscop"
             raise UserError(f"expected a #pragma {other}", mark.place)
         if begin is not None:
-            pairs.append((begin.place, mark.place))
+            pairs.append(_pair(parsed, begin, mark))
         begin = mark if mark.is_begin else None
     if begin is not None:
         raise UserError("this region has no #pragma endscop", begin.place)
     return pairs
+
+
+def _pragmas(parsed: ParsedFile) -> Iterator[Mark]:
+    if "scop" not in parsed.text:
+        return
+    words = parsed.tokens()
+    for (hash_, place), (pragma, _), (word, _) in zip(words, words[1:], words[2:], strict=False):
+        if hash_ == "#" and pragma == "pragma" and word in ("scop", "endscop"):
+            yield Mark(word == "scop", place)
+
+
+def _pair(parsed: ParsedFile, begin: Mark, end: Mark) -> Marked:
+    """Two pragmas, which must stand between statements of one block."""
+    blocks = [_block_around(parsed, mark) for mark in (begin, end)]
+    if blocks[0] != blocks[1]:
+        raise UserError(
+            "expected this #pragma endscop in the block of its #pragma scop, which is in line "
+            f"{begin.place.line}, but it stands in another; move one of them, so that whole "
+            "statements are between them",
+            end.place,
+        )
+    return Marked(begin.place, end.place, blocks[0])
+
+
+def _block_around(parsed: ParsedFile, mark: Mark) -> SourceLocation:
+    """Where the block begins in which a pragma stands."""
+    around = parsed.unit.cursor
+    while inner := [each for each in children(around) if parsed.spans(each, mark.place)]:
+        around = inner[-1]
+    if around == parsed.unit.cursor:
+        raise UserError(f"this #pragma {mark.name} stands in no function", mark.place)
+    if kind(around) != "COMPOUND_STMT":
+        raise UserError(
+            f"this #pragma {mark.name} stands in the middle of a statement; move it in front of "
+            "the statement, or behind it",
+            mark.place,
+        )
+    return parsed.place(around)
 
 
 def whole_function(function: Function) -> Region:
@@ -74,21 +122,21 @@ def whole_function(function: Function) -> Region:
     return Region(function.name, function.place, function, function.body.statements, is_whole=True)
 
 
-def marked_regions(
-    functions: Sequence[Function], pairs: Sequence[tuple[SourceLocation, SourceLocation]]
-) -> list[Region]:
+def marked_regions(functions: Sequence[Function], pairs: Sequence[Marked]) -> list[Region]:
     """The regions between pragmas; a function with nothing else in it is one whole region."""
     regions: list[Region] = []
-    for begin, end in pairs:
-        function = _function_at(functions, begin)
-        if function is None:
-            raise UserError("this #pragma scop stands in no function", begin)
-        parent, first, last = _between(function.body, begin, end)
+    for pair in pairs:
+        function, parent = _block_at(functions, pair.block)
+        places = [(each.place.line, each.place.column) for each in parent.statements]
+        first, last = (
+            sum(place <= (end.line, end.column) for place in places)
+            for end in (pair.begin, pair.end)
+        )
         if _is_whole(function, parent, first, last):
             regions.append(whole_function(function))
             continue
         chosen = parent.statements[first:last]
-        regions.append(_part(function, chosen, _numbered(function, regions), begin))
+        regions.append(_part(function, chosen, _numbered(function, regions), pair.begin))
     return regions
 
 
@@ -97,33 +145,13 @@ def _numbered(function: Function, regions: Sequence[Region]) -> str:
     return f"{function.name}_scop{count}"
 
 
-def _function_at(functions: Sequence[Function], place: SourceLocation) -> Function | None:
-    """The function around a place: the last one that begins before it."""
-    before = [each for each in functions
-              if each.place.file == place.file and each.place.line <= place.line]  # fmt: skip
-    return before[-1] if before else None
-
-
-def _between(block: Block, begin: SourceLocation, end: SourceLocation) -> tuple[Block, int, int]:
-    """The innermost block with both pragmas, and the statements between them."""
-    for statement in block.statements:
-        for inner in statements_of(statement):
-            if isinstance(inner, Block) and _spans(statement, inner, begin, end):
-                return _between(inner, begin, end)
-    lines = [each.place.line for each in block.statements]
-    first = sum(line <= begin.line for line in lines)
-    last = sum(line <= end.line for line in lines)
-    return block, first, last
-
-
-def _spans(statement: Statement, block: Block, begin: SourceLocation, end: SourceLocation) -> bool:
-    """Whether a block has statements on both sides of the place where a region begins or in it."""
-    inside_ = [each.place.line for each in block.statements]
-    if not inside_ or statement.place.line > begin.line:
-        return False
-    return any(begin.line < line < end.line for line in inside_) and (
-        block.place.line <= begin.line
-    )
+def _block_at(functions: Sequence[Function], place: SourceLocation) -> tuple[Function, Block]:
+    """The block that begins at a place, and its function."""
+    for function in functions:
+        for inner in statements_of(function.body):
+            if isinstance(inner, Block) and inner.place == place:
+                return function, inner
+    raise Refusal(place, "the block around this region cannot be read", "mark a smaller region")
 
 
 def _is_whole(function: Function, parent: Block, first: int, last: int) -> bool:

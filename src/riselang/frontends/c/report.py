@@ -78,5 +78,5 @@ def notations(scop: Scop) -> dict[str, str]:
             text = notation(scop, found)
         except NotLifted:
             continue
-        programs[f"{scop.name}_{found.statement.name}"] = text
+        programs[f"{scop.name}_{found.statement.name}".replace("$", "_")] = text
     return programs

@@ -81,6 +81,11 @@ class StatementReader:
         result: CType | None = None
         parameters: list[Variable] = []
         try:
+            if not cursor.spelling.isascii():
+                raise Refusal(
+                    place, f"the name {cursor.spelling} has letters that are not of ASCII",
+                    "rename the function",
+                )  # fmt: skip
             parameters += map(self._expressions.variable, cursor.get_arguments())
             if cursor.type.is_function_variadic():
                 raise Refusal(place, f"{cursor.spelling} takes any number of arguments")

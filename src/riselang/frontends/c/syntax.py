@@ -6,11 +6,15 @@ subscript names its array and all of its indices.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from riselang.errors import SourceLocation
 from riselang.frontends.c.types import CType
+
+_OTHER_LETTER = re.compile("[^A-Za-z0-9_]")
+"""What C has in names, and isl has not: dollars, and letters of other alphabets."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +37,11 @@ class Variable:
     @property
     def is_array(self) -> bool:
         return bool(self.extents)
+
+    @property
+    def hint(self) -> str:
+        """Its name in ASCII, for MLIR and isl."""
+        return _OTHER_LETTER.sub("_", self.name)
 
     def __repr__(self) -> str:
         return self.name

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, MemRefType, Modul
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from riselang.dialects.locations import file_location
+from riselang.frontends.c.checking import FAILURE, checks_of
 from riselang.frontends.c.emission.loops import LoopEmitter
 from riselang.frontends.c.emission.values import Called, Emitter
 from riselang.frontends.c.linear import Linear
@@ -52,9 +53,13 @@ def function_of(
     A tuple is several trees, or what else adds ops, one after the other.
     """
     types = [input_type(scop, variable) for variable in scop.inputs]
+    types += [FAILURE] if checks_of(scop) else []
     block = Block(arg_types=types)
     emitter = Emitter(scop, block)
-    buffers = _Prologue(emitter).run(block.args)
+    if checks_of(scop):
+        emitter.failure = block.args[-1]
+        emitter.failure.name_hint = "failure"
+    buffers = _Prologue(emitter).run(block.args[: len(scop.inputs)])
     for step in tree if isinstance(tree, tuple) else (tree,):
         if callable(step):
             step(emitter)
@@ -106,7 +111,7 @@ class _Prologue:
     def run(self, arguments: Sequence[SSAValue]) -> list[SSAValue]:
         """The buffers that are freed at the end."""
         for variable, argument in zip(self._scop.inputs, arguments, strict=True):
-            argument.name_hint = variable.name
+            argument.name_hint = variable.hint
             if variable.is_array or isinstance(argument.type, MemRefType):
                 self._out.memory[variable] = argument
             elif variable in self._scop.written:
@@ -154,6 +159,6 @@ class _Prologue:
             allocate = memref.AllocaOp if is_small else memref.AllocOp
             op = allocate.get(type.element_type, None, type.get_shape(), lengths)
             buffer = self._out.add(op)
-            buffer.name_hint = variable.name
+            buffer.name_hint = variable.hint
         self._out.memory[variable] = buffer
         return None if is_small else buffer

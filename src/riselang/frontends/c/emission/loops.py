@@ -140,7 +140,7 @@ class LoopEmitter:
         statement = self._out.scop.statement(callee(call))
         for at, (variable, iterator) in enumerate(statement.iterators):
             if name in call.get_op_arg(at + 1).to_C_str():
-                return variable.name, self._out.scop.loop_places[iterator]
+                return variable.hint, self._out.scop.loop_places[iterator]
         return "i", statement.place
 
     # Conditions

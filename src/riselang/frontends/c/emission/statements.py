@@ -81,7 +81,7 @@ class StatementEmitter:
         if operator in ("<=", ">="):
             upper = out.add(arith.AddiOp(upper, one))
         block = Block(arg_types=[INDEX])
-        block.args[0].name_hint = loop.variable.name
+        block.args[0].name_hint = loop.variable.hint
         with out.inside(block):
             index: SSAValue = block.args[0]
             if loop.step < 0:

@@ -13,6 +13,8 @@ from xdsl.rewriter import InsertPoint
 
 from riselang.dialects.locations import file_location
 from riselang.errors import SourceLocation
+from riselang.frontends.c.checking import is_trapping
+from riselang.frontends.c.emission.checks import CheckEmitter
 from riselang.frontends.c.emission.indices import INDEX, Indices
 from riselang.frontends.c.library import exact_op
 from riselang.frontends.c.linear import Linear
@@ -77,6 +79,9 @@ class Emitter:
         self.registers: dict[tuple[Variable, tuple[Linear, ...]], SSAValue] = {}
         """Elements that are values for the time of a loop, by their indices."""
         self.statement: ModelStatement | None = None
+        self.failure: SSAValue | None = None
+        """The buffer for checks that fail, where there are any."""
+        self._checks = CheckEmitter(self)
 
     def insert(self, op: Operation) -> Operation:
         op.location = file_location(self._place.file, self._place.line, self._place.column)
@@ -109,6 +114,9 @@ class Emitter:
         if element in self.registers:
             return self.registers[element]
         buffer = self.memory[access.variable]
+        if self._is_checked(access):
+            value = self._checks.load(access, buffer, self._computed_indices(access))
+            return self._from_memory(value, access.type)
         found = self._affine_indices(access)
         if found is not None:
             map, operands = self.indices.access_map(found)
@@ -125,12 +133,18 @@ class Emitter:
         buffer = self.memory[access.variable]
         if access.type.is_bool:
             value = self.add(arith.ExtUIOp(value, IntegerType(8)))
+        if self._is_checked(access):
+            self._checks.store(value, access, buffer, self._computed_indices(access))
+            return
         found = self._affine_indices(access)
         if found is not None:
             map, operands = self.indices.access_map(found)
             self.insert(affine.StoreOp(value, buffer, operands, map))
         else:
             self.insert(memref.StoreOp.get(value, buffer, self._computed_indices(access)))
+
+    def _is_checked(self, access: Access) -> bool:
+        return self.statement is not None and access in self.statement.checks
 
     def _element(self, access: Access) -> tuple[Variable, tuple[Linear, ...]]:
         """An access by the indices that it has in the loops that are written."""
@@ -248,6 +262,9 @@ class Emitter:
         left, right = self.value(expression.left), self.value(expression.right)
         if operator in ("<<", ">>"):
             right = self._resized(right, expression.right.type, type)
+            right = self._checks.distance(right, type) if self.scop.is_checked else right
+        elif self.scop.is_checked and is_trapping(expression):
+            return self._checks.division(expression, left, right, _operations(type)[operator])
         return self.add(_operations(type)[operator](left, right))
 
     def swapped(self, expression: Binary) -> SSAValue:
@@ -340,6 +357,8 @@ class Emitter:
         if source.is_float and target.is_float:
             op = arith.ExtFOp if source.bits < target.bits else arith.TruncFOp
             return self.add(op(value, target.mlir)) if source.bits != target.bits else value
+        if source.is_float and self.scop.is_checked:
+            return self._checks.integer(value, source, target)
         if source.is_float:
             op = arith.FPToSIOp if target.is_signed else arith.FPToUIOp
             return self.add(op(value, IntegerType(target.bits)))

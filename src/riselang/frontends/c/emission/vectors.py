@@ -82,6 +82,8 @@ def is_vectorisable(statement: ModelStatement) -> bool:
     body = statement.body
     if not isinstance(body, Assign) or not body.target.indices or body.target.type.is_bool:
         return False
+    if statement.checks:
+        return False
     type = body.target.type
     counters = {variable for variable, _ in statement.iterators}
     return all(_is_simple(part, type, statement, counters) for part in values_in(body.value))

@@ -84,8 +84,7 @@ class LiftedFunction(CFunction):
     """
 
     def __init__(self, scop: Scop, load: Load, steps: Sequence[Step | Scop]):
-        super().__init__(scop)
-        self._load = load
+        super().__init__(scop, load)
         self._steps = tuple(steps)
 
     @cached_property

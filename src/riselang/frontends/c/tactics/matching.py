@@ -145,6 +145,8 @@ def _target_and_added(statement: ModelStatement) -> tuple[Factor, Expression]:
     body = statement.body
     if not isinstance(body, Assign):
         raise NoMatch("data decide what it does")
+    if statement.checks:
+        raise NoMatch("what it accesses is checked as it runs")
     return factor_of(body.target, statement), added_to(body.value, body.target)
 
 

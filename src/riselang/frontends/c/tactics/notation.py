@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from riselang.dialects.rise.schemes import PATTERNS
 from riselang.frontends.c.linear import Linear
 from riselang.frontends.c.model import Scop
 from riselang.frontends.c.syntax import Access, Binary, Expression, Variable
@@ -28,14 +27,6 @@ from riselang.frontends.c.tactics.views import (
     size_text,
     view_of,
 )
-from riselang.term.scalars import OVERLOADS
-
-_WORDS = frozenset((
-    *PATTERNS, *OVERLOADS, "def", "let", "if", "then", "else", "fun", "depFun", "true", "false",
-    "inf", "nan", "embed", "cast", "select", "floordiv", "mod", "min", "max", "nat", "data", "idx",
-    "vec", "r",
-))  # fmt: skip
-"""Names that mean something in notation."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +60,6 @@ class _Writer:
         self._count = 0
         self._elements: dict[Access, str] = {}
         """What stands for what is read, at the place of the moment."""
-        self._names: dict[Variable, str] = {}
 
     def lifting(self) -> Lifting:
         structure = self._structure
@@ -137,10 +127,7 @@ class _Writer:
         return ".".join([*lengths, type_text(array.type)])
 
     def _name(self, variable: Variable) -> str:
-        if variable not in self._names:
-            name = self._scop.names.of(variable)
-            self._names[variable] = f"{name}_" if name in _WORDS else name
-        return self._names[variable]
+        return self._scop.names.of(variable)
 
     # The loops
 
@@ -212,11 +199,10 @@ class _Writer:
         return Binary(value.place, value.type, "+", value.right, value.left)
 
     def _fresh(self, base: str) -> str:
-        taken = set(self._names.values())
         while True:
             self._count += 1
             name = f"{base}{self._count}"
-            if name not in taken:
+            if not self._scop.names.is_taken(name):
                 return name
 
 

@@ -55,7 +55,7 @@ class _Rows:
 
 def row_product(scop: Scop, statements: Sequence[ModelStatement]) -> RowProduct | None:
     """What statements that depend on each other are; None where they are something else."""
-    if len(statements) != 3 or not all(each.is_certain for each in statements):
+    if len(statements) != 3 or not all(e.is_certain and not e.checks for e in statements):
         return None
     try:
         return _of(scop, *statements)

@@ -95,6 +95,8 @@ def structure_of(scop: Scop, statement: ModelStatement, around: Sequence[str] = 
     body = statement.body
     if not isinstance(body, Assign) or not statement.is_certain:
         raise NotLifted("data decide what it does")
+    if statement.checks:
+        raise NotLifted("what it accesses is checked as it runs")
     inner = [name for _, name in statement.iterators if name not in around]
     if not inner:
         raise NotLifted("no loop is left for it")
