@@ -160,3 +160,29 @@ def test_an_object_for_others_does_not_poll() -> None:
     code = guard.without_polls(lowered.as_text("llvm"))
     assert "declare void @rise_poll" not in code
     assert "define internal void @rise_poll" in code
+
+
+@pytest.mark.parametrize("result", ["void", "double"])
+def test_a_signal_ends_long_loops_of_c(result: str) -> None:
+    pytest.importorskip("clang")
+    pytest.importorskip("islpy")
+    text = """
+import signal
+import numpy as np
+import riselang as rl
+
+ending = "" if "RESULT" == "void" else "double t = s[0]; return t;"
+function = rl.from_c('''RESULT f(int n, double s[1], double x[n]) {
+  for (int r = 0; r < 2000000000; r++)
+    for (int i = 0; i < n; i++)
+      s[0] = s[0] * 0.5 + x[i];
+  ENDING
+}'''.replace("ENDING", ending), schedule="source")
+signal.setitimer(signal.ITIMER_REAL, 1.0)
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+try:
+    function(1000, np.zeros(1), np.ones(1000))
+except KeyboardInterrupt:
+    print("ended")
+"""
+    assert run(text.replace("RESULT", result)) == "ended"

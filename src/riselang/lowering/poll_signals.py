@@ -66,20 +66,25 @@ class PollSignalsPass(ModulePass):
     name = "poll-signals"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        called: set[str] = set()
-        least: dict[str, Work] = {}
-        most: dict[str, Work] = {}
-        for function in _callees_first(op):
-            name = function.sym_name.data
-            least[name] = Work(function, LEAST, least)
-            most[name] = Work(function, MOST, most)
-        for function in functions(op):
-            name = function.sym_name.data
-            if pipelines.PLANNED not in function.attributes:
-                called |= _Polls(least[name], most[name]).insert(function)
-        declared = {each.sym_name.data for each in op.ops if isinstance(each, func.FuncOp)}
-        for name in sorted(called - declared):
-            op.body.block.add_op(func.FuncOp.external(name, *TYPES[name]))
+        poll_signals(op)
+
+
+def poll_signals(module: ModuleOp) -> None:
+    """Insert polls into the long loops of a module."""
+    called: set[str] = set()
+    least: dict[str, Work] = {}
+    most: dict[str, Work] = {}
+    for function in _callees_first(module):
+        name = function.sym_name.data
+        least[name] = Work(function, LEAST, least)
+        most[name] = Work(function, MOST, most)
+    for function in functions(module):
+        name = function.sym_name.data
+        if pipelines.PLANNED not in function.attributes:
+            called |= _Polls(least[name], most[name]).insert(function)
+    declared = {each.sym_name.data for each in module.ops if isinstance(each, func.FuncOp)}
+    for name in sorted(called - declared):
+        module.body.block.add_op(func.FuncOp.external(name, *TYPES[name]))
 
 
 def _callees_first(module: ModuleOp) -> list[func.FuncOp]:
@@ -201,9 +206,9 @@ class _Polls:
             work = self.least.inside[op]
             if isinstance(op, scf.WhileOp):
                 self._poll_sometimes(op, work)
-            elif isinstance(op, Sequential) and (work >= WORTH_A_POLL or not _can_cut(op)):
+            elif isinstance(op, Sequential) and work >= WORTH_A_POLL:
                 self._poll(op.regions[0].blocks[0], work)
-            elif isinstance(op, Sequential):
+            elif isinstance(op, Sequential) and _can_cut(op):
                 self._poll(_cut(op, CHUNK // max(1, work)), CHUNK)
         return self.called
 

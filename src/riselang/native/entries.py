@@ -40,7 +40,9 @@ def entry(name: str, parameters: Sequence[Dimensions | str]) -> str:
     return f'define void @"{PREFIX}{name}"({", ".join(taken)}) {{\n{body}\n}}\n'
 
 
-_ENTRY = re.compile(rf'^define void @"{PREFIX}(?P<name>[^"]+)"\((?P<parameters>[^)]*)\)', re.M)
+_ENTRY = re.compile(
+    r'^define (?P<result>\w+) @"(?P<name>[^"]+)"\((?P<parameters>[^)]*)\)', re.MULTILINE
+)
 DECLARATIONS = """
 declare void @rise_enter(ptr)
 declare i64 @rise_leave(ptr)
@@ -50,14 +52,21 @@ declare i32 @_setjmp(ptr) returns_twice
 
 
 def guarded(entries: str) -> str:
-    """LLVM IR of a guarded entry for each entry; see `guard.ll` for what is in a frame."""
-    made = [_guarded(found["name"], found["parameters"]) for found in _ENTRY.finditer(entries)]
+    """LLVM IR of a guarded entry for each entry; see `guard.ll` for what is in a frame.
+
+    One that returns a number takes the address for it behind its parameters.
+    """
+    made = [_guarded(**found.groupdict()) for found in _ENTRY.finditer(entries)]
     return "\n".join([*made, DECLARATIONS])
 
 
-def _guarded(name: str, parameters: str) -> str:
+def _guarded(result: str, name: str, parameters: str) -> str:
+    call, taken = f'call {result} @"{name}"({parameters})', parameters
+    if result != "void":
+        taken = ", ".join(filter(None, [parameters, "ptr %result"]))
+        call = f"%number = {call}\n  store {result} %number, ptr %result"
     return f"""
-define i64 @"{GUARDED}{name}"({parameters}) {{
+define i64 @"{GUARDED}{name}"({taken}) {{
   %frame = alloca [1024 x i8], align 16
   call void @rise_enter(ptr %frame)
   %buffer = getelementptr i8, ptr %frame, i64 64
@@ -65,7 +74,7 @@ define i64 @"{GUARDED}{name}"({parameters}) {{
   %begins = icmp eq i32 %ended, 0
   br i1 %begins, label %run, label %leave
 run:
-  call void @"{PREFIX}{name}"({parameters})
+  {call}
   br label %leave
 leave:
   %reason = call i64 @rise_leave(ptr %frame)

@@ -91,7 +91,7 @@ class Code(Protocol):
 
 def callable_at(code: Code, name: str, kinds: Sequence[Any]) -> Callable[..., int | None]:
     """A function of machine code: it returns why the call ended early, None or 0 if it did not."""
-    guarded = code.address(f"{GUARDED}{name}")
+    guarded = code.address(f"{GUARDED}{PREFIX}{name}")
     if guarded:
         return ctypes.CFUNCTYPE(ctypes.c_int64, *kinds)(guarded)
     return ctypes.CFUNCTYPE(None, *kinds)(code.address(f"{PREFIX}{name}"))

@@ -33,6 +33,7 @@ from riselang.frontends.c.scheduling import ISL, PATTERNS, loops
 from riselang.lazy import cached_property
 from riselang.lowering.debug_locations import complete_locations
 from riselang.lowering.distinct import distinct_pointers, mark_distinct
+from riselang.lowering.poll_signals import poll_signals
 from riselang.native import libraries, llvm
 from riselang.native.build import Job
 from riselang.native.llvm_text import with_hidden
@@ -191,6 +192,8 @@ class CProgram:
 
     def _job(self, *, is_checked: bool) -> Job:
         module = self._linked(is_checked=is_checked)
+        if is_checked:
+            poll_signals(module)
         entries = "\n".join(llvm_entry(scop) for scop in self.scops)
         pipeline = pipelines.cpu(threads=False, bf16=False)
         return Job(native_text(module), pipeline, distinct_pointers(module), entries)

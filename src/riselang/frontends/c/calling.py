@@ -25,6 +25,8 @@ from riselang.frontends.c.model import Scop
 from riselang.frontends.c.syntax import Literal, Variable
 from riselang.frontends.c.types import CType
 from riselang.lazy import cached_property
+from riselang.native.entries import GUARDED
+from riselang.native.guard import end_call
 from riselang.runtime.arrays import Array, address, as_array, check_layout, refuse_masked
 from riselang.runtime.executable import Code
 from riselang.tracebacks import with_short_tracebacks
@@ -162,7 +164,7 @@ class CompiledCFunction(CFunction):
         if self._has_checks:
             kinds += [*(ctypes.c_int64 for _ in self._open), ctypes.c_void_p]
         result = None if scop.result is None else _CTYPES[scop.result.type.dtype.name]
-        self._function = ctypes.CFUNCTYPE(result, *kinds)(code.address(scop.name))
+        self._function = _callable_at(code, scop.name, result, kinds)
 
     def run(self, passed: Sequence[Any], arrays: Arrays, values: Values) -> Any:
         if not self._has_checks:
@@ -172,6 +174,23 @@ class CompiledCFunction(CFunction):
         result = self._function(*passed, *sizes, address(failure))
         raise_failure(self._scop, failure.tolist())
         return result
+
+
+def _callable_at(code: Code, name: str, result: Any, kinds: Sequence[Any]) -> Callable[..., Any]:
+    """A function of machine code, which raises what ends a call early where something can."""
+    guarded = code.address(f"{GUARDED}{name}")
+    if not guarded:
+        return ctypes.CFUNCTYPE(result, *kinds)(code.address(name))
+    place = [] if result is None else [ctypes.c_void_p]
+    function = ctypes.CFUNCTYPE(ctypes.c_int64, *kinds, *place)(guarded)
+
+    def call(*passed: Any) -> Any:
+        found = None if result is None else result()
+        if reason := function(*passed, *([] if found is None else [ctypes.addressof(found)])):
+            end_call(reason)
+        return None if found is None else found.value
+
+    return call
 
 
 def _scalar(argument: Any, variable: Variable) -> Any:
