@@ -31,9 +31,8 @@ def import_onnx(source: str | bytes, what: str) -> bytes:
 
 def _imported(source: str | bytes, what: str) -> bytes:
     onnx: Any = importlib.import_module("onnx")
-    proto = _with_types(onnx, _loaded(onnx, source), what)
+    proto = _with_types(onnx, _with_names(_loaded(onnx, source)), what)
     _check_domains(proto.graph, what)
-    _name_nodes(proto.graph)
     wheel = torch_wheel()
     importer: Any = importlib.import_module("torch_mlir.extras.onnx_importer")
     context = wheel.ir.Context()
@@ -46,6 +45,8 @@ def _imported(source: str | bytes, what: str) -> bytes:
             importer.NodeImporter.define_function(info.main_graph, module.operation).import_all()
     except Exception as error:
         reason = _reason(onnx, str(error).strip() or repr(error))
+        if "Non topologically" in reason:
+            raise UserError(f"{what}: the model is not valid: {reason}") from None
         raise LimitationError(f"{what}: the model cannot be imported: {reason}") from None
     data = io.BytesIO()
     module.operation.write_bytecode(data)
@@ -74,15 +75,13 @@ def _loaded(onnx: Any, source: str | bytes) -> Any:
 
 def _with_types(onnx: Any, proto: Any, what: str) -> Any:
     """The model without calls of its own functions, and with the types of all values."""
-    for opset in proto.opset_import:
-        if opset.domain in OWN_DOMAINS:
-            opset.domain = ""
     if any(each.data_location == onnx.TensorProto.EXTERNAL for each in proto.graph.initializer):
         raise UserError(f"{what}: the weights are in another file; give the path of the model")
     try:
         if proto.functions:
             proto = importlib.import_module("onnx.inliner").inline_local_functions(proto)
-        return importlib.import_module("onnx.shape_inference").infer_shapes(proto)
+        inference = importlib.import_module("onnx.shape_inference")
+        return inference.infer_shapes(proto, check_type=True)
     except Exception as error:
         reason = " ".join(str(error).split())
         raise UserError(f"{what}: the model is not valid: {reason}") from None
@@ -97,23 +96,27 @@ def _nodes(graph: Any) -> Iterator[Any]:
                 yield from _nodes(inner)
 
 
+def _with_names(proto: Any) -> Any:
+    """The model with names for all nodes, and one for ONNX's own domain.
+
+    Errors name a node without a name by its first result.
+    """
+    for node in _nodes(proto.graph):
+        node.name = node.name or next(filter(None, node.output), "")
+        if node.domain in OWN_DOMAINS:
+            node.domain = ""
+    for opset in proto.opset_import:
+        if opset.domain in OWN_DOMAINS:
+            opset.domain = ""
+    return proto
+
+
 def _check_domains(graph: Any, what: str) -> None:
     """The importer takes an op of any domain for ONNX's own op of that name."""
     for node in _nodes(graph):
-        if node.domain not in OWN_DOMAINS:
+        if node.domain:
             raise LimitationError(
-                f"{what}: the op {node.op_type} of the node '{_name(node)}' is of the domain "
+                f"{what}: the op {node.op_type} of the node '{node.name}' is of the domain "
                 f"{node.domain}, and only ONNX's own ops are supported; compute it outside of the "
                 "model, or define it as a function in the model"
             )
-        node.domain = ""
-
-
-def _name_nodes(graph: Any) -> None:
-    """Errors name a node without a name by its first result."""
-    for node in _nodes(graph):
-        node.name = _name(node)
-
-
-def _name(node: Any) -> str:
-    return node.name or next(filter(None, node.output), "")

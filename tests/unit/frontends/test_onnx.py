@@ -178,7 +178,7 @@ def load(path):
 """
 INFERENCE = """
 class InferenceError(Exception): pass
-def infer_shapes(proto):
+def infer_shapes(proto, check_type):
     if proto.graph.node[0].domain == "unknown":
         raise InferenceError("No opset import for domain unknown")
     return proto
