@@ -190,10 +190,17 @@ def _with_element(type: Any, element: str) -> Any:
     return type.parse(f"{shape}{element}>", type.context)
 
 
-def _check_average_pool(node: Node) -> str:
-    """The passes take no notice of dilations."""
-    has_dilations = any(each != 1 for each in node.numbers("dilations"))
-    return "with dilations, which MLIR's conversion ignores" if has_dilations else ""
+def _check_pool(node: Node) -> str:
+    """The passes take no notice of dilations, and divide norms in 3D by the wrong number."""
+    if any(each != 1 for each in node.numbers("dilations")):
+        return "with dilations, which MLIR's conversion ignores"
+    is_deep = node.kind == "LpPool" and len(node.numbers("kernel_shape")) > 2
+    return "in three dimensions, which MLIR scales wrongly" if is_deep else ""
+
+
+def _check_space_to_depth(node: Node) -> str:
+    is_other = node.text("mode", "DCR") != "DCR"
+    return "with another mode than DCR, which MLIR's conversion ignores" if is_other else ""
 
 
 def _check_grid_sample(node: Node) -> str:
@@ -202,8 +209,10 @@ def _check_grid_sample(node: Node) -> str:
 
 
 _CHECKS: dict[str, Callable[[Node], str]] = {
-    "AveragePool": _check_average_pool,
+    "AveragePool": _check_pool,
     "GridSample": _check_grid_sample,
+    "LpPool": _check_pool,
+    "SpaceToDepth": _check_space_to_depth,
 }
 """Why an op is refused; an empty text where it is not."""
 _REWRITES: dict[str, Callable[[Node], None]] = {

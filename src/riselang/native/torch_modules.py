@@ -76,9 +76,13 @@ def convert_to_stablehlo(module: str | bytes, passes: Sequence[str], what: str) 
         raise LimitationError(f"{what}: {error.message}", error.location) from None
     except Died as error:
         op = _culprit(module, passes, Died)
+        where, advice = (
+            (f" on {op}", "replace that op or its type in the model")
+            if op
+            else ("", "convert parts of the model to find the ops that they crash on")
+        )
         raise LimitationError(
-            f"{what}: the MLIR passes that convert the model crash{op and f' on {op}'} ({error}); "
-            "replace that op or its type in the model"
+            f"{what}: the MLIR passes that convert the model crash{where} ({error}); {advice}"
         ) from None
 
 

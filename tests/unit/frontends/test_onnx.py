@@ -136,6 +136,8 @@ def test_max_pool_with_windows_over_the_end_needs_known_lengths() -> None:
     ("op", "attributes", "message"),
     [
         ("AveragePool", {"kernel_shape": numbers(2), "dilations": numbers(2)}, "with dilations"),
+        ("LpPool", {"kernel_shape": numbers(2, 2, 2)}, "in three dimensions"),
+        ("SpaceToDepth", {"blocksize": "2 : si64", "mode": '"CRD"'}, "with another mode"),
         ("GridSample", {"mode": '"nearest"'}, "with mode='nearest'"),
     ],
 )
