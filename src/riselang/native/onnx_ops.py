@@ -24,7 +24,7 @@ _REFUSED = {
     "f8E5M2FNUZ": "float8e5m2fnuz",
 }  # fmt: skip
 _TENSOR = re.compile(r"^!torch\.vtensor<(?:\[[^\]]*\],)?(?P<element>.*)>$")
-_OTHERS = {"!torch.list<": "a sequence", "!torch.optional<": "an optional"}
+_OTHERS = {"!torch.list<": "sequence", "!torch.optional<": "optional"}
 _INT32, _BOOL = 6, 9
 """ONNX's numbers of element types."""
 _FLOAT = re.compile(r",b?f\d+>$")
@@ -71,19 +71,33 @@ class Node:
         del self.op.attributes[f"torch.onnx.{attribute}"]
 
     def add(self, kind: str, operands: list[Any], type: Any, **numbers: int) -> Any:
-        """The result of another op before this one, with its attributes where it is of its kind."""
+        """The result of another op before this one."""
+        return self._added({}, kind, operands, type, numbers)
+
+    def add_like(self, kind: str, operands: list[Any], type: Any, **numbers: int) -> Any:
+        """The same with the attributes of this op."""
+        own = {name: self.op.attributes[name] for name in self.op.attributes}
+        return self._added(own, kind, operands, type, numbers)
+
+    def _added(
+        self,
+        attributes: dict[str, Any],
+        kind: str,
+        operands: list[Any],
+        type: Any,
+        numbers: dict[str, int],
+    ) -> Any:
         ir = self._ir
         signed = ir.IntegerType.get_signed(64)
-        own = self.op.attributes if kind == self.kind else ()
-        attributes = {name: self.op.attributes[name] for name in own}
         for name, value in numbers.items():
             attributes[f"torch.onnx.{name}"] = ir.IntegerAttr.get(signed, value)
         attributes["name"] = ir.StringAttr.get(f"onnx.{kind}")
         with ir.InsertionPoint(self.op), self.op.location:
             return ir.Operation.create("torch.operator", [type], operands, attributes).results[0]
 
-    def replace(self, value: Any) -> None:
-        self.op.results[0].replace_all_uses_with(value)
+    def replace(self, *values: Any) -> None:
+        for result, value in zip(self.op.results, values, strict=False):
+            result.replace_all_uses_with(value)
         self.op.erase()
 
 
@@ -140,7 +154,9 @@ def _rewrite_bool_reduction(node: Node) -> None:
     if not str(type).endswith(",i1>"):
         return
     operands = [node.add("Cast", [x], _with_element(x.type, "si32"), to=_INT32)]
-    found = node.add(node.kind, [*operands, *node.op.operands[1:]], _with_element(type, "si32"))
+    found = node.add_like(
+        node.kind, [*operands, *node.op.operands[1:]], _with_element(type, "si32")
+    )
     node.replace(node.add("Cast", [found], type, to=_BOOL))
 
 
@@ -149,8 +165,19 @@ def _rewrite_lp_normalization(node: Node) -> None:
     (x,) = node.op.operands
     zero = node.add("Sub", [x, x], x.type)
     is_zero = node.add("Equal", [x, zero], _with_element(x.type, "i1"))
-    scaled = node.add(node.kind, [x], x.type)
+    scaled = node.add_like(node.kind, [x], x.type)
     node.replace(node.add("Where", [is_zero, zero, scaled], x.type))
+
+
+def _rewrite_cross_entropy(node: Node) -> None:
+    """A weighted mean is divided by the sum of the weights; the passes divide by zero."""
+    if len(node.op.operands) < 3 or node.text("reduction", "mean") != "mean":
+        return
+    x, labels, weights = node.op.operands
+    logarithms = node.add("LogSoftmax", [x], x.type, axis=1)
+    given = [logarithms, labels, weights]
+    loss = node.add_like("NegativeLogLikelihoodLoss", given, node.op.results[0].type)
+    node.replace(loss, logarithms)
 
 
 def _rewrite_max_pool(node: Node) -> None:
@@ -221,4 +248,5 @@ _REWRITES: dict[str, Callable[[Node], None]] = {
     "Mod": _rewrite_mod,
     "ReduceMax": _rewrite_bool_reduction,
     "ReduceMin": _rewrite_bool_reduction,
+    "SoftmaxCrossEntropyLoss": _rewrite_cross_entropy,
 }

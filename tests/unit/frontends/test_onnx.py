@@ -80,7 +80,7 @@ def test_element_types_that_are_not_converted_are_named(element: str, name: str)
 
 
 def test_sequences_and_optionals_are_refused() -> None:
-    for kind, name in (("list", "a sequence"), ("optional", "an optional")):
+    for kind, name in (("list", "sequence"), ("optional", "optional")):
         type = f"!torch.{kind}<vtensor<[3],f32>>"
         assert f"takes or gives {name} values" in refusal(node("Identity", [type], type))
 
@@ -162,6 +162,18 @@ def test_a_norm_of_zero_leaves_zeros() -> None:
         "LpNormalization", [tensor(x.shape)], tensor(x.shape), axis="1 : si64", p="2 : si64"
     )
     np.testing.assert_allclose(run(model, x), [[0.6, 0.8], [0, 0]], rtol=1e-6)
+
+
+def test_a_weighted_mean_of_cross_entropies() -> None:
+    x = np.array([[1, 2, 0.5], [0, 3, 1]], np.float32)
+    labels, weights = np.array([2, 1]), np.array([0.2, 0.5, 0.3], np.float32)
+    model = node(
+        "SoftmaxCrossEntropyLoss", [tensor((2, 3)), tensor((2,), "si64"), tensor((3,))],
+        "!torch.vtensor<[],f32>", reduction='"mean"',
+    )  # fmt: skip
+    losses = np.log(np.exp(x).sum(1)) - x[[0, 1], labels]
+    wanted = (losses * weights[labels]).sum() / weights[labels].sum()
+    np.testing.assert_allclose(run(model, x, labels, weights), wanted, rtol=1e-5)
 
 
 FAKE = """
