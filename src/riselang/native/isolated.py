@@ -8,6 +8,7 @@ all that it needs, so it does not import the package as a whole.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import importlib
 import json
 import os
@@ -55,9 +56,7 @@ def _answer(worker: _Worker, call: _Call) -> Any:
     try:
         is_error, value = worker.answer(call)
     except (EOFError, OSError):
-        if worker.has_expired():
-            raise _Expired from None
-        raise Died(worker.last_words()) from None
+        raise worker.end() from None
     except BaseException:
         worker.kill()
         raise
@@ -102,22 +101,29 @@ class _Worker:
     def is_alive(self) -> bool:
         return self._process.poll() is None
 
-    def has_expired(self) -> bool:
-        """Whether it ended since no call came in time, and not because of this one."""
-        return self._process.wait() == 0 and self._calls > 1
-
-    def last_words(self) -> str:
-        """The signal or exit code, and the error that it wrote, if it did."""
+    def end(self) -> Exception:
+        """Why there is no answer: it died of the call, or had ended before, since none came."""
         code = self._process.wait()
         self._errors.seek(0)
         text = self._errors.read(_LAST_WORDS).decode(errors="replace")
+        self.close()
+        if code == 0 and self._calls > 1:
+            return _Expired()
         found = [line for line in text.splitlines() if "ERROR:" in line or "Assertion" in line]
         how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-        return f"{how}: {found[0].strip()}" if found else how
+        return Died(f"{how}: {found[0].strip()}" if found else how)
 
     def kill(self) -> None:
         self._process.kill()
         self._process.wait()
+        self.close()
+
+    def close(self) -> None:
+        for stream in (self._process.stdin, self._process.stdout, self._errors):
+            # What was on the way to a worker that is gone cannot be written.
+            with contextlib.suppress(OSError):
+                if stream is not None:
+                    stream.close()
 
 
 _idle: list[_Worker] = []
@@ -126,7 +132,7 @@ _idle: list[_Worker] = []
 def _idle_worker() -> _Worker | None:
     try:
         while not (worker := _idle.pop()).is_alive:
-            pass
+            worker.close()
     except IndexError:
         return None
     return worker
@@ -145,9 +151,14 @@ def _end_workers() -> None:
         worker.kill()
 
 
-# The pipes of a worker belong to one process alone.
+def _forget_workers() -> None:
+    """The pipes of a worker belong to one process alone."""
+    while _idle:
+        _idle.pop().close()
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_idle.clear)
+    os.register_at_fork(after_in_child=_forget_workers)
 
 
 def main() -> None:

@@ -64,6 +64,18 @@ def test_a_worker_that_was_killed_meanwhile_is_replaced() -> None:
     assert call_isolated(os.getpid) != first
 
 
+@pytest.mark.parametrize("is_noticed", [True, False])
+def test_a_worker_that_is_not_called_ends_and_is_replaced(
+    is_noticed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = call_isolated(os.getpid)
+    call_isolated(exec, "import __main__\n__main__.PATIENCE = 0.05")
+    isolated._idle[0]._process.wait(60)
+    if not is_noticed:
+        monkeypatch.setattr(isolated._Worker, "is_alive", True)
+    assert call_isolated(os.getpid) != first
+
+
 def test_errors_of_a_worker_are_raised() -> None:
     with pytest.raises(rl.InternalError, match="ValueError: invalid literal"):
         call_isolated(int, "x")
@@ -86,6 +98,19 @@ def test_arrays_of_one_element_again_and_again_stay_small() -> None:
     assert back.shape == splat.shape
     assert not any(back.strides)
     assert back[1, 2, 3] == np.float32(1.5)
+
+
+def test_a_process_that_ends_leaves_nothing_open() -> None:
+    code = (
+        "import os\n"
+        "from riselang.native.isolated import Died, call_isolated\n"
+        "try: call_isolated(os.abort)\n"
+        "except Died: pass\n"
+        "call_isolated(os.getpid)\n"
+    )
+    command = [sys.executable, "-W", "error::ResourceWarning", "-c", code]
+    run = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert (run.returncode, run.stderr) == (0, "")
 
 
 def test_calls_in_threads_have_workers_of_their_own() -> None:
