@@ -25,8 +25,8 @@ _REFUSED = {
 }  # fmt: skip
 _TENSOR = re.compile(r"^!torch\.vtensor<(?:\[[^\]]*\],)?(?P<element>.*)>$")
 _OTHERS = {"!torch.list<": "sequence", "!torch.optional<": "optional"}
-_INT32, _BOOL = 6, 9
-"""ONNX's numbers of element types."""
+_INT32 = 6
+"""ONNX's number of an element type."""
 _FLOAT = re.compile(r",b?f\d+>$")
 _NODE = re.compile(r'loc\("(?P<name>[^"]+)"')
 
@@ -154,10 +154,10 @@ def _rewrite_bool_reduction(node: Node) -> None:
     if not str(type).endswith(",i1>"):
         return
     operands = [node.add("Cast", [x], _with_element(x.type, "si32"), to=_INT32)]
-    found = node.add_like(
-        node.kind, [*operands, *node.op.operands[1:]], _with_element(type, "si32")
-    )
-    node.replace(node.add("Cast", [found], type, to=_BOOL))
+    number = _with_element(type, "si32")
+    found = node.add_like(node.kind, [*operands, *node.op.operands[1:]], number)
+    # Of no values, it is the smallest or largest number that there is.
+    node.replace(node.add("Greater", [found, node.add("Sub", [found, found], number)], type))
 
 
 def _rewrite_lp_normalization(node: Node) -> None:

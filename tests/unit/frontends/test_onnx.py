@@ -154,6 +154,10 @@ def test_reductions_of_truth_values() -> None:
     fields = {"axes": numbers(1), "keepdims": "0 : si64"}
     np.testing.assert_array_equal(run(node("ReduceMax", *types, **fields), x), x.max(1))
     np.testing.assert_array_equal(run(node("ReduceMin", *types, **fields), x), x.min(1))
+    none = np.zeros((4, 0), bool)
+    types = [tensor(none.shape, "i1")], tensor((4,), "i1")
+    assert not run(node("ReduceMax", *types, **fields), none).any()
+    assert run(node("ReduceMin", *types, **fields), none).all()
 
 
 def test_a_norm_of_zero_leaves_zeros() -> None:
