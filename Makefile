@@ -50,12 +50,14 @@ faults: $(VENV)/all
 	$(BIN)/python tests/faults/plant.py
 
 # The importers of models with live frameworks, in a virtual environment of their own since these
-# are large, and JAX's own export harness: how many of its cases pass, by op. OP=gather takes one.
+# are large, JAX's own export harness: how many of its cases pass, by op (OP=gather takes one), and
+# ONNX's backend tests of single ops.
 CONFORMANCE := build/conformance
 OP ?=
 conformance: $(CONFORMANCE)/ready
 	$(CONFORMANCE)/bin/python tests/conformance/live.py
 	$(CONFORMANCE)/bin/python tests/conformance/run.py --op "$(OP)"
+	$(CONFORMANCE)/bin/python tests/conformance/onnx_nodes.py
 
 # Every benchmark, or those named: make bench BENCH="overhead threads". A page with charts and figures
 # for `rise benchcmp` are in build/bench afterwards.

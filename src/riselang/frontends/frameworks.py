@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from typing import Any
 
 from riselang.api.specs import ArraySpec
@@ -17,10 +18,19 @@ def framework(name: str, extra: str, what: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        raise UserError(
-            f"{what} needs {extra}, which cannot be imported ({error}); "
-            f"pip install 'riselang[{extra}]' brings it"
-        ) from None
+        raise _missing(extra, what, f"cannot be imported ({error})") from None
+
+
+def require(name: str, extra: str, what: str) -> None:
+    """Check that a module of a framework is there, without importing it."""
+    if importlib.util.find_spec(name) is None:
+        raise _missing(extra, what, "is not installed")
+
+
+def _missing(extra: str, what: str, reason: str) -> UserError:
+    return UserError(
+        f"{what} needs {extra}, which {reason}; pip install 'riselang[{extra}]' brings it"
+    )
 
 
 def dimensions(spec: ArraySpec | ScalarType, what: str) -> tuple[list[Nat], ScalarType]:

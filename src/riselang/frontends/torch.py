@@ -1,7 +1,11 @@
-"""Modules of PyTorch: torch.export and the importer of the MLIR wheel make StableHLO of them."""
+"""PyTorch modules: torch.export and the importer of the MLIR wheel make StableHLO of them.
+
+The passes of the wheel run in a worker process.
+"""
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +16,7 @@ from riselang.dialects.rise.types import ScalarType
 from riselang.errors import LimitationError
 from riselang.frontends.frameworks import fixed_shape, framework
 from riselang.frontends.stablehlo.reading import read_model
+from riselang.native.torch_modules import TORCH, convert_to_stablehlo
 
 WHAT = "from_torch"
 
@@ -23,13 +28,16 @@ def read_torch(module: Any, arguments: Sequence[Any], choices: dict[str, Any]) -
     given = [_tensor(torch, each) for each in arguments]
     try:
         with torch.no_grad():
-            made = importer.export_and_import(module, *given, output_type="stablehlo")
+            made = importer.export_and_import(module, *given, output_type="raw")
     except Exception as error:
         reason = str(error).strip().splitlines()
         raise LimitationError(
             f"{WHAT}: PyTorch cannot export the module: {reason[0] if reason else error!r}"
         ) from error
-    return read_model(str(made), name="<torch>", **choices)
+    module = io.BytesIO()
+    made.operation.write_bytecode(module)
+    text = convert_to_stablehlo(module.getvalue(), TORCH, WHAT)
+    return read_model(text, name="<torch>", **choices)
 
 
 def _tensor(torch: Any, value: Any) -> Any:

@@ -7,15 +7,15 @@ its imaginary parts, and an unsigned integer is a signed one of the same bits.
 from __future__ import annotations
 
 import re
-from base64 import b64decode
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from ctypes import CDLL
+from dataclasses import dataclass
 from typing import Any
 
-from riselang.errors import LimitationError, SourceLocation
+from riselang.errors import RiseError, SourceLocation
 from riselang.native.build import Job
 from riselang.native.bytecode import as_text
-from riselang.native.isolated import Died, ask
+from riselang.native.isolated import Died, call_isolated
 from riselang.native.stablehlo import Reader, prepared_module, run
 from riselang.pipelines import STABLEHLO_TO_LINALG
 
@@ -36,20 +36,12 @@ class Part:
     inputs: tuple[Place, ...]
     outputs: tuple[Place, ...]
 
-    @staticmethod
-    def of(data: Mapping[str, Any]) -> Part:
-        """What `asdict` gave, also by way of JSON."""
-        places = [
-            tuple((at, number) for at, number in data[each]) for each in ("inputs", "outputs")
-        ]
-        return Part(tuple(data["positions"]), *places)
-
 
 class NotTaken(Exception):
     """The pass leaves an op as it is."""
 
     def __init__(self, op: str, location: SourceLocation | None):
-        super().__init__(op)
+        super().__init__(op, location)
         self.op = op
         self.location = location
 
@@ -70,32 +62,40 @@ def linalg_texts(
     An op that `stablehlo-legalize-to-linalg` does not take is `NotTaken`; where the pass fails, or
     dies, that is `Failed`.
     """
-    text = source if isinstance(source, str) else as_text(source)
-    request = {
-        "source": text, "name": name, "types": types, "function": function,
-        "parts": [asdict(each) for each in parts],
-    }  # fmt: skip
+    text = source if isinstance(source, str) else as_text(source, name)
     try:
-        answer = ask("legalise", request)
+        return call_isolated(_legalised_parts, text, name, types, function, parts)
     except Died as error:
         raise Failed(f"stablehlo-legalize-to-linalg dies of it ({error})") from None
-    if "failed" in answer:
-        raise Failed(answer["failed"])
-    if "op" in answer:
-        place = answer["location"]
-        raise NotTaken(answer["op"], None if place is None else SourceLocation(**place))
-    return answer["texts"]
+    except RiseError as error:
+        raise Failed(error.message) from None
 
 
 def unit_code(job: Job) -> bytes:
     """The machine code of a part; where MLIR makes none, or dies, that is `Failed`."""
     try:
-        answer = ask("compile_job", {"job": job.to_json()})
+        return call_isolated(_object_code, job)
     except Died as error:
         raise Failed(f"MLIR dies of its loops ({error})") from None
-    if "failed" in answer:
-        raise Failed(f"MLIR makes no machine code of its loops: {_first_line(answer['failed'])}")
-    return b64decode(answer["code"])
+
+
+def _object_code(job: Job) -> bytes:
+    try:
+        missing = [name for name in _DECLARED.findall(job.llvm_ir) if not _is_here(name)]
+        if missing:
+            raise Failed(f"they call {missing[0]}, which is nowhere")
+        return job.object_code()
+    except Exception as error:
+        message = _first_line(str(error))
+        raise Failed(f"MLIR makes no machine code of its loops: {message}") from None
+
+
+_DECLARED = re.compile(r"^declare .*@(?!llvm\.)([\w.$]+)\(", re.MULTILINE)
+"""Functions of others in LLVM IR; code that calls one that is not there would end the process."""
+
+
+def _is_here(name: str) -> bool:
+    return hasattr(CDLL(None), name)
 
 
 def _first_line(error: str) -> str:
@@ -103,7 +103,7 @@ def _first_line(error: str) -> str:
     return next((line for line in lines if "error:" in line), lines[0] if lines else "no reason")
 
 
-def legalised_parts(
+def _legalised_parts(
     source: str,
     name: str,
     types: Sequence[str] | None,
@@ -111,7 +111,7 @@ def legalised_parts(
     parts: Sequence[Part],
 ) -> list[str]:
     """The same in this process."""
-    with prepared_module(source, name, types) as (wheel, module, text):
+    with prepared_module(source, name, types) as (wheel, module):
         found = next(
             each.operation
             for each in module.body.operations
@@ -121,7 +121,7 @@ def legalised_parts(
         # What is created by name has to be known.
         for dialect in ("func", "bufferization"):
             _ = wheel.ir.Context.current.dialects[dialect]
-        reader = Reader(wheel, module, name, text)
+        reader = Reader(wheel, module, name, source)
         return [_legalised(wheel, _Unit(wheel, found, part).module, reader) for part in parts]
 
 
@@ -131,7 +131,7 @@ def _legalised(wheel: Any, module: Any, reader: Reader) -> str:
             run(wheel, module, passes)
     except wheel.ir.MLIRError as error:
         message = _first_line(str(error))
-        raise LimitationError(f"stablehlo-legalize-to-linalg fails: {message}") from None
+        raise Failed(f"stablehlo-legalize-to-linalg fails: {message}") from None
     _refuse(
         wheel,
         module,

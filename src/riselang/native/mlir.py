@@ -82,6 +82,15 @@ def stablehlo_wheel() -> Any:
     )
 
 
+@cache
+def torch_wheel() -> Any:
+    """The modules that know the torch dialect."""
+    wheel = _wheel()
+    with _own_symbols():
+        torch: Any = importlib.import_module("torch_mlir._mlir_libs._torchMlir")
+    return SimpleNamespace(**vars(wheel), torch=torch)
+
+
 def load() -> None:
     """Import the wheel now, which takes a while, and not with the first module."""
     _wheel()

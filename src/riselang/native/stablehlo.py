@@ -1,7 +1,7 @@
 """StableHLO modules, text or bytecode, as plain values.
 
-The MLIR wheel parses and verifies them, calls are inlined there, and what CHLO has beyond StableHLO
-becomes ops of StableHLO, but for those that the math library computes at once.
+The MLIR wheel parses and verifies them in a worker process, calls are inlined there, and what CHLO
+has beyond StableHLO becomes ops of StableHLO, but for those that the math library computes at once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from riselang.errors import LimitationError, RiseError, SourceLocation, UserError
 from riselang.forking import hold_forks
 from riselang.native import mlir
-from riselang.native.bytecode import BrokenBytecode, as_text
+from riselang.native.bytecode import as_text
 from riselang.native.graphs import (
     GraphBlock,
     GraphFunction,
@@ -25,6 +25,7 @@ from riselang.native.graphs import (
     OpaqueAttribute,
     TensorKind,
 )
+from riselang.native.isolated import Died, call_isolated
 from riselang.timing import timed
 
 LIBRARY_CHLO = frozenset(
@@ -44,23 +45,27 @@ def read_functions(
 
     `types` are those of the arguments of `main`, where the module leaves lengths open.
     """
-    with prepared_module(source, name, types) as (wheel, module, text):
-        return Reader(wheel, module, name, text).functions()
+    with timed("MLIR"):
+        text = source if isinstance(source, str) else as_text(source, name)
+        try:
+            return call_isolated(_functions, text, name, types)
+        except Died as error:
+            raise _death(name, error) from None
+
+
+def _functions(source: str, name: str, types: Sequence[str] | None) -> dict[str, GraphFunction]:
+    with prepared_module(source, name, types) as (wheel, module):
+        return Reader(wheel, module, name, source).functions()
 
 
 @contextmanager
 def prepared_module(
-    source: str | bytes, name: str, types: Sequence[str] | None = None
-) -> Generator[tuple[Any, Any, str]]:
-    """The wheel and a module in it, calls inlined, in a context of its own; and its text."""
-    if isinstance(source, bytes):
-        try:
-            source = as_text(source)
-        except BrokenBytecode as error:
-            raise UserError(f"the bytecode of {name} cannot be read: {error}") from None
+    source: str, name: str, types: Sequence[str] | None = None
+) -> Generator[tuple[Any, Any]]:
+    """The wheel and a module in it, calls inlined, in a context of its own, in this process."""
     wheel, context = _started()
     ir = wheel.ir
-    with hold_forks(), timed("MLIR"), context, ir.Location.unknown():
+    with hold_forks(), context, ir.Location.unknown():
         try:
             module = _parsed(wheel, source)
             _check_names(wheel, module, name, source)
@@ -68,7 +73,7 @@ def prepared_module(
         except ir.MLIRError as error:
             raise _refusal(error, name, source) from None
         try:
-            yield wheel, module, source
+            yield wheel, module
         except (RuntimeError, UnicodeDecodeError) as error:
             # Texts that are no Unicode.
             raise UserError(f"{name} cannot be read: {error}") from None
@@ -76,9 +81,24 @@ def prepared_module(
 
 def parsed_text(source: str, name: str) -> str:
     """A module as MLIR prints it after reading it: in generic form, each op with its location."""
+    try:
+        with timed("MLIR"):
+            return call_isolated(_generic_text, source, name)
+    except Died as error:
+        raise _death(name, error) from None
+
+
+def _death(name: str, error: Died) -> LimitationError:
+    return LimitationError(
+        f"MLIR crashes while it reads {name} ({error}); check that it is a StableHLO module, whole "
+        "and of a recent version"
+    )
+
+
+def _generic_text(source: str, name: str) -> str:
     wheel, context = _started()
     ir = wheel.ir
-    with hold_forks(), timed("MLIR"), context, ir.Location.unknown():
+    with hold_forks(), context, ir.Location.unknown():
         try:
             module = _parsed(wheel, source)
         except ir.MLIRError as error:
@@ -90,8 +110,7 @@ def parsed_text(source: str, name: str) -> str:
 
 def _started() -> tuple[Any, Any]:
     """The MLIR wheel, and a context for a module."""
-    with timed("import MLIR"):
-        wheel = mlir.stablehlo_wheel()
+    wheel = mlir.stablehlo_wheel()
     context = mlir.new_context()
     # Annotations of other dialects do no harm, and ops of them are refused by name.
     context.allow_unregistered_dialects = True

@@ -1,0 +1,252 @@
+"""ONNX ops in modules of MLIR's torch dialect, before the passes of the MLIR wheel convert them.
+
+What these passes are known to convert wrongly is written in other ops, or refused by name; so are
+element types of which they die.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from riselang.errors import LimitationError
+
+ELEMENTS = {
+    "f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i1": "bool",
+    "si8": "int8", "si16": "int16", "si32": "int32", "si64": "int64", "ui8": "uint8",
+    "ui32": "uint32",
+}  # fmt: skip
+"""The element types that are converted, by what MLIR and ONNX call them."""
+_REFUSED = {
+    "ui16": "uint16", "ui64": "uint64", "ui4": "uint4", "si4": "int4", "!torch.str": "string",
+    "f8E4M3FN": "float8e4m3fn", "f8E4M3FNUZ": "float8e4m3fnuz", "f8E5M2": "float8e5m2",
+    "f8E5M2FNUZ": "float8e5m2fnuz",
+}  # fmt: skip
+_TENSOR = re.compile(r"^!torch\.vtensor<(?:\[[^\]]*\],)?(?P<element>.*)>$")
+_OTHERS = {"!torch.list<": "sequence", "!torch.optional<": "optional"}
+_INT32 = 6
+"""ONNX's number of an element type."""
+_FLOAT = re.compile(r",b?f\d+>$")
+_NODE = re.compile(r'loc\("(?P<name>[^"]+)"')
+
+
+class Node:
+    """An ONNX op of a module."""
+
+    def __init__(self, ir: Any, op: Any):
+        self._ir = ir
+        self.op = op
+        self.kind: str = op.attributes["name"].value.removeprefix("onnx.")
+
+    @property
+    def label(self) -> str:
+        found = _NODE.match(str(self.op.location))
+        return f"{self.kind} of the node '{found['name']}'" if found else self.kind
+
+    @property
+    def types(self) -> list[str]:
+        return [str(each.type) for each in (*self.op.operands, *self.op.results)]
+
+    def number(self, attribute: str, default: int) -> int:
+        name = f"torch.onnx.{attribute}"
+        return self.op.attributes[name].value if name in self.op.attributes else default
+
+    def numbers(self, attribute: str) -> list[int]:
+        """A list of numbers; empty where it is not given."""
+        name = f"torch.onnx.{attribute}"
+        found = self.op.attributes
+        return [each.value for each in found[name]] if name in found else []
+
+    def text(self, attribute: str, default: str) -> str:
+        name = f"torch.onnx.{attribute}"
+        return self.op.attributes[name].value if name in self.op.attributes else default
+
+    def set_numbers(self, attribute: str, values: Sequence[int]) -> None:
+        signed = self._ir.IntegerType.get_signed(64)
+        made = [self._ir.IntegerAttr.get(signed, value) for value in values]
+        self.op.attributes[f"torch.onnx.{attribute}"] = self._ir.ArrayAttr.get(made)
+
+    def remove(self, attribute: str) -> None:
+        del self.op.attributes[f"torch.onnx.{attribute}"]
+
+    def add(self, kind: str, operands: list[Any], type: Any, **numbers: int) -> Any:
+        """The result of another op before this one."""
+        return self._added({}, kind, operands, type, numbers)
+
+    def add_like(self, kind: str, operands: list[Any], type: Any, **numbers: int) -> Any:
+        """The same with the attributes of this op."""
+        own = {name: self.op.attributes[name] for name in self.op.attributes}
+        return self._added(own, kind, operands, type, numbers)
+
+    def _added(
+        self,
+        attributes: dict[str, Any],
+        kind: str,
+        operands: list[Any],
+        type: Any,
+        numbers: dict[str, int],
+    ) -> Any:
+        ir = self._ir
+        signed = ir.IntegerType.get_signed(64)
+        for name, value in numbers.items():
+            attributes[f"torch.onnx.{name}"] = ir.IntegerAttr.get(signed, value)
+        attributes["name"] = ir.StringAttr.get(f"onnx.{kind}")
+        with ir.InsertionPoint(self.op), self.op.location:
+            return ir.Operation.create("torch.operator", [type], operands, attributes).results[0]
+
+    def replace(self, *values: Any) -> None:
+        for result, value in zip(self.op.results, values, strict=False):
+            result.replace_all_uses_with(value)
+        self.op.erase()
+
+
+def prepare_onnx(ir: Any, module: Any) -> None:
+    """Refuse and rewrite what the passes die of, or get wrong."""
+    found: list[Node] = []
+
+    def visit(op: Any) -> Any:
+        if op.name == "torch.operator" and op.attributes["name"].value.startswith("onnx."):
+            found.append(Node(ir, op))
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    for node in found:
+        _check_types(node)
+        if node.kind in _CHECKS and (reason := _CHECKS[node.kind](node)):
+            raise LimitationError(f"the op {node.label} is not supported {reason}")
+    for node in found:
+        if node.kind in _REWRITES:
+            _REWRITES[node.kind](node)
+
+
+def _check_types(node: Node) -> None:
+    for type in node.types:
+        tensor = _TENSOR.match(type)
+        element = tensor["element"] if tensor else ""
+        name = _REFUSED.get(element) or next(
+            (each for start, each in _OTHERS.items() if type.startswith(start)), None
+        )
+        if name is not None:
+            raise LimitationError(
+                f"the op {node.label} takes or gives {name} values, which are not supported; "
+                f"use one of the types {', '.join(ELEMENTS.values())}"
+            )
+
+
+def _rewrite_mod(node: Node) -> None:
+    """C's `fmod` of floats is exact; the passes divide, and lose the digits of large quotients."""
+    x, y = node.op.operands
+    type = node.op.results[0].type
+    if not node.number("fmod", 0) or not _FLOAT.search(str(type)):
+        return
+    sizes = [node.add("Abs", [each], each.type) for each in (x, y)]
+    rest = node.add("Mod", sizes, type, fmod=0)
+    is_negative = node.add(
+        "Less", [x, node.add("Sub", [x, x], x.type)], _with_element(x.type, "i1")
+    )
+    node.replace(node.add("Where", [is_negative, node.add("Neg", [rest], type), rest], type))
+
+
+def _rewrite_bool_reduction(node: Node) -> None:
+    """The largest and smallest of truth values are those of numbers; the passes mix them up."""
+    x, type = node.op.operands[0], node.op.results[0].type
+    if not str(type).endswith(",i1>"):
+        return
+    operands = [node.add("Cast", [x], _with_element(x.type, "si32"), to=_INT32)]
+    number = _with_element(type, "si32")
+    found = node.add_like(node.kind, [*operands, *node.op.operands[1:]], number)
+    # Of no values, it is the smallest or largest number that there is.
+    node.replace(node.add("Greater", [found, node.add("Sub", [found, found], number)], type))
+
+
+def _rewrite_lp_normalization(node: Node) -> None:
+    """Zeros stay zeros, also those that are divided by a norm of zero."""
+    (x,) = node.op.operands
+    zero = node.add("Sub", [x, x], x.type)
+    is_zero = node.add("Equal", [x, zero], _with_element(x.type, "i1"))
+    scaled = node.add_like(node.kind, [x], x.type)
+    node.replace(node.add("Where", [is_zero, zero, scaled], x.type))
+
+
+def _rewrite_cross_entropy(node: Node) -> None:
+    """A weighted mean is divided by the sum of the weights; the passes divide by zero."""
+    if len(node.op.operands) < 3 or node.text("reduction", "mean") != "mean":
+        return
+    x, labels, weights = node.op.operands
+    logarithms = node.add("LogSoftmax", [x], x.type, axis=1)
+    given = [logarithms, labels, weights]
+    loss = node.add_like("NegativeLogLikelihoodLoss", given, node.op.results[0].type)
+    node.replace(loss, logarithms)
+
+
+def _rewrite_max_pool(node: Node) -> None:
+    """Windows over the end, of `ceil_mode`, are padding; the passes move them to the left."""
+    if not node.number("ceil_mode", 0):
+        return
+    kernel, given = node.numbers("kernel_shape"), node.numbers("pads")
+    rank = len(kernel)
+    lengths, results = (
+        _shape(each.type)[-rank:] for each in (node.op.operands[0], node.op.results[0])
+    )
+    if node.text("auto_pad", "NOTSET") != "NOTSET" or None in (*lengths, *results):
+        raise LimitationError(
+            f"the op {node.label} is not supported with ceil_mode=1 and auto_pad, or lengths that "
+            "are not known; give its pads, and fix the lengths of the inputs of the model"
+        )
+    ones = [1] * rank
+    before, after = given[:rank] or [0] * rank, given[rank:] or [0] * rank
+    steps, dilations = node.numbers("strides") or ones, node.numbers("dilations") or ones
+    for at in range(rank):
+        length, count = lengths[at] or 0, results[at] or 0
+        end = (count - 1) * steps[at] + (kernel[at] - 1) * dilations[at] + 1
+        after[at] = max(after[at], end - length - before[at])
+    node.set_numbers("pads", [*before, *after])
+    node.remove("ceil_mode")
+
+
+def _shape(type: Any) -> list[int | None]:
+    found = re.match(r"!torch\.vtensor<\[([^\]]*)\]", str(type))
+    lengths = found[1].split(",") if found and found[1] else []
+    return [None if length == "?" else int(length) for length in lengths]
+
+
+def _with_element(type: Any, element: str) -> Any:
+    text = str(type)
+    shape = text[: text.rindex(",") + 1] if "," in text else "!torch.vtensor<"
+    return type.parse(f"{shape}{element}>", type.context)
+
+
+def _check_pool(node: Node) -> str:
+    """The passes take no notice of dilations, and divide norms in 3D by the wrong number."""
+    if any(each != 1 for each in node.numbers("dilations")):
+        return "with dilations, which MLIR's conversion ignores"
+    is_deep = node.kind == "LpPool" and len(node.numbers("kernel_shape")) > 2
+    return "in three dimensions, which MLIR scales wrongly" if is_deep else ""
+
+
+def _check_space_to_depth(node: Node) -> str:
+    is_other = node.text("mode", "DCR") != "DCR"
+    return "with another mode than DCR, which MLIR's conversion ignores" if is_other else ""
+
+
+def _check_grid_sample(node: Node) -> str:
+    is_nearest = node.text("mode", "linear") == "nearest"
+    return "with mode='nearest', which MLIR rounds otherwise; use 'linear'" if is_nearest else ""
+
+
+_CHECKS: dict[str, Callable[[Node], str]] = {
+    "AveragePool": _check_pool,
+    "GridSample": _check_grid_sample,
+    "LpPool": _check_pool,
+    "SpaceToDepth": _check_space_to_depth,
+}
+"""Why an op is refused; an empty text where it is not."""
+_REWRITES: dict[str, Callable[[Node], None]] = {
+    "LpNormalization": _rewrite_lp_normalization,
+    "MaxPool": _rewrite_max_pool,
+    "Mod": _rewrite_mod,
+    "ReduceMax": _rewrite_bool_reduction,
+    "ReduceMin": _rewrite_bool_reduction,
+    "SoftmaxCrossEntropyLoss": _rewrite_cross_entropy,
+}

@@ -1,0 +1,80 @@
+"""What the passes of the MLIR wheel from the torch dialect to StableHLO are known to get wrong."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from riselang.errors import LimitationError, SourceLocation
+
+_FILE = re.compile(r'"(?P<file>[^"]*)":(?P<line>\d+):(?P<column>\d+)')
+_FLOATS = re.compile(r",b?f\d+>$")
+
+
+def check_torch(ir: Any, module: Any) -> None:
+    """Refuse ops of PyTorch that are converted wrongly."""
+    for op in _ops(ir, module, "torch.aten.fmod."):
+        if _FLOATS.search(str(op.results[0].type)):
+            raise LimitationError(
+                f"{op.name} of floats is not supported, since MLIR's conversion of it is not "
+                "exact; use torch.remainder",
+                _location(op),
+            )
+
+
+def floor_remainders(ir: Any, module: Any) -> None:
+    """Give remainders the sign of the divisor, as in Python.
+
+    `torch.aten.remainder` has it, but becomes `stablehlo.remainder`, which has that of the
+    dividend. No other op of PyTorch or ONNX becomes one of numbers that are less than zero.
+    """
+    for op in _ops(ir, module, "stablehlo.remainder"):
+        _floor(ir, op)
+
+
+def _floor(ir: Any, op: Any) -> None:
+    type = op.results[0].type
+    element = str(type.element_type)
+    if element.startswith("ui"):
+        return
+    flag = ir.RankedTensorType.get(type.shape, ir.IntegerType.get_signless(1))
+    number = "0.0" if "f" in element else "0"
+    with ir.InsertionPoint(op), op.location:
+
+        def made(name: str, operands: list[Any], result: Any, **attributes: str) -> Any:
+            given = {key: ir.Attribute.parse(text) for key, text in attributes.items()}
+            return ir.Operation.create(f"stablehlo.{name}", [result], operands, given).results[0]
+
+        def compared(left: Any, right: Any, how: str) -> Any:
+            direction = f"#stablehlo<comparison_direction {how}>"
+            return made("compare", [left, right], flag, comparison_direction=direction)
+
+        divisor = op.operands[1]
+        rest = op.clone().results[0]
+        zero = made("constant", [], type, value=f"dense<{number}> : {type}")
+        signs = [compared(each, zero, "LT") for each in (rest, divisor)]
+        is_other = made("xor", signs, flag)
+        is_wrong = made("and", [is_other, compared(rest, zero, "NE")], flag)
+        sum = made("add", [rest, divisor], type)
+        fixed = made("select", [is_wrong, sum, rest], type)
+    op.results[0].replace_all_uses_with(fixed)
+    op.erase()
+
+
+def _ops(ir: Any, module: Any, start: str) -> list[Any]:
+    found: list[Any] = []
+
+    def visit(op: Any) -> Any:
+        if op.name.startswith(start):
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    return found
+
+
+def _location(op: Any) -> SourceLocation | None:
+    found = _FILE.search(str(op.location))
+    if found is None:
+        return None
+    return SourceLocation(found["file"], int(found["line"]), max(1, int(found["column"])))
