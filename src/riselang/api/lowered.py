@@ -18,6 +18,7 @@ from riselang.pipelines import GPU
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.default import DEFAULT, default_derivation, gpu_derivation
 from riselang.runtime.arrays import Array
+from riselang.stack import deep
 from riselang.term.cost import Cost, cost
 from riselang.term.nodes import Term
 from riselang.term.sizes import at_sizes, check_sizes
@@ -70,6 +71,7 @@ class Lowered:
     _lock: Any = field(default_factory=RLock)
 
     @cached_property
+    @deep
     def compilation(self) -> Compilation:
         """The stages of the compiler; imported for the first program that is not in the cache."""
         with timed("import the compiler"):
@@ -98,6 +100,7 @@ class Lowered:
         """
         return self._derived()
 
+    @deep
     def _derived(self, *, ahead: bool = False) -> Derivation | None:
         """`ahead`: what is computed of some arguments alone is computed once, and before."""
         is_left_open = self.strategy is DEFAULT
@@ -122,6 +125,7 @@ class Lowered:
         return self.options.loops == GPU
 
     @cached_property
+    @deep
     def _has_default(self) -> bool:
         """Whether the strategy of programs that say nothing may have something to do."""
         if self.options.library != "none" or self.options.loops in ("polyhedral", GPU):
@@ -134,6 +138,7 @@ class Lowered:
         return self.source if self.derivation is None else self.derivation.end
 
     @property
+    @deep
     def _arranged(self) -> Term:
         """The program in the form that its options are for."""
         if self.options.library == "none":
@@ -142,6 +147,7 @@ class Lowered:
 
         return store_computed_operands(self.rewritten)
 
+    @deep
     def in_stages(
         self, first: str, parameters: int, known: Set[int]
     ) -> tuple[Lowered, Lowered] | None:
@@ -162,6 +168,7 @@ class Lowered:
         )
 
     @cached_property
+    @deep
     def term(self) -> Term:
         """The program as it runs, under its float permission."""
         return self.compilation.term(self.name)
@@ -172,6 +179,7 @@ class Lowered:
         return uncurry(self.source.type)[0]
 
     @with_short_tracebacks
+    @deep
     def as_text(self, stage: str = "rise") -> str:
         """The program at a stage: notation, rise, imperative, affine, llvm or asm."""
         if stage == "notation":
@@ -193,6 +201,7 @@ class Lowered:
             return self._compiled
 
     @cached_property
+    @deep
     def key(self) -> str:
         """Under which its machine code is kept in the cache."""
         from riselang.api.caching import term_key
@@ -216,6 +225,7 @@ class Lowered:
         types = result_types(self.source.type, self.results)
         return tuple(len(list(leaves(type))) for type in types)
 
+    @deep
     def check(self, sizes: Mapping[str, Nat]) -> None:
         """Refuses sizes that a program for all sizes does not permit."""
         given = tuple(sorted(sizes.items(), key=lambda item: item[0]))
@@ -223,6 +233,7 @@ class Lowered:
             check_sizes(self.source, sizes)
             self._checked.add(given)
 
+    @deep
     def interpret(self, arrays: Sequence[Array], sizes: Mapping[str, Nat]) -> Any:
         """The results by the reference interpreter."""
         from riselang.api.compiled import located, packed

@@ -16,10 +16,7 @@ from riselang.frontends.c.refusal import Refusal
 from riselang.frontends.c.regions import Region, marked_regions, marks, whole_function
 from riselang.frontends.c.statements import StatementReader
 from riselang.frontends.c.syntax import Function
-from riselang.stack import more_stack
-
-FRAMES = 20_000
-"""Room for what recurses over the nesting of expressions."""
+from riselang.stack import deep
 
 
 @dataclass(frozen=True)
@@ -30,6 +27,7 @@ class CFile:
     functions: tuple[Function, ...]
 
     @staticmethod
+    @deep
     def of(
         text: str,
         name: str,
@@ -37,12 +35,11 @@ class CFile:
         defines: Mapping[str, object] | None = None,
     ) -> CFile:
         parsed = parse(text, name, include, defines)
-        with more_stack(FRAMES):
-            try:
-                return CFile(parsed, tuple(StatementReader(parsed).functions()))
-            except RecursionError:
-                start = SourceLocation(name, 1)
-                raise Refusal(start, "expressions or statements nest too deeply") from None
+        try:
+            return CFile(parsed, tuple(StatementReader(parsed).functions()))
+        except RecursionError:
+            start = SourceLocation(name, 1)
+            raise Refusal(start, "expressions or statements nest too deeply") from None
 
     @cached_property
     def _own_functions(self) -> list[Function]:
@@ -81,15 +78,15 @@ class CFile:
             f"{self.parsed.name}: it is not clear which function is meant; name one of: {known}"
         )
 
+    @deep
     def model(self, region: Region) -> Scop:
         """The model of a region; raises a Refusal where something cannot be modelled."""
-        with more_stack(FRAMES):
-            try:
-                inliner = Inliner(self._by_name, [region.function.name])
-                statements = inliner.statements(region.statements)
-                return extract(replace(region, statements=statements))
-            except RecursionError:
-                raise Refusal(region.place, "expressions nest too deeply") from None
+        try:
+            inliner = Inliner(self._by_name, [region.function.name])
+            statements = inliner.statements(region.statements)
+            return extract(replace(region, statements=statements))
+        except RecursionError:
+            raise Refusal(region.place, "expressions nest too deeply") from None
 
     def whole(self, name: str | None = None) -> Scop:
         """The model of a whole function."""
