@@ -21,7 +21,7 @@ from riselang.dialects.rise.types import (
     i32,
     is_float,
 )
-from riselang.errors import UserError
+from riselang.errors import LimitationError, UserError
 from riselang.stack import deep
 from riselang.term import build, scalars
 from riselang.term.conversion import conversion_op
@@ -40,6 +40,9 @@ from riselang.term.nodes import (
     apply_all,
     scalar_type,
 )
+
+MOST_PARTS = 10_000
+"""The size of a type that a program may have: a tuple has a buffer for each of its scalars."""
 
 
 @deep
@@ -241,6 +244,12 @@ class _Finisher:
     def type(self, node: build.Node) -> RiseType:
         type = self.solver.resolve(node.type)
         self.check_known(type, node)
+        if type.written_size > MOST_PARTS:
+            raise LimitationError(
+                f"the type of this value has {_approximately(type.written_size)} parts when it is "
+                f"written out; the limit is {MOST_PARTS:,}",
+                node.location,
+            )
         return type
 
     def check_known(self, type: RiseType, node: build.Node) -> None:
@@ -264,3 +273,7 @@ def _zero(type: RiseType) -> Term:
     if not isinstance(type, VectorType):
         return zero
     return Apply(Pattern(VECTOR_FROM_SCALAR, (type.length, lane)), zero)
+
+
+def _approximately(count: int) -> str:
+    return f"{count:,}" if count < 10**9 else f"about 10^{len(str(count)) - 1}"

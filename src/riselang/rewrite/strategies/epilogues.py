@@ -66,9 +66,7 @@ def _is_scalar_arithmetic(term: Term) -> bool:
             stack += [named[0], named[1].body]
         elif isinstance(part, Scalar):
             stack += part.operands
-        elif not isinstance(part.type, ScalarType) or (
-            not isinstance(part, Literal) and not computes_nothing(part)
-        ):
+        elif not _is_scalar(part):
             return False
     return True
 
