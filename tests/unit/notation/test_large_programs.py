@@ -100,3 +100,11 @@ def test_long_expressions_are_read_and_laid_out(text: str) -> None:
     except RiseError as error:
         raise AssertionError(error.message) from None
     assert format_program(program)
+
+
+def test_brackets_that_are_too_deep_are_refused_where_they_become_so() -> None:
+    text = f"fun((a : f32), {'(' * 100_000}a{')' * 100_000})"
+    with pytest.raises(LimitationError, match="brackets nest deeper than the limit") as caught:
+        parse_program(text)
+    assert caught.value.location is not None
+    assert caught.value.location.column == len("fun((a : f32), ") + 30_000
