@@ -112,13 +112,19 @@ class _Run(Generic[R]):
 
     def _wait(self, thread: threading.Thread) -> None:
         """Until it has ended. Who is interrupted here interrupts what it waits for."""
+        interruption: BaseException | None = None
         while True:
             try:
-                self._ended.acquire()
-                return
+                if self._ended.acquire(timeout=-1 if interruption is None else 0.05):
+                    break
+                # What interrupts a thread at its very end leaves nobody to say that it ended.
+                if thread.ident not in sys._current_frames():  # pyright: ignore[reportPrivateUsage]
+                    break
             except BaseException as error:
+                interruption = error
                 identity, kind = ctypes.c_ulong(thread.ident or 0), ctypes.py_object(type(error))
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(identity, kind)
+        self._error = self._error or interruption
 
 
 def _started(action: Callable[[], None]) -> threading.Thread:
