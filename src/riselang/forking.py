@@ -10,7 +10,8 @@ the other threads are out of the compiler:
 Sections may be nested. A thread that is about to enter one waits for the fork, so that threads
 which compile without a pause do not keep it from happening; locks are therefore taken inside of
 sections, never around them. What is locked for a moment elsewhere starts anew in the child
-(`after_in_child`).
+(`after_in_child`). A thread that works for another one, in a copy of its context, is in the
+sections of that one.
 """
 
 from __future__ import annotations
@@ -18,12 +19,22 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import ContextDecorator
+from contextvars import ContextVar
 from functools import cache
 from threading import Condition, get_ident
 from typing import Any
 
 LONGEST_WAIT = 300.0
 """Seconds after which a fork goes ahead: whoever compiles may wait for the thread that forks."""
+
+
+_owner: ContextVar[int | None] = ContextVar("owner of sections", default=None)
+"""The thread that entered the outermost section."""
+
+
+def _thread() -> int:
+    """This thread, or the one that it works for."""
+    return _owner.get() or get_ident()
 
 
 class _Sections:
@@ -38,24 +49,26 @@ class _Sections:
 
     def enter(self) -> None:
         watch_forks()
-        thread = get_ident()
+        thread = _thread()
         with self.changed:
             while self.forking is not None and thread not in self.depths:
                 self.changed.wait()
             self.depths[thread] = self.depths.get(thread, 0) + 1
+        _owner.set(thread)
 
     def leave(self) -> None:
-        thread = get_ident()
+        thread = _thread()
         with self.changed:
             depth = self.depths.pop(thread) - 1
             if depth:
                 self.depths[thread] = depth
-            else:
-                self.changed.notify_all()
+                return
+            self.changed.notify_all()
+        _owner.set(None)
 
     def wait_for_others(self) -> None:
         """Wait until this thread may fork; nobody else enters a section until it has."""
-        thread = get_ident()
+        thread = _thread()
         with self.changed:
             if self.forking == thread:
                 return
@@ -67,7 +80,7 @@ class _Sections:
 
     def go_on(self) -> None:
         with self.changed:
-            if self.forking == get_ident():
+            if self.forking == _thread():
                 self._release()
                 self.forking = None
                 self.changed.notify_all()
@@ -83,7 +96,7 @@ class _Sections:
         self._release()
         self.changed = Condition()
         self.forking = None
-        self.depths = {each: depth for each, depth in self.depths.items() if each == get_ident()}
+        self.depths = {each: depth for each, depth in self.depths.items() if each == _thread()}
 
 
 _SECTIONS = _Sections()

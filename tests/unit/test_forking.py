@@ -20,7 +20,7 @@ from riselang.collecting import fewer_collections
 from riselang.forking import hold_forks
 from riselang.lazy import cached_property
 from riselang.native import workers
-from riselang.stack import more_stack
+from riselang.stack import deep
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 LONG = 60.0
@@ -153,18 +153,15 @@ thread.join()
 
 def test_a_child_has_what_its_thread_asked_for_and_no_more() -> None:
     threshold, limit = gc.get_threshold(), sys.getrecursionlimit()
-    others = [Inside(more_stack(5000)), Inside(fewer_collections())]
+    others = [Inside(stack._limit), Inside(fewer_collections())]
     try:
+        assert sys.getrecursionlimit() > limit
         assert answer_of_child(
             lambda: (gc.get_threshold(), sys.getrecursionlimit()) == (threshold, limit)
         )
-        with more_stack(700), fewer_collections():
+        with fewer_collections():
             assert answer_of_child(
-                lambda: (
-                    [each[1] for each in stack._asked] == [700]
-                    and len(collecting._before) == 1
-                    and gc.get_threshold() == collecting.RARELY
-                )
+                lambda: len(collecting._before) == 1 and gc.get_threshold() == collecting.RARELY
             )
     finally:
         for other in others:
@@ -173,19 +170,45 @@ def test_a_child_has_what_its_thread_asked_for_and_no_more() -> None:
     assert (gc.get_threshold(), sys.getrecursionlimit()) == (threshold, limit)
 
 
-@pytest.mark.parametrize("module", [stack, collecting])
-def test_a_lock_that_is_held_for_a_moment_is_free_in_the_child(module: Any) -> None:
-    other = Inside(module._lock)
+@pytest.mark.parametrize(
+    "lock", [lambda: stack._starting, lambda: stack._limit._lock, lambda: collecting._lock]
+)
+def test_a_lock_that_is_held_for_a_moment_is_free_in_the_child(lock: Callable[[], Any]) -> None:
+    other = Inside(lock())
 
     def works() -> bool:
-        with more_stack(10), fewer_collections():
-            return True
+        with fewer_collections():
+            return deep(lambda: True)()
 
     try:
         assert answer_of_child(works)
     finally:
         other.leaves.set()
         other.thread.join()
+
+
+def test_a_deep_call_in_a_section_does_not_wait_for_a_fork_that_waits_for_it() -> None:
+    """The thread of the deep call is in the section of the one it works for."""
+    entered, forked = threading.Event(), threading.Event()
+
+    @deep
+    def inner() -> bool:
+        entered.set()
+        time.sleep(0.3)  # by now the other thread waits to fork
+        with hold_forks():
+            return True
+
+    def fork() -> None:
+        entered.wait()
+        assert answer_of_child(lambda: True)
+        forked.set()
+
+    thread = threading.Thread(target=fork)
+    thread.start()
+    with hold_forks():
+        assert inner()
+    thread.join(LONG)
+    assert forked.is_set()
 
 
 def test_a_child_leaves_the_workers_of_its_parent_alone() -> None:

@@ -50,6 +50,7 @@ from riselang.native.text import native_text
 from riselang.native.workers import compile_jobs
 from riselang.runtime.artefact import Artefact, CompiledFunction
 from riselang.runtime.executable import Executable, entry_of
+from riselang.stack import deep
 from riselang.term.contraction import contract
 from riselang.term.from_dialect import units
 from riselang.term.nodes import Term
@@ -137,6 +138,7 @@ class Compilation:
         ]  # fmt: skip
         self._signatures = [Signature.of(function) for function in defined]
 
+    @deep
     def explained(self, stage: str) -> str:
         """Stage imperative or affine, with the pattern and line each loop and access is for."""
         texts = {
@@ -145,6 +147,7 @@ class Compilation:
         }
         return texts[stage]() if stage in texts else self.text(stage)
 
+    @deep
     def located(self, stage: str) -> list[tuple[str, Operation | None]]:
         """The lines of stage rise, imperative or affine, and which op begins on each."""
         modules = {
@@ -154,6 +157,7 @@ class Compilation:
         }
         return located_lines(modules[stage]())
 
+    @deep
     def text(self, stage: str) -> str:
         if stage == "notation":
             return self.notation
@@ -192,6 +196,7 @@ class Compilation:
         return GpuCode(self.lowered, {each.name: each.written for each in self._signatures})
 
     @cached_property
+    @deep
     def notation(self) -> str:
         """Each program of the module in functional notation."""
         from riselang.notation.printer import show_term
@@ -202,6 +207,7 @@ class Compilation:
                 texts.append(f"// {signature.name}\n{show_term(unit.term)}\n")
         return "\n".join(texts)
 
+    @deep
     def term(self, name: str) -> Term:
         """The only program of a function, as it runs under the float permission."""
         (signature,) = (signature for signature in self._signatures if signature.name == name)
@@ -226,6 +232,7 @@ class Compilation:
         return self._marked(self.module.clone())
 
     @cached_property
+    @deep
     def _contracted(self) -> ModuleOp:
         """The module with what its float permission makes of it."""
         module = self._copy()
@@ -234,6 +241,7 @@ class Compilation:
         return module
 
     @cached_property
+    @deep
     def _stages(self) -> tuple[ModuleOp, ModuleOp]:
         """The module after each of our passes, to be looked at."""
         module = self._copy()
@@ -254,6 +262,7 @@ class Compilation:
         return made[0], made[1]
 
     @cached_property
+    @deep
     def lowered(self) -> ModuleOp:
         """The module after all of our passes, with C entry points; native MLIR verifies it."""
         with timed("our passes"), timed("copy"):
@@ -283,6 +292,7 @@ class Compilation:
             mark_distinct(function, written.get(function.sym_name.data, ()))
 
     @cached_property
+    @deep
     def native_text(self) -> str:
         """The module as native MLIR gets it."""
         return native_text(self.lowered)
@@ -328,6 +338,7 @@ class Compilation:
         )
 
     @cached_property
+    @deep
     def llvm_ir(self) -> str:
         if self._is_for_gpu:
             return self.gpu.llvm_ir
@@ -338,6 +349,7 @@ class Compilation:
             return self._job(locations=True).llvm_ir
 
     @cached_property
+    @deep
     def object_code(self) -> bytes:
         """Machine code to be linked, with the functions that C calls and their description."""
         return self.linkable("")
@@ -373,6 +385,7 @@ class Compilation:
         return tuple(used)
 
     @cached_property
+    @deep
     def artefact(self) -> Artefact:
         """The functions of the module as machine code."""
         for signature in self._signatures:
@@ -403,6 +416,7 @@ class Compilation:
             tuple(self._checks) if name in self._failing else (),
         )
 
+    @deep
     def terms(self, name: str) -> list[Term]:
         """The programs of a function, as they were written."""
         (function,) = (each.function for each in self._signatures if each.name == name)

@@ -18,6 +18,7 @@ from riselang.dialects.rise.binding import substitute
 from riselang.dialects.rise.showing import show
 from riselang.dialects.rise.types import FunType, RiseType, ScalarType, uncurry
 from riselang.dsl.locations import user_location
+from riselang.dsl.sizes import given_size
 from riselang.errors import RiseError, UserError
 from riselang.forking import hold_forks
 from riselang.markup import code
@@ -230,7 +231,10 @@ class Kernel(ABC):
 
     def named_sizes(self, sizes: Mapping[str, int]) -> dict[str, Nat]:
         """Sizes as a person gives them, by name."""
-        return {name: Nat.const(size) for name, size in sizes.items()}
+        return {name: self._named_size(name, size) for name, size in sizes.items()}
+
+    def _named_size(self, name: str, size: Any) -> Nat:
+        return given_size(size, f"{self.__name__}({name}=...)")
 
     def sizes_of(self, arrays: Mapping[str, Array]) -> Mapping[str, Nat]:
         """The sizes that some of the arguments, by name, give."""
@@ -321,15 +325,16 @@ class TermKernel(Kernel):
     def named_sizes(self, sizes: Mapping[str, int]) -> dict[str, Nat]:
         names = names_in(self._program)
         found: dict[str, Nat] = {}
-        for name, size in sizes.items():
+        for name, given in sizes.items():
+            size = self._named_size(name, given)
             if name in names:
-                found[name] = Nat.const(size)
+                found[name] = size
                 continue
             refined = self.refined.get(name)
             if refined is None:
                 known = ", ".join(sorted({*names, *self.refined})) or "none"
                 raise UserError(f"{self.__name__} has no size {name}; it has: {known}")
-            answer = solve(refined, Nat.const(size), sorted(refined.variables))
+            answer = solve(refined, size, sorted(refined.variables))
             if not isinstance(answer, Solved):
                 raise UserError(f"the size {name} is {size}, but expected {refined}")
             found.update(answer.substitution)

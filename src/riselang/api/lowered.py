@@ -20,6 +20,7 @@ from riselang.rewrite.core import Strategy
 from riselang.rewrite.default import DEFAULT, default_derivation, gpu_derivation
 from riselang.runtime.arrays import Array
 from riselang.runtime.artefact import Buffer
+from riselang.stack import deep
 from riselang.term.cost import Cost, cost
 from riselang.term.nodes import Term
 from riselang.term.sizes import at_sizes, check_sizes
@@ -73,6 +74,7 @@ class Lowered:
 
     @cached_property
     @hold_forks()
+    @deep
     def compilation(self) -> Compilation:
         """The stages of the compiler; imported for the first program that is not in the cache."""
         with timed("import the compiler"):
@@ -102,6 +104,7 @@ class Lowered:
         return self._derived()
 
     @hold_forks()
+    @deep
     def _derived(self, *, ahead: bool = False) -> Derivation | None:
         """`ahead`: what is computed of some arguments alone is computed once, and before."""
         is_left_open = self.strategy is DEFAULT
@@ -126,6 +129,7 @@ class Lowered:
         return self.options.loops == GPU
 
     @cached_property
+    @deep
     def _has_default(self) -> bool:
         """Whether the strategy of programs that say nothing may have something to do."""
         if self.options.library != "none" or self.options.loops in ("polyhedral", GPU):
@@ -138,6 +142,7 @@ class Lowered:
         return self.source if self.derivation is None else self.derivation.end
 
     @property
+    @deep
     def _arranged(self) -> Term:
         """The program in the form that its options are for."""
         if self.options.library == "none":
@@ -146,6 +151,7 @@ class Lowered:
 
         return store_computed_operands(self.rewritten)
 
+    @deep
     def in_stages(
         self, first: str, parameters: int, known: Set[int]
     ) -> tuple[Lowered, Lowered] | None:
@@ -166,6 +172,7 @@ class Lowered:
         )
 
     @cached_property
+    @deep
     def term(self) -> Term:
         """The program as it runs, under its float permission."""
         return self.compilation.term(self.name)
@@ -177,6 +184,7 @@ class Lowered:
 
     @with_short_tracebacks
     @hold_forks()
+    @deep
     def as_text(self, stage: str = "rise") -> str:
         """The program at a stage: notation, rise, imperative, affine, llvm or asm."""
         if stage == "notation":
@@ -198,6 +206,7 @@ class Lowered:
             return self._compiled
 
     @cached_property
+    @deep
     def key(self) -> str:
         """Under which its machine code is kept in the cache."""
         from riselang.api.caching import term_key
@@ -229,6 +238,7 @@ class Lowered:
         types = result_types(self.source.type, self.results)
         return tuple(len(list(leaves(type))) for type in types)
 
+    @deep
     def check(self, sizes: Mapping[str, Nat]) -> None:
         """Refuses sizes that a program for all sizes does not permit."""
         given = tuple(sorted(sizes.items(), key=lambda item: item[0]))
@@ -236,6 +246,7 @@ class Lowered:
             check_sizes(self.source, sizes)
             self._checked.add(given)
 
+    @deep
     def interpret(self, arrays: Sequence[Array], sizes: Mapping[str, Nat]) -> Any:
         """The results by the reference interpreter."""
         with hold_forks():

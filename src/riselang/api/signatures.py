@@ -119,7 +119,7 @@ def _parameter(name: str, type: Attribute, bound: Nat | None) -> Parameter:
     if isinstance(type, MemRefType) and not isinstance(type.layout, NoneAttr):
         raise LimitationError(f"parameter {name}: {type} is not contiguous and cannot be passed")
     try:
-        scalar = ScalarType(element)  # type: ignore[arg-type]
+        scalar = ScalarType(element)
     except (VerifyException, TypeError):
         raise LimitationError(
             f"parameter {name} of type {type} cannot be passed; take a number or a memref of "

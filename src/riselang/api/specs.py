@@ -22,8 +22,9 @@ from riselang.dialects.rise.types import (
     i32,
     i64,
 )
+from riselang.dsl.locations import user_location
+from riselang.dsl.sizes import given_size
 from riselang.errors import SourceLocation, UserError
-from riselang.nat import NatError, as_nat
 
 
 @dataclass(frozen=True)
@@ -55,13 +56,11 @@ class Array(_Parameter):
             type = element
         else:
             raise UserError(
-                f"Array[...] ends in a scalar type such as rl.f32, but found {element!r}"
+                f"Array[...] ends in a scalar type such as rl.f32, but found {element!r}",
+                user_location(),
             )
         for length in reversed(lengths):
-            try:
-                type = array(as_nat(length), type)
-            except (NatError, TypeError) as error:
-                raise UserError(f"Array[...]: {length!r} is no length: {error}") from None
+            type = array(given_size(length, "Array[...]"), type)
         return ArraySpec(type)
 
 

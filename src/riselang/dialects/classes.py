@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABCMeta
+from typing import Any, ClassVar
+from weakref import WeakValueDictionary
 
 
 class PlainClass(ABCMeta):
@@ -13,3 +15,20 @@ class PlainClass(ABCMeta):
     """
 
     __instancecheck__ = type.__instancecheck__
+
+
+class InternedClass(PlainClass):
+    """The metaclass of our types: of equal ones there is one object, as long as anybody has it.
+
+    What a type is made of is shared, and written out it may be exponentially larger: comparing two
+    of them must not walk through both.
+    """
+
+    _known: ClassVar[WeakValueDictionary[tuple[Any, ...], Any]] = WeakValueDictionary()
+
+    def __call__(cls, *parameters: Any) -> Any:
+        key = (cls, *parameters)
+        known = InternedClass._known.get(key)
+        if known is None:
+            known = InternedClass._known[key] = super().__call__(*parameters)
+        return known

@@ -39,7 +39,7 @@ from riselang.dialects.lexer import FastLexer
 from riselang.dialects.rise.dialect import Rise
 from riselang.dialects.rise.functional import MisplacedOp
 from riselang.errors import LimitationError, RiseError, SourceLocation, UserError
-from riselang.stack import more_stack
+from riselang.stack import deep
 from riselang.timing import timed
 
 MAXIMUM_NESTING = 150
@@ -201,12 +201,13 @@ def parse_module(text: str, name: str = "<text>", context: Context | None = None
     return parse_with_places(text, name, context)[0]
 
 
+@deep
 def parse_with_places(
     text: str, name: str = "<text>", context: Context | None = None
 ) -> tuple[ModuleOp, Places]:
     """The module that `text` says, not yet verified, and where in it everything stands."""
     _refuse_open_strings(text, name)
-    with timed("read"), _foreign_failures(name), deep_stack():
+    with timed("read"), _foreign_failures(name):
         parser = LocatingParser(context or make_context(), text, name)
         return parser.parse_module(), parser.places
 
@@ -224,13 +225,6 @@ def _refuse_open_strings(text: str, name: str) -> None:
             whole = text[start:].split("\n", 1)[0]
             location = SourceLocation(name, line, found.start() - start + 1, 1, whole)
             raise UserError("this string is not closed before the end of its line", location)
-
-
-@contextmanager
-def deep_stack() -> Generator[None]:
-    """Room for xDSL's own recursion over nested regions."""
-    with more_stack(60 * MAXIMUM_NESTING):
-        yield
 
 
 @contextmanager
@@ -295,15 +289,16 @@ def _first_words(start: SourceLocation) -> int:
     return len(found[0]) if found else 1
 
 
+@deep
 def verify_module(module: ModuleOp) -> None:
     """Check every op; the first one that is wrong is reported with its place."""
-    with timed("check"), deep_stack():
+    with timed("check"):
         for problem in module_problems(module):
             raise problem from None
 
 
 def module_problems(module: ModuleOp) -> Iterator[UserError]:
-    """Every op that is wrong, with its place; to be used within `deep_stack`."""
+    """Every op that is wrong, with its place; to be used on a deep stack."""
     defined: set[Operation] = set()
     for op in walk(module):
         try:
@@ -401,9 +396,10 @@ def refuse_deep_nesting(module: ModuleOp, location: SourceLocation | None) -> No
                 stack.extend((inner, depth + 1) for inner in block.ops)
 
 
+@deep
 def module_text(module: Operation, *, generic: bool = False, locations: bool = False) -> str:
     stream = StringIO()
-    with timed("print"), deep_stack():
+    with timed("print"):
         Printer(stream=stream, print_generic_format=generic, print_debuginfo=locations).print_op(
             module
         )

@@ -29,9 +29,10 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator
 from xdsl.utils.target import Target
 
-from riselang.dialects.module import deep_stack, location_of
+from riselang.dialects.module import location_of
 from riselang.dialects.rise.dialect import Rise
 from riselang.errors import LimitationError
+from riselang.stack import deep
 
 PREFIX = "rise."
 VARIADIC_LIMIT = 16
@@ -40,11 +41,11 @@ _KINDS = frozenset(kind.name for kind in Rise.attributes)
 _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
+@deep
 def native_form(module: Operation) -> str:
     """The text of `module` for native MLIR."""
     stream = StringIO()
-    with deep_stack():
-        NativePrinter(stream=stream, print_generic_format=True).print_op(module)
+    NativePrinter(stream=stream, print_generic_format=True).print_op(module)
     return stream.getvalue() + "\n"
 
 

@@ -15,10 +15,10 @@ from riselang.dialects.rise.schemes import (
 )
 from riselang.dialects.rise.types import FunType, uncurry
 from riselang.dsl.locations import user_location
+from riselang.dsl.sizes import given_size
 from riselang.dsl.tracing import apply_pattern, shown
 from riselang.dsl.values import Value, operation
 from riselang.errors import UserError
-from riselang.nat import Nat, NatError, as_nat
 from riselang.term import build
 from riselang.term.scalars import OVERLOADS
 
@@ -119,15 +119,7 @@ class PatternFunction:
             return self._keyword(name, size)
         if isinstance(size, Value) or callable(size):
             raise self._needs_sizes(f"found {shown(size)}")
-        try:
-            if isinstance(size, bool) or not isinstance(size, int | str | Nat):
-                raise NatError("it is no number or size expression")
-            return as_nat(size)
-        except NatError as error:
-            names = ", ".join(self.spec.explicit)
-            raise UserError(
-                f"{self.spec.name}({names}): {size!r} is no size: {error}", user_location()
-            ) from None
+        return given_size(size, f"{self.spec.name}({', '.join(self.spec.explicit)})")
 
     def _keyword(self, name: str, value: Any) -> str:
         known = KEYWORD_PARAMETERS[name]

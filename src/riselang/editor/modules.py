@@ -11,7 +11,7 @@ from functools import cache
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import SSAValue
 
-from riselang.dialects.module import Places, deep_stack, module_problems, parse_with_places
+from riselang.dialects.module import Places, module_problems, parse_with_places
 from riselang.dialects.rise.dialect import Rise
 from riselang.dialects.rise.schemes import PATTERNS
 from riselang.dialects.rise.showing import show
@@ -19,6 +19,7 @@ from riselang.dialects.rise.types import RiseType
 from riselang.editor.document import Extent, Hover, Suggestion
 from riselang.editor.words import pattern_text, word_at
 from riselang.errors import RiseError
+from riselang.stack import deep
 
 _TOKEN = re.compile(r"%[\w$.-]+|@[\w$.-]+|[!#]?[a-zA-Z_][\w$]*(?:\.[\w$]+)*")
 _SYMBOL = "sym_name"
@@ -34,11 +35,11 @@ class ModuleDocument:
     """Where ops and names stand; empty where the text cannot be read."""
 
     @staticmethod
+    @deep
     def of(text: str, name: str) -> ModuleDocument:
         try:
             module, places = parse_with_places(text, name)
-            with deep_stack():
-                return ModuleDocument(text, list(module_problems(module)), places)
+            return ModuleDocument(text, list(module_problems(module)), places)
         except RiseError as error:
             return ModuleDocument(text, [error], Places())
 

@@ -19,9 +19,10 @@ from riselang.term.nodes import (
     Term,
     operation_type,
 )
-from riselang.term.recursion import stack_for
+from riselang.term.recursion import recursive
 
 
+@recursive
 def relocated(term: Term, place: Callable[[Term], SourceLocation | None]) -> Term:
     """The program with each part where `place` says, which is asked from the outside in."""
 
@@ -32,8 +33,7 @@ def relocated(term: Term, place: Callable[[Term], SourceLocation | None]) -> Ter
             children.append(visit(child))
         return _located(part, children, location)
 
-    with stack_for(term.depth):
-        return visit(term)
+    return visit(term)
 
 
 def _located(term: Term, children: list[Term], location: SourceLocation | None) -> Term:

@@ -38,7 +38,7 @@ from riselang.term.nodes import (
     Term,
     scalar_type,
 )
-from riselang.term.recursion import stack_for
+from riselang.term.recursion import recursive
 from riselang.term.sizes import at_argument
 
 Environment = tuple[Any, ...]
@@ -48,13 +48,13 @@ Entering a lambda so takes the same time at every depth.
 """
 
 
+@recursive
 def run(term: Term, arguments: Sequence[Any]) -> Any:
     """Apply the closed `term` to values; arrays as nested lists of scalars."""
-    with stack_for(term.depth, frames_per_level=12):
-        result = evaluate(term, ())
-        for argument in arguments:
-            result = result(argument)
-        return result
+    result = evaluate(term, ())
+    for argument in arguments:
+        result = result(argument)
+    return result
 
 
 def evaluate(term: Term, environment: Environment) -> Any:

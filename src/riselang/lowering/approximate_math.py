@@ -19,6 +19,7 @@ from xdsl.rewriter import InsertPoint
 from riselang.dialects.module import walk
 from riselang.lowering.arithmetic import Arithmetic
 from riselang.lowering.origins import builder_at
+from riselang.stack import deep
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ class ApproximateMathPass(ModulePass):
 
     name = "approximate-math"
 
+    @deep
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for inner in list(walk(op)):
             function = APPROXIMATIONS.get(inner.name)

@@ -11,6 +11,7 @@ from xdsl.passes import ModulePass
 
 from riselang.dialects.module import functions
 from riselang.lowering.units import replace_unit
+from riselang.stack import deep
 from riselang.term.contraction import contract
 from riselang.term.from_dialect import units
 
@@ -34,6 +35,7 @@ class ContractRiseFloatsPass(ModulePass):
 
     name = "contract-rise-floats"
 
+    @deep
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         contract_programs(op)
 

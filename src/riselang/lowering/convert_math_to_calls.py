@@ -26,6 +26,7 @@ from xdsl.rewriter import InsertPoint
 
 from riselang.dialects.module import walk
 from riselang.lowering.origins import builder_at
+from riselang.stack import deep
 from riselang.term.mathlib import LIBRARY_FUNCTIONS
 
 
@@ -35,6 +36,7 @@ class ConvertMathToCallsPass(ModulePass):
 
     name = "convert-math-to-calls"
 
+    @deep
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         declared: dict[str, FunctionType] = {}
         for inner in list(walk(op)):

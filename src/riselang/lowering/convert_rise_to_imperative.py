@@ -22,9 +22,9 @@ from riselang.lowering.imperative import store_program
 from riselang.lowering.sizes import Buffers, Sizes
 from riselang.lowering.vectors import without_vectors
 from riselang.pipelines import GPU
+from riselang.stack import deep
 from riselang.term.contraction import contract
 from riselang.term.from_dialect import Unit, units
-from riselang.term.recursion import stack_for
 
 Units = list[tuple[Operation, Unit]]
 """Programs, and the ops that are to be replaced by their loops."""
@@ -42,6 +42,7 @@ class ConvertRiseToImperativePass(ModulePass):
     loops: str = "scf"
     """The loop dialect of patterns that do not say `{to = ...}`: scf or affine."""
 
+    @deep
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.loops not in ("scf", "affine", GPU):
             raise UserError(
@@ -50,6 +51,7 @@ class ConvertRiseToImperativePass(ModulePass):
         convert_module(op, {function: units(function) for function in functions(op)}, self.loops)
 
 
+@deep
 def convert_module(module: ModuleOp, found: Mapping[FuncOp, Units], loops: str) -> None:
     """Lower the programs of each function, which have been read before."""
     places = Places()
@@ -68,8 +70,7 @@ def _lower_function(
         try:
             term = contract(unit.term) if contracted else unit.term
             unit = replace(unit, term=without_vectors(term))
-            with stack_for(unit.term.depth, frames_per_level=12):
-                _lower_unit(place, unit, loops, sizes, checks)
+            _lower_unit(place, unit, loops, sizes, checks)
         except RiseError as error:
             raise error.located(location_of(place)) from None
     _erase_dead(function)

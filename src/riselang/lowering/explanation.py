@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import FileLineColLoc, NameLoc
 from xdsl.ir import Operation
 from xdsl.printer import Printer
 
-from riselang.dialects.module import deep_stack
 from riselang.dialects.rise import codegen
+from riselang.stack import deep
 from riselang.timing import timed
 
 EXPLAINED = (
@@ -29,11 +29,12 @@ def explained_text(module: Operation) -> str:
     return "\n".join(lines) + "\n"
 
 
+@deep
 def located_lines(module: Operation) -> list[tuple[str, Operation | None]]:
     """The lines of the module's text, and which op begins on each, the innermost of several."""
     stream = _Lines()
     printer = _Printer(stream=stream)
-    with timed("print"), deep_stack():
+    with timed("print"):
         printer.print_op(module)
     lines = stream.getvalue().split("\n")
     return [(line, printer.ops.get(number)) for number, line in enumerate(lines)]

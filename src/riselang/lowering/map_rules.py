@@ -160,7 +160,7 @@ class MapRules(WindowRules, LayoutRules):
             if head.spec is MAP:
                 return self.mapped_elements(head, given)
             if head.spec is ZIP:
-                first, second = (self.elements(argument) for argument in given)
+                first, second = self.elements(given[0]), self.elements(given[1])
                 return lambda index: self.add(codegen.TupleOp(first(index), second(index)))
         source = self.read_data(lazy)
         return lambda index: self.add(codegen.IdxOp(source, index))

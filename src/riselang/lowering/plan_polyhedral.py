@@ -31,6 +31,7 @@ from riselang import pipelines
 from riselang.dialects.module import functions
 from riselang.lowering.distinct import called_functions
 from riselang.lowering.nests import Nest, top_level
+from riselang.stack import deep
 
 T = TypeVar("T")
 
@@ -55,6 +56,7 @@ class PlanPolyhedralPass(ModulePass):
     vector_bits: int = 128
     """The width of the machine's vectors."""
 
+    @deep
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         called = called_functions(op)
         for function in functions(op):

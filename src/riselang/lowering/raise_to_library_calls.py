@@ -40,6 +40,7 @@ from riselang.lowering.library_calls import Call, NoCall, Scale, call_of, dot_of
 from riselang.lowering.library_code import CallWriter
 from riselang.lowering.nests import Loop, Nest
 from riselang.lowering.origins import builder_at
+from riselang.stack import deep
 
 CALLS = "rise.library_calls"
 NEAR = "rise.near_library_calls"
@@ -53,6 +54,7 @@ class RaiseToLibraryCallsPass(ModulePass):
 
     name = "raise-to-library-calls"
 
+    @deep
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         permission = op.attributes.get(FLOAT_PERMISSION, StringAttr("relaxed"))
         declared: dict[str, func.FuncOp] = {}

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
-from riselang.dialects.module import functions, walk
+from riselang.dialects.module import functions
 from riselang.lowering.access import resolve_accesses
 from riselang.lowering.checks import CHECKS
 from riselang.lowering.contract_rise_floats import FLOAT_PERMISSION
@@ -17,7 +17,7 @@ from riselang.lowering.nesting import sequentialise_inner_loops
 from riselang.lowering.outlining import outline_long_blocks
 from riselang.lowering.temporaries import place_temporaries
 from riselang.lowering.total import Helpers
-from riselang.term.recursion import stack_for
+from riselang.stack import deep
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,7 @@ class ResolveRiseAccessPass(ModulePass):
     splits: bool = True
     """Whether parts of very long functions become functions of their own."""
 
+    @deep
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         # These have been used, or are known to who runs the passes; what is left is plain MLIR.
         op.attributes.pop(FLOAT_PERMISSION, None)
@@ -36,12 +37,10 @@ class ResolveRiseAccessPass(ModulePass):
         helpers: Helpers = {}
         known = {f.sym_name.data for f in op.ops if isinstance(f, FuncOp)}
         for function in functions(op):
-            # One map that is read may lead to the next, as deep as there are ops.
-            with stack_for(min(sum(1 for _ in walk(function)), 50_000)):
-                resolve_accesses(function, helpers)
-                sequentialise_inner_loops(function)
-                parts = outline_long_blocks(function, known) if self.splits else []
-                for part in (function, *parts):
-                    place_temporaries(part)
+            resolve_accesses(function, helpers)
+            sequentialise_inner_loops(function)
+            parts = outline_long_blocks(function, known) if self.splits else []
+            for part in (function, *parts):
+                place_temporaries(part)
             op.body.block.add_ops(parts)
         op.body.block.add_ops(helper for name, helper in helpers.items() if name not in known)

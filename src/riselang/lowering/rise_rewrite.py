@@ -27,6 +27,7 @@ from riselang.rewrite.derivation import derive
 from riselang.rewrite.eta import eta_expanded
 from riselang.rewrite.reading import read_strategy
 from riselang.rewrite.text import parse_strategy
+from riselang.stack import deep
 from riselang.term.from_dialect import units
 from riselang.term.nodes import Term
 
@@ -45,6 +46,7 @@ class RiseRewritePass(ModulePass):
     float: str | None = None
     """What may be done to float arithmetic; else what the module says, else contract."""
 
+    @deep
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         given = None if self.strategy is None else read_strategy(self.strategy)
         rewrite_module(op, given, self._permission(op))

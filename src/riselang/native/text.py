@@ -9,15 +9,17 @@ from xdsl.dialects.builtin import FunctionType, UnitAttr, UnregisteredOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.printer import Printer
 
-from riselang.dialects.module import deep_stack, walk
+from riselang.dialects.module import walk
+from riselang.stack import deep
 from riselang.timing import timed
 
 WITH_OWN_REGION = ("linalg.generic", "linalg.yield", "linalg.index", "linalg.map", "linalg.reduce")
 
 
+@deep
 def native_text(module: Operation, *, locations: bool = False) -> str:
     """The text of a module."""
-    with timed("print"), deep_stack():
+    with timed("print"):
         if any(_is_named(op) for op in walk(module)):
             stream = StringIO()
             printer = _Printer(stream=stream, print_generic_format=True, print_debuginfo=locations)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from riselang.dialects.rise.binding import nat_variables, type_variables
 from riselang.dialects.rise.types import RiseType
 from riselang.errors import RiseError
-from riselang.notation.checking import Checked, check_definitions, enough_stack, used_definitions
+from riselang.notation.checking import Checked, check_definitions, used_definitions
 from riselang.notation.context import show_type
 from riselang.notation.names import Binder, Resolved, resolve
 from riselang.notation.reader import read
@@ -29,6 +29,7 @@ from riselang.notation.syntax import (
     Syntax,
     children,
 )
+from riselang.stack import deep
 from riselang.term import build
 
 MOST_BROKEN = 20
@@ -102,14 +103,14 @@ def has_unknowns(type: RiseType) -> bool:
     return any(name.startswith("?") for name in (*nat_variables(type), *type_variables(type)))
 
 
+@deep
 def analyse(text: str, name: str = "<text>", before: Analysis | None = None) -> Analysis:
     """Look at a text, whatever it is; `before` is what was known of it before it was changed."""
     source = Source(text, name)
     definitions, problems, lost = _readable(source)
-    with enough_stack(definitions):
-        resolved = resolve(definitions, source)
-        known = {} if before is None else _unchanged(definitions, source, resolved, before)
-        checked = list(check_definitions(definitions, source, resolved, known))
+    resolved = resolve(definitions, source)
+    known = {} if before is None else _unchanged(definitions, source, resolved, before)
+    checked = list(check_definitions(definitions, source, resolved, known))
     for each in checked:
         problems += [problem for problem in each.problems if _word(problem) not in lost]
     return Analysis(source, definitions, resolved, checked, sorted(problems, key=_place))

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
 from xdsl.utils.exceptions import VerifyException
@@ -19,11 +18,8 @@ from riselang.notation.elaboration import Elaborator
 from riselang.notation.names import Resolved
 from riselang.notation.source import Source
 from riselang.notation.syntax import Definition
-from riselang.stack import more_stack
 from riselang.term.finish import finish
 from riselang.term.nodes import Term
-
-FRAMES_PER_LEVEL = 16
 
 
 @dataclass(frozen=True)
@@ -42,18 +38,13 @@ class Checked:
     problems: Sequence[RiseError] = ()
 
 
-def enough_stack(definitions: Sequence[Definition]) -> AbstractContextManager[None]:
-    """Room for what the checks below recurse: named functions are inlined into each other."""
-    return more_stack(FRAMES_PER_LEVEL * sum(definition.depth for definition in definitions))
-
-
 def check_definitions(
     definitions: Sequence[Definition],
     source: Source,
     resolved: Resolved,
     known: Mapping[Definition, Checked] | None = None,
 ) -> Iterator[Checked]:
-    """Each definition in turn, unless it is known; to be used within `enough_stack`."""
+    """Each definition in turn, unless it is known; to be used on a deep stack."""
     used = used_definitions(resolved)
     known = known or {}
     wrong: set[Definition] = set()

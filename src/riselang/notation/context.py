@@ -354,7 +354,8 @@ def _example(type: RiseType) -> RiseType:
     unknown = sorted(name for name in nat_variables(type) if name[0] == "?")
     letters = [letter for letter in _letters("NMKL") if letter not in nat_variables(type)]
     sizes = {name: Nat.var(letter) for name, letter in zip(unknown, letters, strict=False)}
-    return substitute(type, sizes, dict.fromkeys(type_variables(type), f32))
+    types: dict[str, RiseType] = dict.fromkeys(type_variables(type), f32)
+    return substitute(type, sizes, types)
 
 
 def _letters(letters: str) -> list[str]:

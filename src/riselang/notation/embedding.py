@@ -11,6 +11,7 @@ from xdsl.ir import Attribute
 from riselang.dialects.rise.lanes import Lanes, wrapped
 from riselang.dialects.rise.types import ScalarType
 from riselang.errors import RiseError, UserError
+from riselang.stack import deep
 from riselang.term.foreign import ForeignRegion
 
 # A region is read as that of a module; its own text starts on the second line.
@@ -46,15 +47,13 @@ def region_text(foreign: ForeignRegion) -> str:
     return pretty if is_same else _printed(foreign, generic=True)
 
 
+@deep
 def _printed(foreign: ForeignRegion, generic: bool) -> str:
     from xdsl.printer import Printer
 
-    from riselang.dialects.module import deep_stack
-
     stream = StringIO()
-    with deep_stack():
-        printer = Printer(stream=stream, print_generic_format=generic)
-        printer.print_region(foreign.region.clone(), print_entry_block_args=True)
+    printer = Printer(stream=stream, print_generic_format=generic)
+    printer.print_region(foreign.region.clone(), print_entry_block_args=True)
     return stream.getvalue().strip()[1:-1].strip("\n")
 
 
@@ -99,4 +98,4 @@ def operand_types(foreign: ForeignRegion, result: Lanes) -> Sequence[Lanes]:
 
 def _operand_type(plain: Attribute) -> Lanes:
     """The type of what is unwrapped to `plain`."""
-    return wrapped(plain) or ScalarType(plain)  # type: ignore[arg-type]  # which says what is wrong
+    return wrapped(plain) or ScalarType(plain)  # which says what is wrong

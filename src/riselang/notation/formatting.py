@@ -11,8 +11,10 @@ from riselang.notation.reader import read
 from riselang.notation.source import Comment, Source
 from riselang.notation.syntax import Definition, Span
 from riselang.notation.writer import token_places
+from riselang.stack import deep
 
 
+@deep
 def format_program(text: str, name: str = "<text>") -> str:
     """The text laid out anew, with all its comments; formatting the result changes nothing.
 

@@ -34,7 +34,7 @@ from riselang.notation.syntax import (
     children,
 )
 from riselang.notation.writer import Writer
-from riselang.stack import more_stack
+from riselang.stack import deep
 
 WIDTH = 88
 INLINE_FUNCTION = WIDTH // 2
@@ -66,6 +66,7 @@ class Places:
     """The sign of each binary expression."""
 
 
+@deep
 def layout(
     syntax: Syntax,
     start: str = "",
@@ -77,8 +78,7 @@ def layout(
     The comments stand before the token of their number; see `writer.py`. In `places` is kept where
     parts stand, for those who want to know.
     """
-    with more_stack(8 * syntax.depth):
-        return _Layout(comments or {}, places).text(syntax, start)
+    return _Layout(comments or {}, places).text(syntax, start)
 
 
 class _Layout(Writer):

@@ -76,7 +76,7 @@ class EmbedChoice:
 
 Argument = Closure | build.Node
 Head = Closure | build.Node | PatternChoice | ScalarFunction | EmbedChoice
-INLINING_LIMIT = 100_000
+INLINING_LIMIT = 10_000
 
 
 class Lookup(Context):

@@ -13,7 +13,7 @@ from riselang.notation.layout import Places, Point, layout
 from riselang.notation.printer import TermPrinter, written_sizes
 from riselang.notation.syntax import Syntax
 from riselang.term.nodes import Lambda, Literal, Pattern, Scalar, Term
-from riselang.term.recursion import stack_for
+from riselang.term.recursion import recursive
 
 Extent = tuple[Point, Point]
 """From a point to before another."""
@@ -43,13 +43,13 @@ class PlacedText:
         return self._extents.get(id(term))
 
 
+@recursive
 def placed_text(term: Term) -> PlacedText:
     """The text that `show_term` gives, and where its parts are."""
-    with stack_for(term.depth, frames_per_level=14):
-        printer = _Printer()
-        printer.names.used |= written_sizes(term)
-        places = Places()
-        text = layout(printer.top(term), places=places)
+    printer = _Printer()
+    printer.names.used |= written_sizes(term)
+    places = Places()
+    text = layout(printer.top(term), places=places)
     extents = {
         id(part): places.parts[node]
         for node, part in printer.made.items()

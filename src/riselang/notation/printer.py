@@ -46,7 +46,7 @@ from riselang.term.nodes import (
     scalar_type,
     spine,
 )
-from riselang.term.recursion import stack_for
+from riselang.term.recursion import recursive
 from riselang.term.scalars import OVERLOADS, SCALAR_OPS, comparison, resolve
 from riselang.term.sizes import opened_binder
 
@@ -56,12 +56,12 @@ NOT_PIPED = frozenset({"zip", "tuple", "fst", "snd", "sizeOf"})
 """Patterns that read better as `f(x)` than as `x |> f`."""
 
 
+@recursive
 def show_term(term: Term) -> str:
     """The term as text, broken into lines where it is long."""
-    with stack_for(term.depth, frames_per_level=12):
-        printer = TermPrinter()
-        printer.names.used |= written_sizes(term)
-        return layout(printer.top(term))
+    printer = TermPrinter()
+    printer.names.used |= written_sizes(term)
+    return layout(printer.top(term))
 
 
 def marked(term: Term) -> Term:

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 from riselang.errors import SourceLocation, UserError
 from riselang.nat import Nat
-from riselang.notation.checking import check_definitions, enough_stack
+from riselang.notation.checking import check_definitions
 from riselang.notation.names import resolve
 from riselang.notation.reader import read
 from riselang.notation.source import Source
+from riselang.stack import deep
 from riselang.term.nodes import Term
 from riselang.timing import timed
 
@@ -54,6 +55,7 @@ class Program:
         return tuple(definition.name for definition in self.definitions)
 
 
+@deep
 def parse_program(text: str, name: str = "<text>") -> Program:
     """The program in `text`; `name` is the file that errors speak of."""
     source = Source(text, name)
@@ -61,7 +63,7 @@ def parse_program(text: str, name: str = "<text>") -> Program:
         read_definitions, _ = read(source)
     found: list[Definition] = []
     helpers: dict[str, UserError] = {}
-    with timed("check"), enough_stack(read_definitions):
+    with timed("check"):
         resolved = resolve(read_definitions, source)
         for checked in check_definitions(read_definitions, source, resolved):
             if checked.problems:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
 from importlib import resources
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 MAXIMUM_NESTING = 30_000
 MAXIMUM_TYPE_NESTING = 100
 MAXIMUM_DIGITS = 400
+_BRACKET = re.compile(r"[()\[\]]")
 SIZE_OPERATORS: dict[str, Callable[[Nat, Nat], Nat]] = {
     "+": Nat.__add__,
     "-": Nat.__sub__,
@@ -52,8 +54,10 @@ def read(source: Source) -> tuple[list[syntax.Definition], list[Comment]]:
     from lark.exceptions import UnexpectedInput
 
     comments = source.comments()
+    text = source.blanked(comments)
     try:
-        tree: Any = _parser().parse(source.blanked(comments))
+        _refuse_deep_brackets(text)
+        tree: Any = _parser().parse(text)
     except UnexpectedInput as error:
         raise explain(error, source) from None
     except _TooDeep as error:
@@ -61,6 +65,17 @@ def read(source: Source) -> tuple[list[syntax.Definition], list[Comment]]:
     except Problem as error:
         raise source.error(error.message, error.span) from None
     return tree, comments
+
+
+def _refuse_deep_brackets(text: str) -> None:
+    """Brackets that are too deep are no expression yet, and reading all of them takes a while."""
+    depth = 0
+    for found in _BRACKET.finditer(text):
+        depth += 1 if found[0] in "([" else -1
+        if depth > MAXIMUM_NESTING:
+            raise _TooDeep(
+                f"brackets nest deeper than the limit of {MAXIMUM_NESTING} levels", found.span()
+            )
 
 
 @cache

@@ -11,7 +11,7 @@ from riselang.errors import UserError
 from riselang.nat import Nat
 from riselang.rewrite.combinators import inside_text
 from riselang.rewrite.core import CONDITION, Failure, Path, Result, Setting, Strategy
-from riselang.rewrite.places import places
+from riselang.rewrite.places import path_of, places
 from riselang.rewrite.terms import viewed
 from riselang.rewrite.traversals import run_at
 from riselang.term.nodes import Lambda, Pattern, Term, spine
@@ -103,9 +103,9 @@ class Address(Place):
 
     def _candidates(self, term: Term) -> Iterator[tuple[Path, Term]]:
         names = GROUPS.get(self.pattern, (self.pattern,))
-        for path, part in places(term):
+        for trail, part in places(term):
             if _is_application(part, names) and self._fits(part, names):
-                yield path, part
+                yield path_of(trail), part
 
     def _fits(self, part: Term, names: tuple[str, ...]) -> bool:
         _, arguments = spine(part)

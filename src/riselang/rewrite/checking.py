@@ -25,6 +25,7 @@ from riselang.rewrite.reports import CheckReport, Comparison, LawStatus
 from riselang.rewrite.rule import Permission, Rule
 from riselang.rewrite.samples import Precision
 from riselang.rewrite.subjects import Refused, Subject, part_of
+from riselang.stack import deep
 from riselang.term.sizes import check_sizes, names_in
 
 ROUNDS = 3
@@ -40,6 +41,7 @@ MOST_TRIES = 50
 _Sizes = Mapping[str, Nat]
 
 
+@deep
 def check(derivation: Derivation, seed: int = 0) -> CheckReport:
     """Run every step and the whole program; what changes a value is in the report."""
     return _Check(derivation, np.random.default_rng(seed)).report()

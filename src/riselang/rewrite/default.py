@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from riselang.dialects.rise.schemes import Role
 from riselang.rewrite.core import Result, Setting, Strategy
+from riselang.stack import deep
 from riselang.term.cost import cost
-from riselang.term.nodes import Pattern, Term, subterms
+from riselang.term.nodes import Pattern, Term, has_pattern, subterms
 
 if TYPE_CHECKING:
     from riselang.rewrite.derivation import Derivation
@@ -31,8 +32,7 @@ class Default(Strategy):
 
     def concerns(self, term: Term) -> bool:
         """Whether a program is large enough, of sizes that are numbers, and leaves loops open."""
-        names = {part.spec.name for part in subterms(term) if isinstance(part, Pattern)}
-        if not names & {"map", "mapPar", "reduce", "transpose"}:
+        if not has_pattern(term, "map", "mapPar", "reduce", "transpose"):
             return False
         costs = cost(term, 1)
         counts = (costs.flops, costs.bytes)
@@ -45,6 +45,7 @@ class Default(Strategy):
 DEFAULT = Default()
 
 
+@deep
 def default_derivation(term: Term, setting: Setting) -> Derivation | None:
     """How a program is rewritten that comes without a strategy; None where that stays as it is."""
     if not DEFAULT.concerns(term):
@@ -54,6 +55,7 @@ def default_derivation(term: Term, setting: Setting) -> Derivation | None:
     return attempted(term, DEFAULT, setting)
 
 
+@deep
 def gpu_derivation(term: Term, setting: Setting) -> Derivation | None:
     """How a program for a GPU is rewritten that comes without a strategy.
 

@@ -23,6 +23,7 @@ from riselang.rewrite.core import Failure, Path, Setting, Step, Strategy
 from riselang.rewrite.normal_forms import data_flow_normal_form
 from riselang.rewrite.places import Cursor, at_path, replaced, written
 from riselang.rewrite.rule import Rule
+from riselang.stack import deep
 from riselang.term.digest import PartDigests, digest
 from riselang.term.nodes import Term
 from riselang.term.sizes import names_in
@@ -55,6 +56,7 @@ class Derivation:
             term = replaced(term, step.path, step.after)
             yield term
 
+    @deep
     def show(self) -> str:
         """Every step, with the part that was changed between marks."""
         lines = [f"{self.start}\n"]
@@ -76,6 +78,7 @@ class Derivation:
     def _repr_html_(self) -> str:
         return self.as_html()
 
+    @deep
     def as_html(self) -> str:
         """Every step, opened by a click; of very many, the first ones."""
         parts = [paragraph(f"{len(self)} steps", strong=self.strategy), code(str(self.start))]
@@ -91,6 +94,7 @@ class Derivation:
 
     # Kept and replayed
 
+    @deep
     def to_json(self) -> str:
         """The derivation as text, from which `replay` makes it again."""
         digests = PartDigests()
@@ -128,6 +132,7 @@ def marked_at(term: Term, path: Path) -> Term:
     return replaced(term, path, marked(at_path(term, path)))
 
 
+@deep
 def derive(term: Term, strategy: Strategy, float: str = "contract") -> Derivation:
     """Rewrite a program; it is brought into data-flow normal form first.
 
@@ -142,6 +147,7 @@ def derive(term: Term, strategy: Strategy, float: str = "contract") -> Derivatio
     return Derivation(term, result.steps, result.term, str(strategy), float)
 
 
+@deep
 def attempted(term: Term, strategy: Strategy, setting: Setting) -> Derivation | None:
     """The same where the strategy applies, else None."""
     result = (data_flow_normal_form >> strategy).run(term, setting)
@@ -172,6 +178,7 @@ def explained(failure: Failure, start: Term, strategy: Strategy) -> UserError:
     )
 
 
+@deep
 def replay(text: str, name: str = "<derivation>") -> Derivation:
     """The derivation that was kept as JSON, done again."""
     kept = _read(text, name)

@@ -99,14 +99,30 @@ def rebuilt(term: Term, children: Sequence[Term]) -> Term:
             return term
 
 
-def places(term: Term) -> Iterator[tuple[Path, Term]]:
+Trail = tuple["Trail", int] | None
+"""A path that shares what is above with others: that of the parent, and which of its children.
+
+A path is as long as its place is deep, so whoever looks at every place makes none until needed.
+"""
+
+
+def path_of(trail: Trail) -> Path:
+    """The path that a trail is."""
+    positions: list[int] = []
+    while trail is not None:
+        trail, position = trail
+        positions.append(position)
+    return tuple(reversed(positions))
+
+
+def places(term: Term) -> Iterator[tuple[Trail, Term]]:
     """Every place, what is around before what is inside, and functions before arguments."""
-    stack: list[tuple[Path, Term]] = [((), term)]
+    stack: list[tuple[Trail, Term]] = [(None, term)]
     while stack:
-        path, current = stack.pop()
-        yield path, current
+        trail, current = stack.pop()
+        yield trail, current
         children = current.children
-        stack.extend(((*path, i), children[i]) for i in range(len(children) - 1, -1, -1))
+        stack.extend(((trail, i), children[i]) for i in range(len(children) - 1, -1, -1))
 
 
 def written_places(term: Term) -> Iterator[Path]:
@@ -135,6 +151,6 @@ def _written_arguments(pattern: Pattern, count: int) -> range:
     return range(count if is_whole or pattern.spec is TO_MEM else 0)
 
 
-def places_inside_out(term: Term) -> Iterator[tuple[Path, Term]]:
+def places_inside_out(term: Term) -> Iterator[tuple[Trail, Term]]:
     """Every place, what is inside before what is around it."""
     return reversed(list(places(term)))

@@ -17,6 +17,7 @@ from riselang.dialects.rise.schemes import AS_SCALAR, AS_VECTOR, MAP, TUPLE, Pat
 from riselang.dialects.rise.types import ArrayType, RiseType, ScalarType, VectorType, array
 from riselang.rewrite.terms import applied, outside, rewrapped, under
 from riselang.term.nodes import Bound, Lambda, Pattern, Term, apply_all
+from riselang.term.recursion import recursive
 from riselang.term.substitution import instantiate, mentions, shift, with_children, without
 
 
@@ -31,6 +32,7 @@ class Staged:
     """A function of all arguments, then of the values."""
 
 
+@recursive
 def staged(term: Term, parameters: int, known: Set[int]) -> Staged | None:
     """A program of so many parameters in two stages; `known` are those of the first one.
 

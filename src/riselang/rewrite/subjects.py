@@ -20,7 +20,7 @@ from riselang.rewrite.reports import Difference
 from riselang.rewrite.samples import Precision, first_difference, random_buffers
 from riselang.rewrite.work import work
 from riselang.term.nodes import DepLambda, Embed, Lambda, Pattern, Term, parameter_names, subterms
-from riselang.term.recursion import stack_for
+from riselang.term.recursion import recursive
 from riselang.term.sizes import at_sizes
 
 
@@ -133,14 +133,14 @@ def _around(term: Term, path: Path) -> list[Lambda] | None:
     return found
 
 
+@recursive
 def _run(term: Term, around: list[Any], arguments: list[Any]) -> Any:
     environment: Environment = ()
     for value in reversed(around):
         environment = (value, environment)
-    with stack_for(term.depth, frames_per_level=12):
-        result = evaluate(term, environment)
-        for argument in arguments:
-            result = result(argument)
+    result = evaluate(term, environment)
+    for argument in arguments:
+        result = result(argument)
     return result
 
 

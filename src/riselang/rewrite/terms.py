@@ -16,6 +16,7 @@ from riselang.term.nodes import (
     spine,
     subterms,
 )
+from riselang.term.recursion import recursive
 from riselang.term.substitution import shift, with_children
 
 
@@ -90,6 +91,7 @@ def outside(term: Term, count: int) -> Term | None:
     return term
 
 
+@recursive
 def generalised(term: Term, part: Term) -> Term:
     """The body of a function of a part: wherever that stands, the variable takes its place."""
 

@@ -16,13 +16,21 @@ from riselang.rewrite.core import (
     Strategy,
     Success,
 )
-from riselang.rewrite.places import at_path, places, places_inside_out, replaced, with_child
+from riselang.rewrite.places import (
+    Trail,
+    at_path,
+    path_of,
+    places,
+    places_inside_out,
+    replaced,
+    with_child,
+)
+from riselang.stack import deep
 from riselang.term.nodes import Apply, Lambda, Term
-from riselang.term.recursion import stack_for
 
 MOST_STEPS = 20_000
 """How many steps a normal form may take; a strategy that needs more does not end."""
-_Places = Callable[[Term], Iterator[tuple[Path, Term]]]
+_Places = Callable[[Term], Iterator[tuple[Trail, Term]]]
 
 
 def run_at(strategy: Strategy, term: Term, path: Path, part: Term, setting: Setting) -> Result:
@@ -43,11 +51,13 @@ class First(Strategy):
 
     def run(self, term: Term, setting: Setting) -> Result:
         closest: Failure | None = None
-        for path, part in self.order(term):
-            result = run_at(self.strategy, term, path, part, setting)
+        for trail, part in self.order(term):
+            result = self.strategy.run(part, setting)
             if isinstance(result, Success):
-                return result
-            closest = closer(closest, result)
+                path = path_of(trail)
+                return result.below(path, replaced(term, path, result.term))
+            if closer(closest, result) is result:
+                closest = result.below(path_of(trail))
         return closest or Failure(self.strategy, "there is no place for it", term)
 
     def __str__(self) -> str:
@@ -60,9 +70,9 @@ class Every(Strategy):
 
     strategy: Strategy
 
+    @deep
     def run(self, term: Term, setting: Setting) -> Result:
-        with stack_for(term.depth + MOST_GROWTH):
-            return self._everywhere(term, setting, term.depth + MOST_GROWTH)
+        return self._everywhere(term, setting, term.depth + MOST_GROWTH)
 
     def _everywhere(self, term: Term, setting: Setting, levels: int) -> Result:
         """`levels` says how deep the term may become: it may apply to what it makes for ever."""
@@ -91,11 +101,11 @@ class Normalize(Strategy):
 
     strategy: Strategy
 
+    @deep
     def run(self, term: Term, setting: Setting) -> Result:
         normalizer = _Normalizer(self.strategy, setting)
         deepest = term.depth + MOST_GROWTH
-        with stack_for(deepest):
-            normal = normalizer.normal(term, (), deepest)
+        normal = normalizer.normal(term, None, deepest)
         if normalizer.failure is not None:
             return Failure(self, normalizer.failure, normal, closeness=CONDITION,
                            steps=tuple(normalizer.steps))  # fmt: skip
@@ -116,18 +126,19 @@ class _Normalizer:
         self.failure: str | None = None
         """Why there is no normal form."""
 
-    def normal(self, term: Term, path: Path, levels: int) -> Term:
-        """The normal form of the part at a path, which may become so many levels deep."""
+    def normal(self, term: Term, trail: Trail, levels: int) -> Term:
+        """The normal form of the part at a place, which may become so many levels deep."""
         while term not in self.known and self.failure is None:
             result = self.strategy.run(term, self.setting)
             if isinstance(result, Success) and result.term != term:
                 term = result.term
+                path = path_of(trail)
                 self.steps.extend(step.below(path) for step in result.steps)
                 self._check(term, levels)
                 continue
             before = term
             for position in range(len(term.children)):
-                child = self.normal(term.children[position], (*path, position), levels - 1)
+                child = self.normal(term.children[position], (trail, position), levels - 1)
                 term = with_child(term, position, child)
             if term == before:
                 self.known.add(term)

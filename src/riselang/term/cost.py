@@ -35,7 +35,7 @@ from riselang.term.nodes import (
     Scalar,
     Term,
 )
-from riselang.term.recursion import stack_for
+from riselang.term.recursion import recursive
 
 Count = int | Nat
 """A number, or a polynomial in the sizes that are open."""
@@ -112,6 +112,7 @@ _Scope = tuple[_Value, ...]
 """The values of the lambdas around a place, the innermost first."""
 
 
+@recursive
 def cost(program: Term, results: int = 1) -> Cost:
     """The cost of a program that gives so many results, or of a part of one."""
     counter = _Counter()
@@ -138,9 +139,7 @@ class _Counter:
 
     def count(self, program: Term) -> None:
         inputs, _ = uncurry(program.type)
-        # A function that is applied runs below the place where it is applied.
-        with stack_for(program.depth, frames_per_level=8):
-            _run(self._evaluate(program, ()), *[None for _ in inputs])
+        _run(self._evaluate(program, ()), *[None for _ in inputs])
 
     def _evaluate(self, term: Term, scope: _Scope) -> _Value:
         match term:

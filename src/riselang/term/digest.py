@@ -7,12 +7,14 @@ import os
 from collections.abc import Hashable
 from typing import cast
 
+from riselang.stack import deep
 from riselang.term.nodes import Key, Pattern, Term, parameter_names, subterms
 
 WHERE_MATTERS = ("checkIdx",)
 """Patterns whose failure is reported with the place where they were written."""
 
 
+@deep
 def digest(term: Term, *, every_place: bool = False) -> str:
     """Equal for equal terms in every process, and different for different ones.
 

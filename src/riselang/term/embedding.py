@@ -22,6 +22,7 @@ from riselang.dialects.rise.functional import ReturnOp
 from riselang.dialects.rise.lanes import unwrapped
 from riselang.errors import LimitationError
 from riselang.term.nodes import Bound, Literal, Scalar, Term, operation_type
+from riselang.term.recursion import recursive
 from riselang.term.scalars import CMPF_PREDICATES, CMPI_PREDICATES
 
 Value = TypeVar("Value")
@@ -49,6 +50,7 @@ def scalar_leaves(term: Term) -> list[Term]:
     return found
 
 
+@recursive
 def fold_tree(
     term: Term,
     leaves: Sequence[Term],

@@ -21,7 +21,8 @@ from riselang.dialects.rise.types import (
     i32,
     is_float,
 )
-from riselang.errors import UserError
+from riselang.errors import LimitationError, UserError
+from riselang.stack import deep
 from riselang.term import build, scalars
 from riselang.term.conversion import conversion_op
 from riselang.term.inference import Inference
@@ -39,9 +40,12 @@ from riselang.term.nodes import (
     apply_all,
     scalar_type,
 )
-from riselang.term.recursion import stack_for
+
+MOST_PARTS = 10_000
+"""The size of a type that a program may have: a tuple has a buffer for each of its scalars."""
 
 
+@deep
 def finish(root: build.Node, inference: Inference | None = None) -> Term:
     """The term that `root` stands for."""
     solver = inference or Inference()
@@ -54,26 +58,7 @@ def finish(root: build.Node, inference: Inference | None = None) -> Term:
         raise UserError(f"cannot decide whether the lengths {left} and {right} are equal; "
                         "give a size explicitly", root.location)  # fmt: skip
     shared = build.shared_nodes(root)
-    # Every node of a path adds at most one level, and each let one more.
-    with stack_for(_height(root) + sum(len(found) for found in shared.values())):
-        return _Finisher(solver, shared).term(root, 0)
-
-
-def _height(root: build.Node) -> int:
-    """The nodes on the longest path down from `root`; a function counts once a parameter."""
-    heights: dict[build.Node, int] = {}
-    stack = [root]
-    while stack:
-        node = stack[-1]
-        missing = [child for child in node.children if child not in heights]
-        if missing:
-            stack.extend(missing)
-            continue
-        stack.pop()
-        own = len(node.parameters) if isinstance(node, build.Function) else 1
-        own = max(own, len(node.arguments)) if isinstance(node, build.Application) else own
-        heights[node] = own + max((heights[child] for child in node.children), default=0)
-    return heights[root]
+    return _Finisher(solver, shared).term(root, 0)
 
 
 def _reachable(root: build.Node) -> list[build.Node]:
@@ -259,6 +244,12 @@ class _Finisher:
     def type(self, node: build.Node) -> RiseType:
         type = self.solver.resolve(node.type)
         self.check_known(type, node)
+        if type.written_size > MOST_PARTS:
+            raise LimitationError(
+                f"the type of this value has {_approximately(type.written_size)} parts when it is "
+                f"written out; the limit is {MOST_PARTS:,}",
+                node.location,
+            )
         return type
 
     def check_known(self, type: RiseType, node: build.Node) -> None:
@@ -282,3 +273,7 @@ def _zero(type: RiseType) -> Term:
     if not isinstance(type, VectorType):
         return zero
     return Apply(Pattern(VECTOR_FROM_SCALAR, (type.length, lane)), zero)
+
+
+def _approximately(count: int) -> str:
+    return f"{count:,}" if count < 10**9 else f"about 10^{len(str(count)) - 1}"

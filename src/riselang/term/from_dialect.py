@@ -20,6 +20,7 @@ from riselang.dialects.rise.patterns import PatternOp
 from riselang.dialects.rise.schemes import TUPLE, VECTOR_FROM_SCALAR, Argument
 from riselang.dialects.rise.types import RiseType, ScalarType, VectorType, fun, pair
 from riselang.errors import InternalError
+from riselang.stack import deep
 from riselang.term import build
 from riselang.term.finish import finish
 from riselang.term.foreign import ForeignRegion
@@ -36,6 +37,7 @@ class Unit:
     outputs: tuple[tuple[SSAValue, ...], ...]
 
 
+@deep
 def unit_of(outs: Sequence[OutOp]) -> Unit:
     """The program that the `rise.out` ops of one block store."""
     reader = _Reader()
@@ -54,6 +56,7 @@ def unit_of(outs: Sequence[OutOp]) -> Unit:
     return Unit(finish(root), tuple(reader.buffers), tuple(tuple(out.buffers) for out in outs))
 
 
+@deep
 def units(function: Operation) -> list[tuple[Operation, Unit]]:
     """Every program in a function: its lowering units, and each `rise.out` outside of one."""
     found: list[tuple[Operation, Unit]] = []

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from riselang.dialects.rise.binding import opened, rebuilt, type_variables
 from riselang.dialects.rise.lanes import with_lane
 from riselang.dialects.rise.schemes import TYPE_PARAMETERS, Argument, PatternSpec
+from riselang.dialects.rise.showing import show
 from riselang.dialects.rise.types import (
     ArrayType,
     DepFunType,
@@ -37,7 +38,7 @@ class TypeMismatch(Exception):
     """Two types that had to be equal are not; `detail` says more where there is more to say."""
 
     def __init__(self, expected: RiseType, found: RiseType, detail: str = ""):
-        super().__init__(f"expected {expected}, found {found}")
+        super().__init__(f"expected {show(expected)}, found {show(found)}")
         self.expected = expected
         self.found = found
         self.detail = detail
@@ -54,6 +55,8 @@ class Inference:
         """Operands, and results that are a scalar, or vectors of it as the operands are."""
         self._count = 0
         self._refined: list[str] = []
+        self._unified: set[tuple[RiseType, RiseType]] = set()
+        """What was made equal since `unify` was called: parts are shared, and met often."""
         self._fixed: set[str] = set()
         """The sizes that a dependent function binds: it has to work at all of their values."""
 
@@ -83,8 +86,13 @@ class Inference:
         return rebuilt(type, self.resolve_size, self._resolve_variable)
 
     def _resolve_variable(self, variable: TypeVariable) -> RiseType:
-        known = self._types.get(variable.label.data)
-        return variable if known is None else self.resolve(known)
+        head = self._head(variable)
+        if isinstance(head, TypeVariable):
+            return head
+        resolved = self.resolve(head)
+        if variable.label.data in self._types:
+            self._types[variable.label.data] = resolved
+        return resolved
 
     def resolve_argument(self, argument: Argument) -> Argument:
         if isinstance(argument, Nat):
@@ -98,6 +106,7 @@ class Inference:
 
     def unify(self, expected: RiseType, found: RiseType) -> None:
         """Make the two types equal, or raise `TypeMismatch` with both."""
+        self._unified.clear()
         try:
             self._unify(expected, found)
             self._retry()
@@ -139,6 +148,9 @@ class Inference:
 
     def _unify(self, left: RiseType, right: RiseType) -> None:
         left, right = self._head(left), self._head(right)
+        if left is right or (left, right) in self._unified:
+            return
+        self._unified.add((left, right))
         match left, right:
             case TypeVariable(), TypeVariable() if left.label == right.label:
                 return
@@ -192,8 +204,12 @@ class Inference:
         self._fixed.add(name)
 
     def _head(self, type: RiseType) -> RiseType:
+        names: list[str] = []
         while isinstance(type, TypeVariable) and type.label.data in self._types:
+            names.append(type.label.data)
             type = self._types[type.label.data]
+        for name in names[:-1]:
+            self._types[name] = type  # so that a chain of unknowns is followed once
         return type
 
     def _is_open(self, type: RiseType) -> bool:

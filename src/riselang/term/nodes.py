@@ -46,17 +46,19 @@ def _intern(parts: tuple[Hashable, ...]) -> Key:
 class Term:
     """Base of the closed set of nodes below. Immutable."""
 
-    __slots__ = ("binders", "depth", "key", "location", "open", "type")
+    __slots__ = ("binders", "depth", "key", "location", "open", "patterns", "type")
     __match_args__: ClassVar[tuple[str, ...]] = ()
 
     type: RiseType
     key: Key
     depth: int
-    """Height of the tree, by which recursive functions over terms ask for stack."""
+    """Height of the tree."""
     open: int
     """How many enclosing lambdas the term refers to at most; 0 when it is closed."""
     binders: int
     """How many dependent lambdas stand below each other at most, or how many such types."""
+    patterns: int
+    """Which patterns are in it, a bit for each; see `has_pattern`."""
     location: SourceLocation | None
 
     def _init(
@@ -68,6 +70,7 @@ class Term:
     ) -> None:
         # One plain loop: more terms are made than anything else, and built-ins cost three times it.
         parts, depth, open, binders = [self.__class__.__name__, *key], 0, 0, 0
+        patterns = 0
         for child in children:
             parts.append(child.key)
             if child.depth > depth:
@@ -76,11 +79,13 @@ class Term:
                 open = child.open
             if child.binders > binders:
                 binders = child.binders
+            patterns |= child.patterns
         self.type = type
         self.key = _intern(tuple(parts))
         self.depth = depth + 1
         self.open = open
         self.binders = binders
+        self.patterns = patterns
         self.location = location
 
     @property
@@ -257,6 +262,7 @@ class Pattern(Term):
         self.to = to
         type = spec.instantiate(dict(zip(spec.parameters, arguments, strict=True)))
         self._init(type, (), location, spec.name, self.arguments, to)
+        self.patterns = pattern_bits(spec.name)
 
     def argument(self, name: str) -> Argument:
         return self.arguments[self.spec.parameters.index(name)]
@@ -336,6 +342,24 @@ def subterms(term: Term) -> Iterator[Term]:
             seen.add(id(current))
             stack.extend(current.children)
             yield current
+
+
+_BITS: dict[str, int] = {}
+
+
+def pattern_bits(*names: str) -> int:
+    """Patterns as the bits that terms have for them."""
+    bits = 0
+    for name in names:
+        if name not in _BITS:
+            _BITS[name] = 1 << len(_BITS)
+        bits |= _BITS[name]
+    return bits
+
+
+def has_pattern(term: Term, *names: str) -> bool:
+    """Whether one of these patterns is anywhere in a term, which takes no look into it."""
+    return bool(term.patterns & pattern_bits(*names))
 
 
 def parameter_names(term: Term) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from riselang.dialects.rise.schemes import TO_MEM
 from riselang.term.fusion import FOLDS, MAPS
-from riselang.term.nodes import Apply, Lambda, Pattern, Term, apply_all, spine, subterms
+from riselang.term.nodes import Apply, Lambda, Pattern, Term, apply_all, has_pattern, spine
 from riselang.term.recursion import recursive
 from riselang.term.substitution import is_used_often, with_children
 
@@ -34,4 +34,4 @@ def _visit(term: Term) -> Term:
 
 
 def _has_sum(term: Term) -> bool:
-    return any(isinstance(each, Pattern) and each.spec.name in FOLDS for each in subterms(term))
+    return has_pattern(term, *FOLDS)

@@ -93,6 +93,7 @@ def mentions(term: Term, index: int) -> bool:
     return False
 
 
+@recursive
 def without(term: Term, index: int) -> Term:
     """The term without the `index`-th lambda around it, whose variable it does not mention."""
 
@@ -107,6 +108,7 @@ def without(term: Term, index: int) -> Term:
     return visit(term, index)
 
 
+@recursive
 def swapped(term: Term) -> Term:
     """The term with the two innermost lambdas around it in the other order."""
 
@@ -122,6 +124,7 @@ def swapped(term: Term) -> Term:
     return visit(term, 0)
 
 
+@recursive
 def count_uses(body: Term) -> int:
     """How often the body of a lambda mentions its variable."""
 
@@ -136,8 +139,7 @@ def count_uses(body: Term) -> int:
             total += go(child, inner)
         return total
 
-    with_stack = recursive(lambda term: go(term, 0))
-    return with_stack(body)
+    return go(body, 0)
 
 
 def is_used_often(body: Term) -> bool:
@@ -158,6 +160,7 @@ _Weights = tuple[int, int, int]
 """Uses of a variable, of its first and of its second component; many count as two."""
 
 
+@recursive
 def _weights(body: Term) -> _Weights:
     level = 0
     while isinstance(body, Lambda):
@@ -184,7 +187,7 @@ def _weights(body: Term) -> _Weights:
             for child in term.children:
                 go(child, level, weight)
 
-    recursive(lambda term: go(term, level, 1))(body)
+    go(body, level, 1)
     return found[0], found[1], found[2]
 
 

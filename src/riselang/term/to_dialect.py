@@ -55,12 +55,13 @@ from riselang.term.nodes import (
     operation_type,
     spine,
 )
-from riselang.term.recursion import stack_for
+from riselang.term.recursion import recursive
 from riselang.term.sizes import names_in, opened_binder
 
 Environment = tuple[SSAValue, ...]
 
 
+@recursive
 def emit_program(
     term: Term,
     block: Block,
@@ -75,8 +76,7 @@ def emit_program(
         assert isinstance(body, Lambda)
         environment = (*environment, emitter.add(InOp(buffers, body.parameter)).results[0])
         body = body.body
-    with stack_for(body.depth, frames_per_level=12):
-        values = emitter.results(body, environment, len(outputs))
+    values = emitter.results(body, environment, len(outputs))
     for buffers, value in zip(outputs, values, strict=True):
         emitter.add(OutOp(buffers, value))
 

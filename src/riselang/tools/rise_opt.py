@@ -30,6 +30,7 @@ from riselang.dialects.rise.dialect import Rise
 from riselang.dialects.rise.schemes import PATTERNS
 from riselang.errors import InternalError, LimitationError, RiseError, UserError
 from riselang.files import write_file
+from riselang.stack import deep
 from riselang.text import decode
 from riselang.timing import add_time, recording, timed, tree
 from riselang.tools.diagnostics import check_diagnostics
@@ -141,6 +142,7 @@ class RiseOptMain(xDSLOptMain):
         else:
             write_file(self.args.output_file, output)
 
+    @deep
     def _process_part(self, text: str) -> str:
         found: RiseError | None = None
         result = ""

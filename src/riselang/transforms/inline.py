@@ -17,6 +17,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import CallableOpInterface, ReturnLike, SymbolTable
 
+from riselang.stack import deep
 from riselang.transforms.interfaces import CallOpInterface, InlinerInterface
 
 
@@ -26,6 +27,7 @@ class InlinePass(ModulePass):
 
     name = "inline"
 
+    @deep
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         inliner = _Inliner(ctx, set())
         for symbol in list(op.body.block.ops):

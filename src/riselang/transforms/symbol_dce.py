@@ -11,6 +11,8 @@ from xdsl.ir import Attribute, Operation, ParametrizedAttribute
 from xdsl.passes import ModulePass
 from xdsl.traits import SymbolOpInterface
 
+from riselang.stack import deep
+
 
 @dataclass(frozen=True)
 class SymbolDcePass(ModulePass):
@@ -18,6 +20,7 @@ class SymbolDcePass(ModulePass):
 
     name = "symbol-dce"
 
+    @deep
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         symbols = {inner: name for inner in op.walk() if (name := _private_symbol(inner))}
         dead = symbols.keys() - _live(op, symbols)

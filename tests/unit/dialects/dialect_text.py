@@ -5,8 +5,9 @@ from textwrap import dedent
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from riselang.dialects.module import deep_stack, module_text, parse_module, verify_module
+from riselang.dialects.module import module_text, parse_module, verify_module
 from riselang.errors import UserError
+from riselang.stack import deep
 
 FILE = "program.mlir"
 MARK = "¦"
@@ -33,8 +34,7 @@ def assert_round_trip(text: str) -> None:
     custom = module_text(module)
     for form in (custom, module_text(module, generic=True)):
         again = read(form)
-        with deep_stack():
-            assert again.is_structurally_equivalent(module)
+        assert deep(again.is_structurally_equivalent)(module)
         assert module_text(again) == custom
 
 

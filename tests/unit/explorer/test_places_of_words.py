@@ -7,7 +7,7 @@ import pytest
 from riselang.notation.places import placed_text
 from riselang.notation.printer import show_term
 from riselang.notation.program import parse_term
-from riselang.rewrite.places import at_path, places
+from riselang.rewrite.places import at_path, path_of, places
 from riselang.term.nodes import Literal, Pattern, Scalar, subterms
 
 TEXTS = [
@@ -53,7 +53,8 @@ def test_a_part_of_a_pipe_ends_where_its_function_does() -> None:
     placed = placed_text(term)
     line = placed.text.split("\n")[1]
     texts = []
-    for path, part in places(term):
+    for trail, part in places(term):
+        path = path_of(trail)
         extent = placed.extent(part)
         if extent is not None and extent[0][0] == 1:
             (_, first), (_, last) = extent

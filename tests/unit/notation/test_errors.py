@@ -169,7 +169,7 @@ def test_a_comment_that_looks_like_a_division_is_explained() -> None:
 LIMITS = {
     "fun(x : f32, " + "-" * 40_000 + "x)": "nests deeper than the limit of 30000 levels",
     "fun(x : " + "2." * 200 + "f32, x)": "nests deeper than the limit of 100 levels",
-    "def w = fun(f, f(f)) def main = w(w)": "named functions are inlined more than 100000 times",
+    "def w = fun(f, f(f)) def main = w(w)": "named functions are inlined more than 10000 times",
 }
 
 

@@ -7,7 +7,14 @@ import pytest
 from riselang.notation.program import parse_term
 from riselang.rewrite.combinators import ENDLESS, choice, fail, id_
 from riselang.rewrite.core import Failure, Setting, Strategy, Success
-from riselang.rewrite.places import Cursor, at_path, places, places_inside_out, replaced
+from riselang.rewrite.places import (
+    Cursor,
+    at_path,
+    path_of,
+    places,
+    places_inside_out,
+    replaced,
+)
 from riselang.rewrite.rules.algorithmic import (
     blocked_reduce,
     map_fusion,
@@ -45,12 +52,12 @@ INSIDE = (0, 1, 0)
 
 def test_places_come_from_the_outside_in_and_the_other_way() -> None:
     term = inner("fun((a : f32, b : f32), (a + b) * sqrt(a))")
-    paths = [path for path, _ in places(term)]
+    paths = [path_of(trail) for trail, _ in places(term)]
     assert paths == [(), (0,), (0, 0), (0, 1), (1,), (1, 0)]
-    assert [path for path, _ in places_inside_out(term)] == paths[::-1]
-    for path, part in places(term):
-        assert at_path(term, path) is part
-        assert replaced(term, path, part) is term
+    assert [path_of(trail) for trail, _ in places_inside_out(term)] == paths[::-1]
+    for trail, part in places(term):
+        assert at_path(term, path_of(trail)) is part
+        assert replaced(term, path_of(trail), part) is term
 
 
 def test_a_part_is_replaced_and_the_rest_kept() -> None:
@@ -64,8 +71,8 @@ def test_a_part_is_replaced_and_the_rest_kept() -> None:
 def test_a_cursor_goes_from_place_to_place() -> None:
     term = inner("fun((a : f32, b : f32), (a + b) * sqrt(a))")
     cursor = Cursor(term)
-    for path, part in (*places(term), *places_inside_out(term)):
-        cursor.move(path)
+    for trail, part in (*places(term), *places_inside_out(term)):
+        cursor.move(path_of(trail))
         assert cursor.part is part
     assert cursor.whole() is term
     cursor.move((0,))

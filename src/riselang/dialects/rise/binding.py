@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
 from xdsl.dialects.builtin import StringAttr
 
@@ -17,9 +17,10 @@ from riselang.dialects.rise.types import (
     TupleType,
     TypeVariable,
     VectorType,
-    components,
     idx,
+    kept,
     pair,
+    parts_of,
     variable,
 )
 from riselang.nat import Nat
@@ -57,17 +58,13 @@ def binder_label(height: int) -> str:
 
 def binder_height(type: RiseType) -> int:
     """How many dependent functions stand below each other in a type at most."""
-    match type:
-        case DepFunType():
-            return int(type.binder[1:])
-        case ArrayType():
-            return binder_height(type.element)
-        case TupleType():
-            return max(binder_height(type.first), binder_height(type.second))
-        case FunType():
-            return max(binder_height(type.input), binder_height(type.output))
-        case _:
-            return 0
+    if isinstance(type, DepFunType):
+        return int(type.binder[1:])
+    return kept(type, "_binder_height", _height_of_parts)
+
+
+def _height_of_parts(type: RiseType) -> int:
+    return max([binder_height(part) for part in parts_of(type)], default=0)
 
 
 def rebuilt(
@@ -77,9 +74,16 @@ def rebuilt(
 ) -> RiseType:
     """`type` with its sizes and type variables replaced; the same object where nothing is."""
 
+    known: dict[RiseType, RiseType] = {}
+
     def visit(type: RiseType) -> RiseType:
         if type.is_closed:
             return type
+        if type not in known:
+            known[type] = replaced(type)
+        return known[type]
+
+    def replaced(type: RiseType) -> RiseType:
         match type:
             case TypeVariable():
                 return variable(type)
@@ -117,41 +121,37 @@ def substitute(type: RiseType, nats: Mapping[str, Nat], types: Mapping[str, Rise
     )
 
 
-def type_variables(type: RiseType) -> Iterator[str]:
-    """The labels of the type variables in `type`."""
-    match type:
-        case TypeVariable():
-            yield type.label.data
-        case ArrayType() | VectorType():
-            yield from type_variables(type.element)
-        case TupleType():
-            for part in components(type):
-                yield from type_variables(part)
-        case FunType():
-            yield from type_variables(type.input)
-            yield from type_variables(type.output)
-        case DepFunType():
-            yield from (name for name in type_variables(type.body) if name != type.binder)
-        case _:
-            return
+def type_variables(type: RiseType) -> tuple[str, ...]:
+    """The labels of the type variables in `type`, each once, in the order in which they stand."""
+    return kept(type, "_type_variables", _type_variables)
+
+
+def _type_variables(type: RiseType) -> tuple[str, ...]:
+    if isinstance(type, TypeVariable):
+        return (type.label.data,)
+    found = dict.fromkeys(name for part in parts_of(type) for name in type_variables(part))
+    return tuple(name for name in found if name != bound_name(type))
 
 
 def nat_variables(type: RiseType) -> frozenset[str]:
     """The names of the size variables in `type`."""
+    return kept(type, "_nat_variables", _nat_variables)
+
+
+def _nat_variables(type: RiseType) -> frozenset[str]:
+    found = frozenset[str]().union(*[nat_variables(part) for part in parts_of(type)])
     match type:
         case ArrayType() | VectorType():
-            return type.length.variables | nat_variables(type.element)
+            return found | type.length.variables
         case IdxType():
             return type.bound.variables
-        case TupleType():
-            first, second = components(type)
-            return nat_variables(first) | nat_variables(second)
-        case FunType():
-            return nat_variables(type.input) | nat_variables(type.output)
-        case DepFunType():
-            return nat_variables(type.body) - {type.binder}
         case _:
-            return frozenset()
+            return found - {bound_name(type)}
+
+
+def bound_name(type: RiseType) -> str | None:
+    """The variable that a type binds."""
+    return type.binder if isinstance(type, DepFunType) else None
 
 
 def named_binder(type: DepFunType) -> tuple[str, RiseType]:

@@ -48,7 +48,7 @@ def wrapped(type: Attribute) -> Lanes | None:
     """The scalar or vector that has this type inside an embed, if there is one."""
     try:
         if not isinstance(type, BuiltinVectorType):
-            return ScalarType(type)  # type: ignore[arg-type]
+            return ScalarType(type)
         if type.get_num_dims() != 1 or type.get_num_scalable_dims():
             return None
         return vector(type.get_shape()[0], ScalarType(type.element_type))

@@ -18,9 +18,21 @@ from riselang.dialects.rise.types import (
     element_of,
 )
 
+MOST_SHOWN = 10_000
+"""A type that has more parts than these is shown in outline."""
+
 
 def show(type: RiseType) -> str:
     """The type in functional notation: `N.K.f32`, `(f32 x i32)`, `f32 -> f32`."""
+    return _show(type, 3 if type.written_size > MOST_SHOWN else None)
+
+
+def _show(type: RiseType, levels: int | None) -> str:
+    """What is more than `levels` deep is left out."""
+    if levels is not None:
+        if levels == 0:
+            return "..."
+        levels -= 1
     match type:
         case ScalarType():
             return SCALAR_NAMES[type]
@@ -30,22 +42,23 @@ def show(type: RiseType) -> str:
             length = str(type.length)
             if not length.lstrip("?").replace("_", "").isalnum():
                 length = f"({length})"
-            return f"{length}.{_show_atom(element_of(type))}"
+            return f"{length}.{_show_atom(element_of(type), levels)}"
         case IdxType():
             return f"idx[{type.bound}]"
         case VectorType():
-            return f"vec[{type.length}, {show(type.element)}]"
+            return f"vec[{type.length}, {_show(type.element, levels)}]"
         case TupleType():
             first, second = components(type)
-            return f"({_show_atom(first)} x {_show_atom(second)})"
+            return f"({_show_atom(first, levels)} x {_show_atom(second, levels)})"
         case FunType():
-            return f"{_show_atom(type.input)} -> {show(type.output)}"
+            return f"{_show_atom(type.input, levels)} -> {_show(type.output, levels)}"
         case DepFunType():
             name, body = named_binder(type)
-            return f"({name} : {type.kind.data}) -> {show(body)}"
+            return f"({name} : {type.kind.data}) -> {_show(body, levels)}"
         case _:
             raise TypeError(f"{type} is no RISE type")
 
 
-def _show_atom(type: RiseType) -> str:
-    return f"({show(type)})" if isinstance(type, FunType | DepFunType) else show(type)
+def _show_atom(type: RiseType, levels: int | None) -> str:
+    shown = _show(type, levels)
+    return f"({shown})" if isinstance(type, FunType | DepFunType) else shown

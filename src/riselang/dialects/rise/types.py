@@ -6,7 +6,7 @@ In text the `!rise.` prefix stands on the outermost type only.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
 from xdsl.dialects.builtin import (
@@ -24,7 +24,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from riselang.dialects.classes import PlainClass
+from riselang.dialects.classes import InternedClass
 from riselang.dialects.rise.syntax import parse_nat_text, parse_type_body, print_type_body
 from riselang.nat import Nat, as_nat
 
@@ -72,7 +72,7 @@ def _hashed_once(defined: type[T]) -> type[T]:
     return defined
 
 
-class RiseType(ParametrizedAttribute, TypeAttribute, metaclass=PlainClass):
+class RiseType(ParametrizedAttribute, TypeAttribute, metaclass=InternedClass):
     """Base of every RISE type; text form shared through `syntax`."""
 
     @classmethod
@@ -85,24 +85,12 @@ class RiseType(ParametrizedAttribute, TypeAttribute, metaclass=PlainClass):
     @property
     def is_closed(self) -> bool:
         """Whether the type mentions no variable: then it is what it is, whatever becomes known."""
-        # Asked again and again of the same types; xDSL does not permit a cached property here.
-        kept = vars(self)
-        if "_is_closed" not in kept:
-            kept["_is_closed"] = self._has_no_variable()
-        return kept["_is_closed"]
+        return kept(self, "_is_closed", _has_no_variable)
 
-    def _has_no_variable(self) -> bool:
-        match self:
-            case ArrayType() | VectorType():
-                return self.length.is_constant and self.element.is_closed
-            case IdxType():
-                return self.bound.is_constant
-            case TupleType():
-                return self.first.is_closed and self.second.is_closed
-            case FunType():
-                return self.input.is_closed and self.output.is_closed
-            case _:
-                return isinstance(self, ScalarType)
+    @property
+    def written_size(self) -> int:
+        """How many types are in it when it is written out; in memory, what is equal is shared."""
+        return kept(self, "_written_size", _written_size)
 
 
 class DataType(RiseType):
@@ -234,6 +222,52 @@ class TypeVariable(DataType):
     label: StringAttr
 
 
+Fact = TypeVar("Fact")
+
+
+def kept(type: RiseType, name: str, compute: Callable[[RiseType], Fact]) -> Fact:
+    """A fact about a type that is computed once: parts are shared, and asked again and again.
+
+    xDSL permits no cached property here.
+    """
+    facts = vars(type)
+    if name not in facts:
+        facts[name] = compute(type)
+    return facts[name]
+
+
+def parts_of(type: RiseType) -> tuple[RiseType, ...]:
+    """The types that a type is made of."""
+    match type:
+        case ArrayType() | VectorType():
+            return (type.element,)
+        case TupleType():
+            return (type.first, type.second)
+        case FunType():
+            return (type.input, type.output)
+        case DepFunType():
+            return (type.body,)
+        case _:
+            return ()
+
+
+def _has_no_variable(type: RiseType) -> bool:
+    match type:
+        case ArrayType() | VectorType():
+            return type.length.is_constant and type.element.is_closed
+        case IdxType():
+            return type.bound.is_constant
+        case TupleType() | FunType():
+            first, second = parts_of(type)
+            return first.is_closed and second.is_closed
+        case _:
+            return isinstance(type, ScalarType)
+
+
+def _written_size(type: RiseType) -> int:
+    return 1 + sum([part.written_size for part in parts_of(type)])
+
+
 KINDS = ("nat", "data")
 """What a dependent function may depend on."""
 
@@ -328,8 +362,12 @@ def components(type: RiseType) -> tuple[RiseType, RiseType]:
 
 def contains_array(type: RiseType) -> bool:
     if isinstance(type, TupleType):
-        return any(contains_array(part) for part in components(type))
+        return kept(type, "_contains_array", _has_array_in_parts)
     return isinstance(type, ArrayType)
+
+
+def _has_array_in_parts(type: RiseType) -> bool:
+    return any(contains_array(part) for part in parts_of(type))
 
 
 def leaves(type: RiseType) -> Iterator[tuple[tuple[Nat, ...], ScalarType]]:

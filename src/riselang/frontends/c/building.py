@@ -41,11 +41,9 @@ from riselang.native.text import native_text
 from riselang.runtime.cache import default_cache
 from riselang.runtime.environment import fingerprint
 from riselang.runtime.sealing import seal, unseal
-from riselang.stack import more_stack
+from riselang.stack import deep
 
 _KIND = "loops of C"
-FRAMES = 5000
-"""Room for what recurses over the nesting of expressions."""
 
 
 @dataclass(frozen=True)
@@ -82,19 +80,19 @@ class CProgram:
         return self._is_arranged or self.options.library != "none"
 
     @cached_property
+    @deep
     def module(self) -> ModuleOp:
         """A function for each region, to be looked at."""
-        with more_stack(FRAMES):
-            return module_of(self.scops, self._trees, is_arranged=self._is_arranged)
+        return module_of(self.scops, self._trees, is_arranged=self._is_arranged)
 
     def affine(self) -> str:
         return module_text(self.module)
 
+    @deep
     def linalg(self) -> str:
         """Statements over whole arrays as structured ops, and loops with the rest."""
-        with more_stack(FRAMES):
-            steps = [with_structures(scop, self.schedule) for scop in self.scops]
-            return module_text(module_of(self.scops, steps, is_arranged=self._is_arranged))
+        steps = [with_structures(scop, self.schedule) for scop in self.scops]
+        return module_text(module_of(self.scops, steps, is_arranged=self._is_arranged))
 
     def notation(self) -> str:
         """What was recognised and lifted, as programs in RISE's notation."""
@@ -154,6 +152,7 @@ class CProgram:
         reports = [report_function()] if any(map(checks_of, self.scops)) else []
         return ModuleOp([*functions, *reports, *declarations(called)])
 
+    @deep
     def _function(
         self,
         scop: Scop,
@@ -164,10 +163,7 @@ class CProgram:
         is_apart: bool,
     ) -> func.FuncOp:
         """The function of a region; LLVM is told which of its arrays lie apart from others."""
-        with more_stack(FRAMES):
-            function, used = function_of(
-                scop, tree, f"{prefix}{scop.name}", is_arranged=is_arranged
-            )
+        function, used = function_of(scop, tree, f"{prefix}{scop.name}", is_arranged=is_arranged)
         called.update(used)
         distinct = [
             at for at, variable in enumerate(scop.inputs)

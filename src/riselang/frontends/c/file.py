@@ -16,10 +16,7 @@ from riselang.frontends.c.regions import Marked, Region, marked_regions, marks, 
 from riselang.frontends.c.statements import StatementReader
 from riselang.frontends.c.syntax import Function
 from riselang.lazy import cached_property
-from riselang.stack import more_stack
-
-FRAMES = 20_000
-"""Room for what recurses over the nesting of expressions."""
+from riselang.stack import deep
 
 
 @dataclass(frozen=True)
@@ -31,6 +28,7 @@ class CFile:
     marks: tuple[Marked, ...] = ()
 
     @staticmethod
+    @deep
     def of(
         text: str,
         name: str,
@@ -38,13 +36,12 @@ class CFile:
         defines: Mapping[str, object] | None = None,
     ) -> CFile:
         parsed = parse(text, name, include, defines)
-        with more_stack(FRAMES):
-            try:
-                functions = tuple(StatementReader(parsed).functions())
-                return CFile(parsed, functions, tuple(marks(parsed)))
-            except RecursionError:
-                start = SourceLocation(name, 1)
-                raise Refusal(start, "expressions or statements nest too deeply") from None
+        try:
+            functions = tuple(StatementReader(parsed).functions())
+            return CFile(parsed, functions, tuple(marks(parsed)))
+        except RecursionError:
+            start = SourceLocation(name, 1)
+            raise Refusal(start, "expressions or statements nest too deeply") from None
 
     @cached_property
     def _own_functions(self) -> list[Function]:
@@ -79,15 +76,15 @@ class CFile:
             f"{self.parsed.name}: it is not clear which function is meant; name one of: {known}"
         )
 
+    @deep
     def model(self, region: Region) -> Scop:
         """The model of a region; raises a Refusal where something cannot be modelled."""
-        with more_stack(FRAMES):
-            try:
-                inliner = Inliner(self._by_name, [region.function.name])
-                statements = inliner.statements(region.statements)
-                return extract(replace(region, statements=statements))
-            except RecursionError:
-                raise Refusal(region.place, "expressions nest too deeply") from None
+        try:
+            inliner = Inliner(self._by_name, [region.function.name])
+            statements = inliner.statements(region.statements)
+            return extract(replace(region, statements=statements))
+        except RecursionError:
+            raise Refusal(region.place, "expressions nest too deeply") from None
 
     def whole(self, name: str | None = None) -> Scop:
         """The model of a whole function."""

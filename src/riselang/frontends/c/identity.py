@@ -16,23 +16,20 @@ from riselang.errors import SourceLocation
 from riselang.frontends.c.model import Scop
 from riselang.frontends.c.polyhedra import Names
 from riselang.frontends.c.syntax import Function, Variable
-from riselang.stack import more_stack
-
-FRAMES = 5000
-"""Room for what recurses over the nesting of expressions."""
+from riselang.stack import deep
 
 
 class NoText(Exception):
     """Something in a model cannot be written."""
 
 
+@deep
 def identity(scop: Scop) -> str | None:
     """The text of a model; None where it has none."""
-    with more_stack(FRAMES):
-        try:
-            return _Writer().text(scop)
-        except NoText:
-            return None
+    try:
+        return _Writer().text(scop)
+    except NoText:
+        return None
 
 
 class _Writer:

@@ -31,6 +31,7 @@ from riselang.frontends.stablehlo.origin import PERMISSION, program_of
 from riselang.lowering.contract_rise_floats import FLOAT_PERMISSION
 from riselang.native.graphs import GraphFunction
 from riselang.native.stablehlo import read_functions
+from riselang.stack import deep
 from riselang.term.to_dialect import program_module
 
 
@@ -40,6 +41,7 @@ class ConvertStablehloToRisePass(ModulePass):
 
     name = "convert-stablehlo-to-rise"
 
+    @deep
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if not any(map(_is_foreign, op.walk())):
             return

@@ -44,6 +44,7 @@ from riselang.lowering.gpu.parts import (
     shown,
 )
 from riselang.lowering.nesting import sequential
+from riselang.stack import deep
 
 KERNELS = "kernels"
 PASSED = "rise.passed"
@@ -58,6 +59,7 @@ class OutlineGpuKernelsPass(ModulePass):
 
     name = "outline-gpu-kernels"
 
+    @deep
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         kernels = gpu.ModuleOp(StringAttr(KERNELS), Region(Block()))  # type: ignore[arg-type]
         helpers = {each.sym_name.data: each for each in functions(op)}

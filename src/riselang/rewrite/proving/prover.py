@@ -16,14 +16,15 @@ from riselang.rewrite.proving.symbols import Symbols
 from riselang.rewrite.proving.trials import Trial
 from riselang.rewrite.proving.values import Opaque, apply
 from riselang.rewrite.proving.verdict import Status, Verdict
+from riselang.stack import deep
 from riselang.term.nodes import DepLambda, Term
-from riselang.term.recursion import stack_for
 from riselang.term.sizes import names_in, opened_binder
 
 TIMEOUT_MS = 2_000
 """The time for one question to z3."""
 
 
+@deep
 def prove(
     left: Term,
     right: Term,
@@ -39,8 +40,7 @@ def prove(
     left, right = opened(left, right)
     if left.type != right.type:
         raise UserError(f"the sides of a law differ in type: {left.type} and {right.type}")
-    with stack_for(max(left.depth, right.depth), frames_per_level=24):
-        return Proof(left, right, assumptions, timeout_ms).verdict()
+    return Proof(left, right, assumptions, timeout_ms).verdict()
 
 
 def opened(left: Term, right: Term) -> tuple[Term, Term]:

@@ -40,6 +40,7 @@ from riselang.term.nodes import (
     Scalar,
     Term,
     apply_all,
+    has_pattern,
     operation_type,
     spine,
 )
@@ -358,6 +359,8 @@ def _stored_part(term: Term) -> tuple[Term, Term]:
     stack, found = [whole], None
     while stack:
         part = stack.pop()
+        if not has_pattern(part, TO_MEM.name):
+            continue
         value = None if part is whole else _on_heap(part)
         if value is not None:
             # What else is there stands beside it; only what is inside comes before it.

@@ -16,7 +16,7 @@ from riselang.nat import Nat
 from riselang.rewrite.combinators import choice, repeat, try_
 from riselang.rewrite.core import Failure, Path, Result, Setting, Step, Strategy, Success
 from riselang.rewrite.normal_forms import data_flow_normal_form
-from riselang.rewrite.places import at_path, written, written_places
+from riselang.rewrite.places import Trail, at_path, path_of, written, written_places
 from riselang.rewrite.rules.algorithmic import reduce_map_fusion, scan_map_fusion
 from riselang.rewrite.rules.functions import name_stored
 from riselang.rewrite.strategies.apart import KernelApart
@@ -163,15 +163,16 @@ where each is computed when it is read."""
 def choices(term: Term, setting: Setting) -> Iterator[Choice]:
     """The kernels of a program, from the outside in."""
     stored = set(written_places(term))
-    stack: list[tuple[Path, Term]] = [((), term)]
+    stack: list[tuple[Trail, Term]] = [(None, term)]
     while stack:
-        path, part = stack.pop()
-        kernels = (each for each in KERNELS if each not in WRITTEN or path in stored)
-        found = next((known for each in kernels if (known := each(part, setting))), None)
-        if found is not None:
-            yield Choice(path, *found)
-            continue
-        stack += [((*path, index), child) for index, child in enumerate(part.children)][::-1]
+        trail, part = stack.pop()
+        for recognise in KERNELS:
+            found = recognise(part, setting)
+            if found is not None and (recognise not in WRITTEN or path_of(trail) in stored):
+                yield Choice(path_of(trail), *found)
+                break
+        else:
+            stack += [((trail, index), child) for index, child in enumerate(part.children)][::-1]
 
 
 @dataclass(frozen=True, repr=False)

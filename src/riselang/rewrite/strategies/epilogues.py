@@ -58,14 +58,22 @@ def fold_in(function: Term) -> list[Term] | None:
 
 def _is_scalar_arithmetic(term: Term) -> bool:
     """Whether a term is a scalar that is computed of others, without a loop."""
-    named = applied(term, "let")
-    if named is not None and isinstance(named[1], Lambda):
-        return all(map(_is_scalar_arithmetic, (named[0], named[1].body)))
-    if isinstance(term, Scalar):
-        return all(map(_is_scalar_arithmetic, term.operands))
-    return isinstance(term.type, ScalarType) and (
-        isinstance(term, Literal) or computes_nothing(term)
-    )
+    stack = [term]
+    while stack:
+        part = stack.pop()
+        named = applied(part, "let")
+        if named is not None and isinstance(named[1], Lambda):
+            stack += [named[0], named[1].body]
+        elif isinstance(part, Scalar):
+            stack += part.operands
+        elif not _is_scalar(part):
+            return False
+    return True
+
+
+def _is_scalar(term: Term) -> bool:
+    is_known = isinstance(term, Literal) or computes_nothing(term)
+    return is_known and isinstance(term.type, ScalarType)
 
 
 def _is_epilogue(term: Term) -> bool:

@@ -14,7 +14,7 @@ from riselang.rewrite.rules.lowering import map_in_parallel
 from riselang.rewrite.terms import applied, costs_something
 from riselang.rewrite.traversals import run_at
 from riselang.term.cost import cost
-from riselang.term.nodes import Apply, DepLambda, Lambda, Pattern, Term, subterms
+from riselang.term.nodes import Apply, DepLambda, Lambda, Term, has_pattern
 
 PARALLEL = ("mapPar", "reducePar")
 ENOUGH = 1 << 18
@@ -79,8 +79,7 @@ def _is_single(xs: Term) -> bool:
 
 
 def _is_large(term: Term) -> bool:
-    names = (part.spec.name for part in subterms(term) if isinstance(part, Pattern))
-    if any(name in PARALLEL for name in names):
+    if has_pattern(term, *PARALLEL):
         return False
     costs = cost(term)
     counts = (costs.flops, OF_A_FUNCTION * costs.transcendentals, costs.bytes_written)

@@ -11,7 +11,7 @@ from riselang.rewrite.strategies.convolution import by_lines
 from riselang.rewrite.strategies.images import line_buffers
 from riselang.rewrite.strategies.stencils import nest_of, vectors
 from riselang.rewrite.terms import applied, costs_something, viewed
-from riselang.term.nodes import Pattern, Term, subterms
+from riselang.term.nodes import Term, has_pattern, subterms
 
 SMALLEST = 1 << 16
 """Elements of a result from which on it is worth the time to compile."""
@@ -39,7 +39,7 @@ def windows_in(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None
 
 
 def _has_windows(term: Term) -> bool:
-    return any(isinstance(part, Pattern) and part.spec.name == "slide" for part in subterms(term))
+    return has_pattern(term, "slide")
 
 
 def _slides_over_values(term: Term) -> bool:

@@ -1,0 +1,31 @@
+"""Sizes as users give them in Python."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import Any
+
+from riselang.dsl.locations import user_location
+from riselang.errors import UserError
+from riselang.nat import Nat, NatError, as_nat
+
+
+def given_size(size: Any, what: str) -> Nat:
+    """A size from an integer of any library, a text or a size; `what` says what it is for."""
+    try:
+        found = as_nat(size if isinstance(size, str | Nat) else _integer(size))
+    except NatError as error:
+        raise UserError(f"{what}: {size!r} is no size: {error}", user_location()) from None
+    if found.is_constant and found.constant < 0:
+        raise UserError(f"{what}: {size!r} is no size: it is negative", user_location())
+    return found
+
+
+def _integer(size: Any) -> int:
+    try:
+        # A truth value is an integer to Python, and a mistake here.
+        if not isinstance(size, bool):
+            return index(size)
+    except TypeError:
+        pass
+    raise NatError("it is no number or size expression")

@@ -1,0 +1,91 @@
+"""The stack of what recurses over programs."""
+
+from __future__ import annotations
+
+import contextvars
+import os
+import signal
+import sys
+import threading
+from functools import cache
+from typing import Any
+
+import pytest
+
+from riselang.errors import LimitationError
+from riselang.stack import MOST_CALLS, deep, is_deep
+
+DEEP = 20_000
+
+
+def directly(levels: int) -> int:
+    return 1 + directly(levels - 1) if levels else 0
+
+
+def by_a_generator(levels: int) -> int:
+    return 1 + sum(by_a_generator(levels - 1) for _ in range(1)) if levels else 0
+
+
+def by_a_key(levels: int) -> int:
+    return 1 + min([0], key=lambda _: by_a_key(levels - 1)) if levels else 0
+
+
+@cache
+def by_a_cache(levels: int) -> int:
+    return 1 + by_a_cache(levels - 1) if levels else 0
+
+
+@pytest.mark.parametrize("function", [directly, by_a_generator, by_a_key, by_a_cache])
+def test_a_recursion_may_be_deep_however_it_is_made(function: Any) -> None:
+    deep(function)(DEEP)
+
+
+def test_a_recursion_without_end_is_a_limitation() -> None:
+    with pytest.raises(LimitationError, match="nests too deeply"):
+        deep(directly)(2 * MOST_CALLS)
+
+
+def test_what_a_deep_function_calls_stays_on_its_stack() -> None:
+    @deep
+    def outer() -> tuple[bool, int, int]:
+        return is_deep(), threading.get_ident(), inner()
+
+    @deep
+    def inner() -> int:
+        return threading.get_ident()
+
+    entered, own, called = outer()
+    assert entered
+    assert not is_deep()
+    assert own == called != threading.get_ident()
+
+
+def test_the_limit_on_calls_is_put_back() -> None:
+    before = sys.getrecursionlimit()
+    assert deep(sys.getrecursionlimit)() >= MOST_CALLS
+    assert sys.getrecursionlimit() == before
+
+
+def test_errors_and_context_variables_come_through() -> None:
+    variable = contextvars.ContextVar("variable", default="outside")
+    variable.set("set by the caller")
+    assert deep(variable.get)() == "set by the caller"
+    with pytest.raises(KeyError, match="missing"):
+        deep(dict[str, int]().__getitem__)("missing")
+
+
+def test_who_waits_may_be_interrupted() -> None:
+    ended = threading.Event()
+
+    @deep
+    def endless() -> None:
+        threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        try:
+            while True:
+                ended.wait(0.01)
+        finally:
+            ended.set()
+
+    with pytest.raises(KeyboardInterrupt):
+        endless()
+    assert ended.is_set()
