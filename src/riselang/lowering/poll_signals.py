@@ -36,6 +36,7 @@ from xdsl.rewriter import InsertPoint
 from riselang import pipelines
 from riselang.dialects.affine import ParallelOp
 from riselang.dialects.module import functions, walk
+from riselang.stack import deep
 
 LONG = 1 << 28
 """Operations that take a tenth of a second or more."""
@@ -65,6 +66,7 @@ class PollSignalsPass(ModulePass):
 
     name = "poll-signals"
 
+    @deep
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         poll_signals(op)
 

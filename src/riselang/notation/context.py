@@ -354,7 +354,9 @@ def _example(type: RiseType) -> RiseType:
     unknown = sorted(name for name in nat_variables(type) if name[0] == "?")
     letters = [letter for letter in _letters("NMKL") if letter not in nat_variables(type)]
     sizes = {name: Nat.var(letter) for name, letter in zip(unknown, letters, strict=False)}
-    types: dict[str, RiseType] = dict.fromkeys(type_variables(type), f32)
+    types: dict[str, RiseType] = {}
+    for name in type_variables(type):
+        types[name] = f32
     return substitute(type, sizes, types)
 
 
