@@ -1,6 +1,6 @@
 """What it costs that Ctrl-C ends a long loop: the same kernels with polls for signals and without.
 
-    python benchmarks/interrupts.py
+python benchmarks/interrupts.py
 """
 
 from __future__ import annotations

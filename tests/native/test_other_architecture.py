@@ -155,7 +155,9 @@ def test_scalars_are_passed_as_c_passes_them(target: str, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_bools_of_any_byte_and_reductions(target: str, tmp_path: Path) -> None:
-    text = "def counts = fun((b : 5.i1), b |> map(fun(e, cast[f64](cast[f16](e)))) |> scan(add, 0.0))"
+    text = (
+        "def counts = fun((b : 5.i1), b |> map(fun(e, cast[f64](cast[f16](e)))) |> scan(add, 0.0))"
+    )
     program: Any = rl.loads(text, name="a.rise")
     ir = program.counts.lower().compilation.job.whole_ir
     mask = np.frombuffer(bytes([0, 1, 2, 255, 254]), np.bool_)
