@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -55,3 +56,57 @@ def test_bools_in_mlir_functions() -> None:
     out = np.zeros(1, np.int32)
     rl.loads(text, name="a.mlir").count(out, MASK)
     assert out[0] == 4
+
+
+COUNT = "def main = fun((b : N.i1), b |> map(fun(e, cast[i32](e))) |> reduce(add, 0))"
+
+
+class Exported:
+    """The mask as an array of another library."""
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return writable().__dlpack__(**options)
+
+    def __dlpack_device__(self) -> Any:
+        return writable().__dlpack_device__()
+
+
+def writable() -> Any:
+    copy = np.zeros(len(MASK), np.bool_)
+    copy.view(np.uint8)[:] = MASK.view(np.uint8)
+    return copy
+
+
+def test_bools_of_a_file_and_of_another_library(tmp_path: Path) -> None:
+    file = tmp_path / "mask"
+    file.write_bytes(MASK.tobytes())
+    assert call(COUNT, np.memmap(file, np.bool_, "r", shape=(5,)).view(np.ndarray)) == 4
+    assert call(COUNT, Exported()) == 4
+
+
+def test_bools_in_c_functions() -> None:
+    function = rl.from_c(
+        """void f(int n, _Bool b[n], double x[2], double y[n], int c[1]) {
+          for (int i = 0; i < n; i++) {
+            y[i] = x[b[i]];
+            c[0] += b[i];
+          }
+        }"""
+    )
+    found, count = np.zeros(5), np.zeros(1, np.int32)
+    function(5, writable(), np.array([10.0, 20.0]), found, count)
+    assert found.tolist() == [10, 20, 20, 20, 20]
+    assert count[0] == 4
+
+
+def test_bools_in_stablehlo() -> None:
+    text = """
+    func.func @main(%b: tensor<5xi1>) -> tensor<i32> {
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %ints = stablehlo.convert %b : (tensor<5xi1>) -> tensor<5xi32>
+      %sum = stablehlo.reduce(%ints init: %zero) applies stablehlo.add across dimensions = [0]
+        : (tensor<5xi32>, tensor<i32>) -> tensor<i32>
+      return %sum : tensor<i32>
+    }
+    """
+    assert rl.from_stablehlo(text)(MASK) == 4
