@@ -4,7 +4,8 @@ A call that is not known to be short polls in the outermost loops whose iteratio
 is called is in `native/guard.ll`. Work is estimated in operations, before anything is vectorised.
 A loop of short iterations is cut into chunks, and polls before each, so that the loop that runs is
 still one that LLVM vectorises. The iterations of a parallel loop cannot be left, so each asks
-whether it is to do nothing, and the function ends behind the loop.
+whether it is to do nothing, and the function ends behind the loop; functions that they call do not
+poll.
 """
 
 from __future__ import annotations
@@ -57,6 +58,8 @@ TYPES: Mapping[str, tuple[list[Attribute], list[Attribute]]] = {
 }
 
 Sequential = affine.ForOp | scf.ForOp
+ONE_THREAD = (affine.ForOp, affine.IfOp, scf.ForOp, scf.IfOp, scf.WhileOp, func.FuncOp)
+"""Ops whose regions run on the thread that reaches them."""
 Parallel = ParallelOp | scf.ParallelOp
 
 
@@ -80,9 +83,10 @@ def poll_signals(module: ModuleOp) -> None:
         name = function.sym_name.data
         least[name] = Work(function, LEAST, least)
         most[name] = Work(function, MOST, most)
+    shared = _called_by_threads(module)
     for function in functions(module):
         name = function.sym_name.data
-        if pipelines.PLANNED not in function.attributes:
+        if name not in shared and pipelines.PLANNED not in function.attributes:
             called |= _Polls(least[name], most[name]).insert(function)
     declared = {each.sym_name.data for each in module.ops if isinstance(each, func.FuncOp)}
     for name in sorted(called - declared):
@@ -107,8 +111,35 @@ def _callees_first(module: ModuleOp) -> list[func.FuncOp]:
 
 
 def _callees(function: func.FuncOp) -> list[str]:
-    calls = (op for op in walk(function) if isinstance(op, func.CallOp))
-    return [call.callee.root_reference.data for call in calls]
+    return [_callee(op) for op in walk(function) if isinstance(op, func.CallOp)]
+
+
+def _callee(call: func.CallOp) -> str:
+    return call.callee.root_reference.data
+
+
+def _called_by_threads(module: ModuleOp) -> set[str]:
+    """The functions that may run inside of an op whose threads must not leave it."""
+    known = {each.sym_name.data: each for each in functions(module)}
+    calls = [op for op in walk(module) if isinstance(op, func.CallOp)]
+    stack = [_callee(call) for call in calls if not _is_left_at_will(call)]
+    found: set[str] = set()
+    while stack:
+        name = stack.pop()
+        if name in known and name not in found:
+            found.add(name)
+            stack += _callees(known[name])
+    return found
+
+
+def _is_left_at_will(op: Operation) -> bool:
+    """Whether only ops of one thread are around an op, up to its function."""
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, func.FuncOp):
+        if not isinstance(parent, ONE_THREAD):
+            return False
+        parent = parent.parent_op()
+    return True
 
 
 class Guess(NamedTuple):
@@ -202,6 +233,8 @@ class _Polls:
                 continue
             if isinstance(op, Parallel):
                 self._poll_in_parallel(op)
+                continue
+            if not isinstance(op, ONE_THREAD):
                 continue
             if not isinstance(op, Sequential | scf.WhileOp) or self.most.inside[op] >= LONG:
                 stack += [each for region in op.regions for b in region.blocks for each in b.ops]

@@ -88,4 +88,30 @@ func.func @parallel(%out: memref<100000xf32>) {
   return
 }
 
+// What the iterations of a parallel loop call cannot be left.
+
+// CHECK-LABEL: func.func private @shared
+// CHECK-NOT: rise_poll
+// CHECK: func.return
+func.func private @shared(%out: memref<100000xf32>) {
+  affine.for %i = 0 to 100000 {
+    affine.for %j = 0 to 100000 {
+      %x = affine.load %out[%j] : memref<100000xf32>
+      affine.store %x, %out[%i] : memref<100000xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @calls
+// CHECK: affine.parallel
+// CHECK: func.call @rise_poll_parallel
+// CHECK: func.call @shared
+func.func @calls(%out: memref<100000xf32>) {
+  affine.parallel (%i) = (0) to (4) {
+    func.call @shared(%out) : (memref<100000xf32>) -> ()
+  }
+  return
+}
+
 // CHECK: func.func private @rise_poll(i64)
