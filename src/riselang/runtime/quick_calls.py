@@ -45,7 +45,8 @@ def quick_call(
     """
     kept = tuple(each for each in inputs if each is not None)
     behind = tuple(map(len, lengths)) or (0,) * (len(results) + len(inputs))
-    make = _maker(len(results), tuple(each is None for each in inputs), behind)
+    ends_early = getattr(function, "restype", None) is not None
+    make = _maker(len(results), tuple(each is None for each in inputs), behind, ends_early)
     known = tuple(map(address, kept))
     made = [(new_array if is_large(*each) else np.empty, *each) for each in results]
     numbers = [number for each in lengths for number in each]
@@ -57,7 +58,9 @@ _NAMES = {"pointer_at": pointer_at, "data": DATA, "address": address, "end_call"
 
 
 @cache
-def _maker(results: int, given: tuple[bool, ...], behind: tuple[int, ...]) -> Callable[..., Call]:
+def _maker(
+    results: int, given: tuple[bool, ...], behind: tuple[int, ...], ends_early: bool
+) -> Callable[..., Call]:
     inputs = [f"a{number}" for number, is_given in enumerate(given) if is_given]
     fixed = [f"k{number}" for number, is_given in enumerate(given) if not is_given]
     outputs = [f"r{number}" for number in range(results)]
@@ -71,6 +74,9 @@ def _maker(results: int, given: tuple[bool, ...], behind: tuple[int, ...]) -> Ca
               for each in (place, *islice(left, count))]  # fmt: skip
     created = [f"r{number} = new{number}(shape{number}, dtype{number})"
                for number in range(results)]  # fmt: skip
+    run = f"function({', '.join(passed)})"
+    if ends_early:
+        run = f"if reason := {run}: end_call(reason)"
     in_rows = " and ".join(f"{name}.flags.carray" for name in inputs) or "True"
     text = f"""
 def make(function, results, kept, known, numbers, otherwise, packed):
@@ -82,8 +88,7 @@ def make(function, results, kept, known, numbers, otherwise, packed):
         if not ({in_rows}):
             return otherwise(arguments)
         {"; ".join(created)}
-        if reason := function({", ".join(passed)}):
-            end_call(reason)
+        {run}
         return {outputs[0] if results == 1 else f"packed([{', '.join(outputs)}])"}
     call.kept = kept  # as long as their addresses are
     return call
