@@ -12,6 +12,7 @@ from riselang.native import guard, llvm, mlir
 from riselang.native.debug_text import with_entry_lines
 from riselang.native.entries import guarded
 from riselang.native.llvm_text import with_distinct_pointers
+from riselang.native.short_loops import with_short_loops_marked
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Job:
     @cached_property
     def llvm_ir(self) -> str:
         ir = mlir.to_llvm_ir(self.text, self.pipeline)
-        return with_distinct_pointers(ir, self.distinct)
+        return with_short_loops_marked(with_distinct_pointers(ir, self.distinct))
 
     @property
     def whole_ir(self) -> str:

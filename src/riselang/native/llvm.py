@@ -125,6 +125,8 @@ def _optimised(ir: str, target: Target, machine: Any) -> Any:
     options = binding.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = True
     options.slp_vectorization = True
+    # Only what is marked: see `short_loops`.
+    options.loop_unrolling = False
     builder = binding.create_pass_builder(machine, options)
     with timed("LLVM"), timed("optimise"):
         builder.getModulePassManager().run(module, builder)
