@@ -113,6 +113,7 @@ class Lowered:
         from riselang.rewrite.core import Setting
         from riselang.rewrite.derivation import derive
         from riselang.term.contraction import contract
+        from riselang.term.outlining import outline
 
         with timed("rewrite"):
             is_strict = self.options.float == "strict"
@@ -121,7 +122,7 @@ class Lowered:
             if is_left_open and self._is_for_gpu:
                 return gpu_derivation(term, setting)
             if is_left_open:
-                return default_derivation(term, setting)
+                return default_derivation(outline(term), setting)
             return derive(term, self.strategy, self.options.float)
 
     @property
@@ -160,6 +161,7 @@ class Lowered:
         The second takes all parameters, then what the first gives; None where that is nothing.
         """
         from riselang.rewrite.staging import staged
+        from riselang.term.outlining import outline
 
         derivation = self._derived(ahead=True)
         found = staged(self.source if derivation is None else derivation.end, parameters, known)
@@ -167,7 +169,7 @@ class Lowered:
             return None
         options = self._contracted(derivation)
         return (
-            Lowered(first, found.first, found.values, options),
+            Lowered(first, outline(found.first), found.values, options),
             Lowered(self.name, found.rest, self.results, options),
         )
 

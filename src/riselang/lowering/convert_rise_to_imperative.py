@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.context import Context
@@ -16,6 +16,7 @@ from riselang.dialects.module import functions, location_of, walk
 from riselang.dialects.rise.codegen import CastOp
 from riselang.dialects.rise.types import uncurry
 from riselang.errors import RiseError, UserError
+from riselang.lowering.callees import Callees
 from riselang.lowering.checks import Checks, Places, complete
 from riselang.lowering.contract_rise_floats import contracts
 from riselang.lowering.imperative import store_program
@@ -25,6 +26,7 @@ from riselang.pipelines import GPU
 from riselang.stack import deep
 from riselang.term.contraction import contract
 from riselang.term.from_dialect import Unit, units
+from riselang.term.nodes import Lambda
 
 Units = list[tuple[Operation, Unit]]
 """Programs, and the ops that are to be replaced by their loops."""
@@ -56,21 +58,39 @@ def convert_module(module: ModuleOp, found: Mapping[FuncOp, Units], loops: str) 
     """Lower the programs of each function, which have been read before."""
     places = Places()
     checks: list[Checks] = []
+
+    def fill(
+        function: Lambda,
+        inputs: Sequence[SSAValue],
+        target: SSAValue,
+        point: InsertPoint,
+        sizes: Sizes,
+        own_checks: Checks,
+    ) -> None:
+        store_program(function, inputs, target, point, loops, False, sizes, own_checks, callees)
+
+    callees = Callees(module, places, fill)
     for function in functions(module):
         checks.append(Checks(function.body.blocks[0], places))
-        _lower_function(function, found[function], loops, checks[-1], contracts(module))
-    complete(module, checks, places)
+        _lower_function(function, found[function], loops, checks[-1], contracts(module), callees)
+    complete(module, [*checks, *callees.checks], places)
+    callees.mark_distinct()
 
 
 def _lower_function(
-    function: FuncOp, found: Units, loops: str, checks: Checks, contracted: bool
+    function: FuncOp,
+    found: Units,
+    loops: str,
+    checks: Checks,
+    contracted: bool,
+    callees: Callees,
 ) -> None:
     sizes = Sizes(function, [group for _, unit in found for group in _buffers(unit)])
     for place, unit in found:
         try:
             term = contract(unit.term) if contracted else unit.term
             unit = replace(unit, term=without_vectors(term))
-            _lower_unit(place, unit, loops, sizes, checks)
+            _lower_unit(place, unit, loops, sizes, checks, callees)
         except RiseError as error:
             raise error.located(location_of(place)) from None
     _erase_dead(function)
@@ -82,7 +102,9 @@ def _buffers(unit: Unit) -> list[Buffers]:
     return [*inputs, ([buffer for group in unit.outputs for buffer in group], result)]
 
 
-def _lower_unit(place: Operation, unit: Unit, loops: str, sizes: Sizes, checks: Checks) -> None:
+def _lower_unit(
+    place: Operation, unit: Unit, loops: str, sizes: Sizes, checks: Checks, callees: Callees
+) -> None:
     point = InsertPoint.before(place)
     types, result = uncurry(unit.term.type)
     inputs = [
@@ -93,7 +115,7 @@ def _lower_unit(place: Operation, unit: Unit, loops: str, sizes: Sizes, checks: 
     target = _insert(point, CastOp(outputs, result))
     read = {buffer for group in unit.inputs for buffer in group}
     overlaps = not read.isdisjoint(outputs)
-    store_program(unit.term, inputs, target, point, loops, overlaps, sizes, checks)
+    store_program(unit.term, inputs, target, point, loops, overlaps, sizes, checks, callees)
     place.detach()
     place.erase(safe_erase=False)
 

@@ -13,6 +13,7 @@ from xdsl.rewriter import InsertPoint
 
 from riselang.dialects.rise import codegen
 from riselang.dialects.rise.schemes import PATTERNS, Role
+from riselang.lowering.callees import Callees
 from riselang.lowering.checks import Checks
 from riselang.lowering.fold_rules import FoldRules
 from riselang.lowering.index_rules import IndexRules
@@ -42,6 +43,7 @@ def store_program(
     overlaps: bool,
     sizes: Sizes,
     checks: Checks,
+    callees: Callees | None = None,
 ) -> None:
     """Emit at `point` the loops that run the closed `term` on `inputs` and fill `target`.
 
@@ -51,7 +53,7 @@ def store_program(
     for _ in inputs:
         assert isinstance(body, Lambda)
         body = body.body
-    translator = _Translator(Emitter(point, sizes), loops, checks)
+    translator = _Translator(Emitter(point, sizes), loops, checks, callees)
     result = Delayed(body, tuple(inputs))
     if overlaps:
         kept = translator.materialised(
@@ -70,8 +72,14 @@ def compiled_patterns() -> frozenset[str]:
 class _Translator(FoldRules, ViewRules, IndexRules, SortRules):
     """The table of rules: a pattern that has none here cannot be compiled yet."""
 
-    def __init__(self, emitter: Emitter, loops: str, checks: Checks | None = None):
-        super().__init__(emitter, loops, checks)
+    def __init__(
+        self,
+        emitter: Emitter,
+        loops: str,
+        checks: Checks | None = None,
+        callees: Callees | None = None,
+    ):
+        super().__init__(emitter, loops, checks, callees)
         self.read_rules = {
             "map": self.read_map,
             "mapSeq": self.read_materialised,

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, UnitAttr
+from xdsl.dialects.func import CallOp
 from xdsl.dialects.memref import AllocaOp
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -35,6 +36,7 @@ from riselang.dialects.rise.types import (
     uncurry,
 )
 from riselang.errors import LimitationError
+from riselang.lowering.callees import Callee, Callees, buffer_types, callee_of, whole_buffers
 from riselang.lowering.checks import Checks, Places
 from riselang.lowering.loops import Emitter, LoopKind
 from riselang.nat import Nat
@@ -96,8 +98,8 @@ class Delayed:
     environment: Environment
 
 
-Value: TypeAlias = "SSAValue | Closure | DependentClosure | Partial"
-Lazy: TypeAlias = "SSAValue | Closure | DependentClosure | Partial | Delayed"
+Value: TypeAlias = "SSAValue | Closure | DependentClosure | Partial | Callee"
+Lazy: TypeAlias = "SSAValue | Closure | DependentClosure | Partial | Callee | Delayed"
 Environment: TypeAlias = "tuple[Value, ...]"
 Step: TypeAlias = "Callable[[SSAValue, SSAValue], tuple[Value, list[Lazy]]]"
 """From an index and the value so far to a function and its arguments, which give the next value."""
@@ -112,8 +114,15 @@ class Translation:
     read_rules: Mapping[str, ReadRule]
     store_rules: Mapping[str, StoreRule]
 
-    def __init__(self, emitter: Emitter, loops: str, checks: Checks | None = None):
+    def __init__(
+        self,
+        emitter: Emitter,
+        loops: str,
+        checks: Checks | None = None,
+        callees: Callees | None = None,
+    ):
         self.emitter = emitter
+        self.callees = callees
         self.for_gpu = loops == GPU
         self.loops = "scf" if self.for_gpu else loops
         self.most_registers = REGISTERS_OF_GPU if self.for_gpu else REGISTERS
@@ -185,6 +194,12 @@ class Translation:
         if isinstance(function, Closure):
             body, environment, rest = self.enter(function, arguments)
             return self.apply(self.read(body, environment), rest)
+        if isinstance(function, Callee):
+            if len(arguments) < len(function.inputs):
+                return self.apply(Closure(function.function, ()), arguments)
+            return self.materialised(
+                function.result, lambda target: self.call(function, arguments, target)
+            )
         assert isinstance(function, Partial)
         pattern, given = function.pattern, (*function.arguments, *arguments)
         arity = pattern.spec.arity
@@ -235,6 +250,9 @@ class Translation:
             else:
                 self.store(Delayed(body, environment), target)
             return
+        if isinstance(function, Callee):
+            self.call(function, arguments, target)
+            return
         assert isinstance(function, Partial)
         pattern, given = function.pattern, (*function.arguments, *arguments)
         rule = self.store_rules.get(pattern.spec.name)
@@ -243,6 +261,42 @@ class Translation:
                 rule(pattern, given, target)
             return
         self.copy(self.applied(function, arguments), target)
+
+    def call(self, callee: Callee, arguments: Sequence[Lazy], target: SSAValue) -> None:
+        """Let a function of the module fill the target, or memory that is copied there."""
+        assert self.callees is not None
+        passed = [
+            each
+            for type, argument in zip(callee.inputs, arguments, strict=True)
+            for each in self.passed(type, self.read_data(argument))
+        ]
+        wanted = buffer_types(callee.result)
+        outputs = whole_buffers(target)
+        is_whole = outputs is not None and [each.type for each in outputs] == wanted
+        if outputs is None or not is_whole:
+            outputs = self.buffers(callee.result)
+        self.emitter.add(CallOp(self.callees.name(callee), [*outputs, *passed], []))
+        if not is_whole:
+            self.copy(self.add(codegen.CastOp(outputs, callee.result)), target)
+
+    def passed(self, type: RiseType, value: SSAValue) -> list[SSAValue]:
+        """A value as arguments of a function: buffers for arrays, which are copied if need be."""
+        if isinstance(type, TupleType):
+            parts = (self.component(step, value) for step in (codegen.FstOp, codegen.SndOp))
+            types = components(type)
+            return [
+                each
+                for part_type, part in zip(types, parts, strict=True)
+                for each in self.passed(part_type, part)
+            ]
+        if not isinstance(type, ArrayType):
+            return self.unwrap(value)
+        buffers = whole_buffers(value)
+        if buffers is not None and [each.type for each in buffers] == buffer_types(type):
+            return buffers
+        kept = self.buffers(type)
+        self.copy(value, self.add(codegen.CastOp(kept, type)))
+        return kept
 
     def copy(self, value: SSAValue, target: SSAValue) -> None:
         """Store a value that is only read, element by element."""
@@ -290,11 +344,17 @@ class Translation:
 
     def bind(self, lazy: Lazy) -> Value:
         """A computed value with two or more uses gets memory; a view or a scalar needs none."""
+        if isinstance(lazy, Delayed) and isinstance(lazy.term, Lambda):
+            return self.named_function(lazy.term) or self.force(lazy)
         if not isinstance(lazy, Delayed) or is_view(lazy.term):
             return self.force(lazy)
         if not contains_array(lazy.term.type) or _is_stored(lazy.term):
             return self.force(lazy)
         return self.materialised(lazy.term.type, lambda target: self.store(lazy, target))
+
+    def named_function(self, function: Lambda) -> Callee | None:
+        """A function with a name as one of the module, where it can be; a GPU has none."""
+        return callee_of(function) if self.callees is not None and not self.for_gpu else None
 
     def kept(self, lazy: Lazy) -> SSAValue:
         """A value that is read many times: one that is computed gets memory."""

@@ -8,6 +8,7 @@ before its functions, which therefore see what they are applied to. Functions th
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -15,12 +16,16 @@ from riselang.dialects.rise.schemes import (
     LET,
 )
 from riselang.dialects.rise.types import (
+    DataType,
     DepFunType,
     FunType,
     RiseType,
     ScalarType,
     TypeVariable,
+    contains_array,
+    uncurry,
 )
+from riselang.lazy import cached_property
 from riselang.notation.applications import Applications
 from riselang.notation.context import not_a_number
 from riselang.notation.lookup import Argument, Closure, Frame
@@ -103,8 +108,16 @@ class Elaborator(Applications):
         return node
 
     def let(self, syntax: Let, frame: Frame, expected: RiseType | None, what: str) -> build.Node:
-        """`let x = value; body`: the pattern `let`; a function is inlined instead."""
+        """`let x = value; body`: the pattern `let`; a function is inlined instead.
+
+        One between arrays that says the types of its parameters and is called often is not.
+        """
         closure = Closure(syntax.value, frame)
+        if self.is_called_often(syntax):
+            function = self.infer(syntax.value, frame)
+            if _gives_array(self.resolve(function.type)):
+                frame.values[syntax] = function
+                return self.inferred_or_checked(Closure(syntax.body, frame), expected, what)
         value = None if self.is_function(closure) else self.infer(syntax.value, frame)
         if value is None or isinstance(self.resolve(value.type), FunType | DepFunType):
             frame.values[syntax] = closure
@@ -118,6 +131,18 @@ class Elaborator(Applications):
             return self.apply(function, [value], body.type, syntax.span)
         pattern = self.pattern(LET, {"s": value.type, "t": body.type}, None, syntax.span)
         return self.apply(pattern, [value, function], body.type, syntax.span)
+
+    def is_called_often(self, syntax: Let) -> bool:
+        """Whether a let names a function of parameters with types, and is mentioned twice."""
+        value = syntax.value
+        if not isinstance(value, Fun) or any(each.type is None for each in value.parameters):
+            return False
+        return self.mentions[syntax] > 1
+
+    @cached_property
+    def mentions(self) -> Counter[object]:
+        """How often each binder is mentioned."""
+        return Counter(self.bindings.values())
 
     def inferred_or_checked(
         self, closure: Closure, expected: RiseType | None, what: str
@@ -158,3 +183,10 @@ class Elaborator(Applications):
         for operand in operands:
             nodes.append(self.infer(operand, frame))
         return self.operation(function, nodes, span)
+
+
+def _gives_array(type: RiseType) -> bool:
+    """Whether a type is that of functions from data to arrays."""
+    inputs, result = uncurry(type)
+    is_data = all(isinstance(each, DataType) for each in (*inputs, result))
+    return bool(inputs) and is_data and contains_array(result)

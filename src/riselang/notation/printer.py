@@ -212,7 +212,8 @@ class TermPrinter:
         return _call(result, [self.argument(argument) for argument in rest]) if rest else result
 
     def let_body(self, value: Term, body: Term) -> Syntax:
-        value_text = self.syntax(value)
+        is_function = isinstance(value, Lambda)
+        value_text = self.top(value) if is_function else self.syntax(value)
         if not isinstance(body, Lambda):
             return syntax.Call(syntax.Name("let"), (value_text, self.syntax(body)))
         name = self.names.bind(body.name)

@@ -9,14 +9,22 @@ of vectors go from one to the other as arrays of their scalars.
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from functools import reduce
 
-from riselang.dialects.rise.schemes import AS_SCALAR, AS_VECTOR, MAP, TUPLE, PatternSpec
-from riselang.dialects.rise.types import ArrayType, RiseType, ScalarType, VectorType, array
+from riselang.dialects.rise.schemes import (
+    AS_SCALAR,
+    AS_VECTOR,
+    LET,
+    MAP,
+    TO_MEM,
+    TUPLE,
+    PatternSpec,
+)
+from riselang.dialects.rise.types import ArrayType, RiseType, ScalarType, VectorType, array, uncurry
 from riselang.rewrite.terms import applied, outside, rewrapped, under
-from riselang.term.nodes import Bound, Lambda, Pattern, Term, apply_all
+from riselang.term.nodes import Bound, Lambda, Pattern, Term, apply_all, spine
 from riselang.term.recursion import recursive
 from riselang.term.substitution import instantiate, mentions, shift, with_children, without
 
@@ -39,10 +47,109 @@ def staged(term: Term, parameters: int, known: Set[int]) -> Staged | None:
     None where nothing that is stored depends on these alone.
     """
     layers, body = under(term, parameters)
+    body = _with_staged_calls(body, 0, parameters, known)
     values = _values(body, parameters, known)
     if not values:
         return None
     return Staged(_first(layers, values, known), len(values), _rest(layers, body, values))
+
+
+def _with_staged_calls(body: Term, outer: int, parameters: int, known: Set[int]) -> Term:
+    """Calls of named functions in two stages: what depends on known arguments alone, then the call.
+
+    `outer` is how many functions have names around the body, which are let first.
+    """
+    found = _named_function(body)
+    if found is None:
+        return body
+    function, rest = found
+    inputs, _ = uncurry(function.type)
+    calls = list(_calls(rest.body))
+    given = frozenset(
+        position
+        for position in range(len(inputs))
+        if all(
+            _is_known(arguments[position], level + 1 + outer, parameters, known)
+            for arguments, level in calls
+        )
+    )
+    stages = staged(function, len(inputs), given) if calls else None
+    inner = rest.body
+    if stages is not None:
+        inner = _with_values(inner, stages, given)
+        function = stages.rest
+    inner = _with_staged_calls(inner, outer + 1, parameters, known)
+    return name_value(function, inner, rest.name)
+
+
+def _named_function(body: Term) -> tuple[Term, Lambda] | None:
+    """A function that a `let` names, and where it has that name."""
+    value, rest = applied(body, "let") or (body, body)
+    if not isinstance(value, Lambda) or not isinstance(rest, Lambda) or value.open:
+        return None
+    return value, rest
+
+
+def name_value(value: Term, body: Term, name: str) -> Term:
+    """`let name = value; body`, where the body calls it by the innermost variable."""
+    function = Lambda(name, value.type, body)
+    return apply_all(Pattern(LET, (value.type, body.type)), [value, function])
+
+
+def _calls(body: Term) -> Iterator[tuple[list[Term], int]]:
+    """The arguments of each call of the innermost variable, and how many lambdas are around it."""
+    stack = [(body, 0)]
+    while stack:
+        term, level = stack.pop()
+        head, arguments = spine(term)
+        if isinstance(head, Bound) and head.index == level and arguments:
+            yield arguments, level
+        inner = level + 1 if isinstance(term, Lambda) else level
+        children = arguments if arguments else term.children
+        stack += [(child, inner) for child in children]
+        if arguments and not isinstance(head, Bound):
+            stack.append((head, inner))
+
+
+def _is_known(term: Term, level: int, parameters: int, known: Set[int]) -> bool:
+    """Whether a term under so many lambdas of the body is a parameter that is known."""
+    return isinstance(term, Bound) and parameters - 1 - (term.index - level) in known
+
+
+def _with_values(body: Term, stages: Staged, given: Set[int]) -> Term:
+    """The body with the values of the first stage named and passed at each call of a function."""
+    count = stages.values
+
+    def visit(term: Term, level: int) -> Term:
+        head, arguments = spine(term)
+        if not (isinstance(head, Bound) and head.index == level and arguments):
+            return with_children(term, lambda t: visit(t, level), lambda t: visit(t, level + 1))
+        arguments = [visit(each, level) for each in arguments]
+        first: Term = stages.first
+        for position in sorted(given):
+            assert isinstance(first, Lambda)
+            first = instantiate(first.body, arguments[position])
+        values = _parts(first, count)
+        passed = [shift(each, count) for each in arguments]
+        passed += [Bound(count - 1 - at, value.type) for at, value in enumerate(values)]
+        call = apply_all(Bound(level + count, stages.rest.type), passed)
+        for number in reversed(range(count)):
+            stored = apply_all(Pattern(TO_MEM, ("heap", values[number].type)), [values[number]])
+            call = name_value(shift(stored, number), call, f"value{number}")
+        return call
+
+    return visit(body, 0)
+
+
+def _parts(term: Term, count: int) -> list[Term]:
+    """The parts of a tuple of so many values that is written out."""
+    parts: list[Term] = []
+    for _ in range(count - 1):
+        arguments = applied(term, "tuple")
+        assert arguments is not None
+        parts.append(arguments[0])
+        term = arguments[1]
+    return [*parts, term]
 
 
 def _values(body: Term, parameters: int, known: Set[int]) -> list[Term]:

@@ -8,7 +8,7 @@ more than once in the scope where it was made becomes a `let`.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from riselang.dialects.rise.attributes import LiteralAttr, Number
@@ -19,6 +19,7 @@ from riselang.dialects.rise.types import (
     RiseType,
     ScalarType,
     VectorType,
+    contains_array,
 )
 from riselang.errors import SourceLocation
 from riselang.nat import Nat
@@ -201,7 +202,7 @@ def shared_nodes(root: Node) -> dict[Scope | None, list[Node]]:
     """The computed values to be named, by the scope they were made in, oldest first.
 
     These are the values with two or more uses, and those that are used in a scope further inside,
-    which may run many times.
+    which may run many times; and functions that give arrays and are called twice or more.
     """
     uses: dict[Node, int] = {}
     used_inside: set[Node] = set()
@@ -218,11 +219,24 @@ def shared_nodes(root: Node) -> dict[Scope | None, list[Node]]:
     shared: dict[Scope | None, list[Node]] = {}
     named: set[Node] = set()
     candidates = [node for node, count in uses.items() if count > 1 or node in used_inside]
+    called = _called_often(uses)
     for node in sorted(candidates, key=lambda node: node.serial):
-        if _is_computed(node, named):
+        if node in called or _is_computed(node, named):
             shared.setdefault(node.scope, []).append(node)
             named.add(node)
     return shared
+
+
+def _called_often(uses: Mapping[Node, int]) -> set[Node]:
+    """The functions that give arrays and whose uses are calls with all arguments, two or more."""
+    calls: dict[Node, int] = {}
+    for node in uses:
+        if isinstance(node, Application) and isinstance(node.function, Function):
+            function = node.function
+            is_whole = len(node.arguments) == len(function.parameters)
+            if is_whole and not isinstance(node.type, FunType) and contains_array(node.type):
+                calls[function] = calls.get(function, 0) + 1
+    return {function for function, count in calls.items() if count > 1 and uses[function] == count}
 
 
 def _is_computed(node: Node, named: Collection[Node] = ()) -> bool:

@@ -9,7 +9,7 @@ from xdsl.utils.exceptions import VerifyException
 from riselang.dialects.rise.attributes import LiteralAttr, literal
 from riselang.dialects.rise.binding import nat_variables, type_variables
 from riselang.dialects.rise.lanes import Lanes, lane_of, with_lane
-from riselang.dialects.rise.schemes import LET, VECTOR_FROM_SCALAR
+from riselang.dialects.rise.schemes import LET, TO_MEM, VECTOR_FROM_SCALAR
 from riselang.dialects.rise.showing import show
 from riselang.dialects.rise.types import (
     RiseType,
@@ -90,6 +90,7 @@ class _Finisher:
         self.shared = shared
         self.levels: dict[build.Node, int] = {}
         """The number of lambdas around the binder of each variable and let-bound node."""
+        self.named = {node for nodes in shared.values() for node in nodes}
 
     def term(self, node: build.Node, level: int) -> Term:
         if node in self.levels:
@@ -109,6 +110,8 @@ class _Finisher:
                 argument = self.solver.resolve_argument(node.argument)
                 assert not isinstance(argument, str)
                 return DepApply(function, argument, node.location)
+            case build.Application() if (kept := _kept(node)) in self.levels and kept in self.named:
+                return self.term(kept, level)
             case build.Application():
                 arguments: list[Term] = []
                 for argument in node.arguments:
@@ -263,6 +266,14 @@ class _Finisher:
                 f"the type {known} is not determined; use it together with something of known type",
                 node.location,
             )
+
+
+def _kept(node: build.Application) -> build.Node:
+    """What an application of `toMem(heap)` keeps; a value that has a let is in memory already."""
+    function = node.function
+    if not isinstance(function, build.PatternUse) or function.spec is not TO_MEM:
+        return node
+    return node.arguments[0] if function.arguments.get("space") == "heap" else node
 
 
 def _zero(type: RiseType) -> Term:

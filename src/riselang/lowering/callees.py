@@ -1,0 +1,162 @@
+"""Functions that a program names and calls, as functions of the module.
+
+`let f = fun((x, y), ...); ... f(a, b) ... f(c, d)` is lowered once, to a private function that
+takes buffers for its result, then what its parameters are made of: a buffer for each array, the
+plain scalar for each scalar.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from riselang.dialects.rise import codegen
+from riselang.dialects.rise.lanes import Lanes, unwrapped
+from riselang.dialects.rise.types import (
+    ArrayType,
+    DataType,
+    IdxType,
+    RiseType,
+    TupleType,
+    components,
+    contains_array,
+    leaves,
+    uncurry,
+)
+from riselang.lowering.checks import Checks, Places
+from riselang.lowering.distinct import mark_distinct
+from riselang.lowering.loops import Emitter
+from riselang.lowering.sizes import Sizes
+from riselang.term.nodes import Lambda
+
+Fill = Callable[[Lambda, Sequence[SSAValue], SSAValue, InsertPoint, Sizes, Checks], None]
+"""Lowers a closed function: what it takes, where its result goes, where its code stands."""
+PREFIX = "rise_function"
+
+
+@dataclass(frozen=True)
+class Callee:
+    """A function of the module, and the term that it was lowered from."""
+
+    function: Lambda
+    inputs: tuple[RiseType, ...]
+    result: RiseType
+
+
+def callee_of(function: Lambda) -> Callee | None:
+    """A closed function between arrays and scalars of known sizes; None for any other."""
+    inputs, result = uncurry(function.type)
+    is_called = not function.open and contains_array(result)
+    if not is_called or not all(_is_plain(type) for type in (*inputs, result)):
+        return None
+    return Callee(function, inputs, result)
+
+
+def _is_plain(type: RiseType) -> bool:
+    return isinstance(type, DataType) and all(
+        length.is_constant for lengths, _ in leaves(type) for length in lengths
+    )
+
+
+class Callees:
+    """The functions that have been made for one module."""
+
+    def __init__(self, module: ModuleOp, places: Places, fill: Fill):
+        self.checks: list[Checks] = []
+        self._module = module
+        self._places = places
+        self._fill = fill
+        self._names: dict[Lambda, str] = {}
+        self._written: list[tuple[func.FuncOp, int]] = []
+
+    def name(self, callee: Callee) -> str:
+        """The name of the function, which is made where it is not there."""
+        if callee.function not in self._names:
+            self._names[callee.function] = self._new_name()
+            self._make(callee, self._names[callee.function])
+        return self._names[callee.function]
+
+    def mark_distinct(self) -> None:
+        """Say that nothing else is where the functions leave their results."""
+        for function, outputs in self._written:
+            mark_distinct(function, range(outputs))
+
+    def _new_name(self) -> str:
+        taken = {op.sym_name.data for op in self._module.ops if isinstance(op, func.FuncOp)}
+        taken.update(self._names.values())
+        number = len(self._names)
+        while (name := f"{PREFIX}_{number}") in taken:
+            number += 1
+        return name
+
+    def _make(self, callee: Callee, name: str) -> None:
+        outputs = buffer_types(callee.result)
+        types = [*outputs, *(each for type in callee.inputs for each in passed_types(type))]
+        block = Block(arg_types=types)
+        function = func.FuncOp(name, (types, []), Region(block), visibility="private")
+        self._module.body.block.add_op(function)
+        self._written.append((function, len(outputs)))
+        last = func.ReturnOp()
+        block.add_op(last)
+        point = InsertPoint.before(last)
+        emitter = Emitter(point)
+        arguments: list[SSAValue] = list(block.args)
+        target = emitter.add(codegen.CastOp(_take(arguments, len(outputs)), callee.result))
+        inputs = [_received(type, arguments, emitter) for type in callee.inputs]
+        checks = Checks(block, self._places)
+        self.checks.append(checks)
+        self._fill(callee.function, inputs, target.results[0], point, Sizes(function, []), checks)
+
+
+def buffer_types(type: RiseType) -> list[Attribute]:
+    """A buffer for each scalar of a type."""
+    return [
+        MemRefType(leaf.element, [length.constant for length in lengths])
+        for lengths, leaf in leaves(type)
+    ]
+
+
+def passed_types(type: RiseType) -> list[Attribute]:
+    """What a value of a type is passed as."""
+    if isinstance(type, TupleType):
+        return [each for part in components(type) for each in passed_types(part)]
+    if isinstance(type, ArrayType):
+        return buffer_types(type)
+    if isinstance(type, IdxType):
+        return [IndexType()]
+    assert isinstance(type, Lanes)
+    return [unwrapped(type)]
+
+
+def _received(type: RiseType, arguments: list[SSAValue], emitter: Emitter) -> SSAValue:
+    """A parameter made of the next arguments, which are taken from the list."""
+    if isinstance(type, TupleType):
+        first, second = (_received(part, arguments, emitter) for part in components(type))
+        return emitter.add(codegen.TupleOp(first, second)).results[0]
+    parts = _take(arguments, len(passed_types(type)))
+    return emitter.add(codegen.CastOp(parts, type)).results[0]
+
+
+def _take(arguments: list[SSAValue], count: int) -> list[SSAValue]:
+    taken = arguments[:count]
+    del arguments[:count]
+    return taken
+
+
+def whole_buffers(value: SSAValue) -> list[SSAValue] | None:
+    """The buffers that hold a value and nothing else; None where it is a part or a view of them."""
+    op = value.owner
+    if isinstance(op, codegen.CastOp):
+        return list(op.sources) if all(isinstance(s.type, MemRefType) for s in op.sources) else None
+    if isinstance(op, codegen.FstOp | codegen.SndOp):
+        whole = whole_buffers(op.source)
+        if whole is None or not isinstance(op.source.type, TupleType):
+            return None
+        count = len(list(leaves(components(op.source.type)[0])))
+        return whole[:count] if isinstance(op, codegen.FstOp) else whole[count:]
+    return None
