@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from riselang.errors import UserError
 from riselang.machine import available_cores
 from riselang.pipelines import GPU, LOOPS
-
-STARTED = time.time_ns()
-"""When this package was imported: a file that has changed since is not what this process runs."""
 
 
 @dataclass(frozen=True)
