@@ -11,7 +11,7 @@ from riselang.api.traced import Traced
 from riselang.errors import UserError
 from riselang.explorer.speed import measured
 from riselang.explorer.subject import Subject
-from riselang.tools.progress import progress
+from riselang.progress import progress
 from riselang.tools.sources import KernelSource, read_source, run_python
 
 

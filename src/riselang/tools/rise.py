@@ -15,6 +15,7 @@ from typing import NamedTuple
 from riselang import __version__
 from riselang.errors import UserError
 from riselang.files import write_file
+from riselang.progress import progress
 from riselang.text import decode
 from riselang.timing import recording, timed, tree
 from riselang.tools.bench import bench, bench_options
@@ -38,7 +39,6 @@ from riselang.tools.options import (
     program_options,
     timing_option,
 )
-from riselang.tools.progress import progress
 from riselang.tools.sources import KernelSource, Source, read_bytes, read_source
 
 
