@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from riselang import started as started
 from riselang.forking import hold_forks
+from riselang.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from riselang.api.entry import build, load, loads
@@ -121,8 +122,6 @@ if TYPE_CHECKING:
     from riselang.notation.printer import show_term
     from riselang.runtime.device_arrays import DeviceArray, to_gpu
     from riselang.term.cost import Cost
-
-__version__ = "0.1.0"
 
 __all__ = [
     "Array",

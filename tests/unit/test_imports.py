@@ -41,7 +41,7 @@ def imported(code: str) -> set[str]:
 
 def test_nothing_is_imported_with_the_package() -> None:
     ours = {name for name in imported("import riselang") if name.startswith("riselang")}
-    assert ours == {"riselang", "riselang.forking", "riselang.started"}
+    assert ours == {"riselang", "riselang.forking", "riselang.started", "riselang.version"}
 
 
 @pytest.mark.parametrize("name", ["numpy", "xdsl", "dataclasses"])

@@ -13,7 +13,7 @@ from riselang.errors import UserError
 from riselang.files import write_file
 from riselang.progress import progress
 from riselang.tools.exits import FAILED
-from riselang.tools.sources import read_bytes
+from riselang.tools.reading import read_bytes
 
 if TYPE_CHECKING:
     from riselang.frontends.c.building import CProgram

@@ -22,7 +22,8 @@ from riselang.term.nodes import Term
 from riselang.text import decode
 from riselang.timing import timed
 from riselang.tools.inputs import parse_sizes
-from riselang.tools.sources import SourceProgram, read_bytes, read_source
+from riselang.tools.reading import read_bytes
+from riselang.tools.sources import SourceProgram, read_source
 from riselang.tools.strategies import chosen_strategy
 
 BOLD, PLAIN = "\x1b[1;36m", "\x1b[0m"

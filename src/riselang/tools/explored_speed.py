@@ -12,7 +12,8 @@ from riselang.errors import UserError
 from riselang.explorer.speed import measured
 from riselang.explorer.subject import Subject
 from riselang.progress import progress
-from riselang.tools.sources import KernelSource, read_source, run_python
+from riselang.tools.reading import run_python
+from riselang.tools.sources import KernelSource, read_source
 
 
 def speed_of(options: argparse.Namespace, subject: Subject) -> dict[str, Any]:

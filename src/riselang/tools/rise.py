@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from copy import deepcopy
 from typing import NamedTuple
 
-from riselang import __version__
 from riselang.errors import UserError
 from riselang.files import write_file
 from riselang.progress import progress
@@ -39,7 +38,9 @@ from riselang.tools.options import (
     program_options,
     timing_option,
 )
-from riselang.tools.sources import KernelSource, Source, read_bytes, read_source
+from riselang.tools.reading import read_bytes
+from riselang.tools.sources import KernelSource, Source, read_source
+from riselang.version import __version__
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
