@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from riselang import started as started
+from riselang.collecting import fewer_collections
 from riselang.forking import hold_forks
 from riselang.version import __version__ as __version__
 
@@ -267,7 +268,7 @@ def _has_module(name: str) -> bool:
 if not TYPE_CHECKING:  # to which every name would be one that exists
 
     def __getattr__(name: str) -> object:
-        with hold_forks():
+        with hold_forks(), fewer_collections():  # what is imported lives as long as the process
             if name in __all__:
                 value = getattr(import_module(_HOMES.get(name, _PRELUDE)), name)
                 return globals().setdefault(name, value)
