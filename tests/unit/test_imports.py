@@ -88,6 +88,13 @@ def test_a_product_of_matrices_is_compiled_without_what_it_does_not_need() -> No
     assert not found.intersection(OTHERS)
 
 
+def test_the_first_term_that_is_written_imports_the_printer() -> None:
+    code = CACHED.rpartition("assert")[0] + "text = repr(twice.trace(N=4).term)\n"
+    assert "riselang.notation.printer" in imported(
+        code + "assert text.startswith('fun((x : 4.f32)')"
+    )
+
+
 def test_a_decorated_function_needs_no_compiler() -> None:
     assert not imported(CACHED.rpartition("assert")[0]).intersection(COMPILER)
 
