@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from riselang.errors import UserError
 from riselang.machine import available_cores
 from riselang.pipelines import GPU, LOOPS
-
-STARTED = time.time_ns()
-"""When this package was imported: a file that has changed since is not what this process runs."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +65,12 @@ KEPT_MEMORY = Setting(
 LOG_COMPILES = Setting(
     "log_compiles", "RISE_LOG_COMPILES", "0", "say on stderr what is compiled or found: 1 or 0"
 )
+PROGRESS = Setting(
+    "progress",
+    "RISE_PROGRESS",
+    "auto",
+    "whether what takes over 2 s is named on stderr: auto (on terminals, in notebooks), 1 or 0",
+)
 DEBUG = Setting(
     "debug",
     "RISE_DEBUG",
@@ -86,6 +88,7 @@ SETTINGS = (
     CACHE_SIZE,
     KEPT_MEMORY,
     LOG_COMPILES,
+    PROGRESS,
     DEBUG,
 )
 
@@ -128,6 +131,14 @@ def kept_memory() -> int:
 
 def log_compiles() -> bool:
     return _switch(LOG_COMPILES)
+
+
+def progress() -> str:
+    """Whether progress is shown: auto, 1 or 0."""
+    text = PROGRESS.value()
+    if text not in ("auto", "0", "1"):
+        raise UserError(f"{PROGRESS.variable} must be auto, 0 or 1, but is {text!r}")
+    return text
 
 
 def _home() -> str:

@@ -5,8 +5,9 @@
             ...
     print(tree(root))
 
-Outside of `recording`, `timed` gives one object that does nothing, so it may stand anywhere but
-in the innermost loops. Each thread records for itself: a span belongs to the one that began it.
+Outside of `recording` and `following`, `timed` gives one object that does nothing, so it may stand
+anywhere but in the innermost loops. Each thread records for itself: a span belongs to the one that
+began it.
 """
 
 from __future__ import annotations
@@ -35,7 +36,14 @@ class Span:
         return self.seconds - sum(part.seconds for part in self.parts.values())
 
 
+class Phases:
+    """What is running now, for who follows it: names of spans, the outermost first."""
+
+    path: tuple[str, ...] = ()
+
+
 _CURRENT: ContextVar[Span | None] = ContextVar("riselang_span", default=None)
+_PHASES: ContextVar[Phases | None] = ContextVar("riselang_phases", default=None)
 _NOTHING: AbstractContextManager[None] = nullcontext()
 _lock = threading.Lock()
 """For threads that run in a copy of the context, and so add to the same spans."""
@@ -49,10 +57,12 @@ def _renew_lock() -> None:
 
 def timed(name: str) -> AbstractContextManager[None]:
     """Adds the time of a `with` block to the span of that name, if anybody asked for it."""
-    parent = _CURRENT.get()
-    if parent is None:
-        return _NOTHING
-    return _running(_part(parent, name))
+    parent, phases = _CURRENT.get(), _PHASES.get()
+    if phases is not None:
+        return _followed(phases, name, parent)
+    if parent is not None:
+        return _running(_part(parent, name))
+    return _NOTHING
 
 
 def add_time(name: str, seconds: float) -> None:
@@ -73,6 +83,28 @@ def recording(name: str) -> Generator[Span]:
     root = Span(name)
     with _running(root):
         yield root
+
+
+@contextmanager
+def following() -> Generator[Phases]:
+    """The names of what is timed inside, in this thread, as long as each runs."""
+    phases = Phases()
+    token = _PHASES.set(phases)
+    try:
+        yield phases
+    finally:
+        _PHASES.reset(token)
+
+
+@contextmanager
+def _followed(phases: Phases, name: str, parent: Span | None) -> Generator[None]:
+    outer = phases.path
+    phases.path = (*outer, name)
+    try:
+        with _NOTHING if parent is None else _running(_part(parent, name)):
+            yield
+    finally:
+        phases.path = outer
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from riselang.config import Options
 from riselang.forking import import_logging
 from riselang.machine import this_machine
 from riselang.native import libraries
+from riselang.progress import progress
 from riselang.runtime.artefact import Artefact, Wanted
 from riselang.runtime.cache import default_cache
 from riselang.runtime.environment import fingerprint
@@ -62,7 +63,7 @@ def compiled(key: str, name: str, make: Callable[[], Artefact], wanted: Wanted) 
     if found is not None:
         return found
     start = time.perf_counter()
-    with fewer_collections():
+    with fewer_collections(), progress(f"compiling {name}"):
         artefact = make()
     _log("compiled %s in %.0f ms", name, 1e3 * (time.perf_counter() - start))
     cache = default_cache()

@@ -18,6 +18,7 @@ from riselang.forking import hold_forks
 from riselang.lazy import cached_property
 from riselang.markup import code, details
 from riselang.native.workers import WORTH_WORKERS, start_workers
+from riselang.progress import progress
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.default import DEFAULT
 from riselang.runtime.executable import Executable
@@ -57,7 +58,8 @@ class LoadedModule:
     def _compilation(self) -> Compilation:
         from riselang.api.compile import Compilation
 
-        return Compilation(*read_module(self._text, self._name, None, self._options))
+        with progress(f"reading {self._name}"):
+            return Compilation(*read_module(self._text, self._name, None, self._options))
 
     @cached_property
     @hold_forks()

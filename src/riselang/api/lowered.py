@@ -16,6 +16,7 @@ from riselang.lazy import cached_property
 from riselang.markup import code, details
 from riselang.nat import Nat
 from riselang.pipelines import GPU
+from riselang.progress import progress
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.default import DEFAULT, default_derivation, gpu_derivation
 from riselang.runtime.arrays import Array
@@ -223,9 +224,10 @@ class Lowered:
         from riselang.api.caching import compiled
         from riselang.api.compiled import Compiled
 
-        artefact = compiled(
-            self.key, self.name, lambda: self.compilation.artefact, {self.name: self._buffers}
-        )
+        with progress(f"compiling {self.name}"):
+            artefact = compiled(
+                self.key, self.name, lambda: self.compilation.artefact, {self.name: self._buffers}
+            )
         functions = artefact.executables(lambda _: [self.source])
         return Compiled(functions[self.name], self._groups, self)
 

@@ -3,32 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Protocol
 
+from riselang.editor.answers import Extent, Hover, Suggestion
 from riselang.errors import RiseError
-
-Extent = tuple[int, int]
-"""From where to where, in characters from the start of the text."""
-
-
-@dataclass(frozen=True)
-class Hover:
-    """What is known of a word; `text` is Markdown."""
-
-    text: str
-    extent: Extent
-
-
-@dataclass(frozen=True)
-class Suggestion:
-    """Something that may be written; `kind` is a word of the protocol, `function` or `keyword`."""
-
-    label: str
-    kind: str
-    detail: str = ""
-    documentation: str = ""
 
 
 class Document(Protocol):

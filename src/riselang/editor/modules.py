@@ -16,7 +16,7 @@ from riselang.dialects.rise.dialect import Rise
 from riselang.dialects.rise.schemes import PATTERNS
 from riselang.dialects.rise.showing import show
 from riselang.dialects.rise.types import RiseType
-from riselang.editor.document import Extent, Hover, Suggestion
+from riselang.editor.answers import Extent, Hover, Suggestion
 from riselang.editor.words import pattern_text, word_at
 from riselang.errors import RiseError
 from riselang.stack import deep

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from riselang.dialects.rise.binding import nat_variables
 from riselang.dialects.rise.schemes import PATTERNS
 from riselang.dialects.rise.types import ArrayType, RiseType
-from riselang.editor.document import Extent, Hover, Suggestion
+from riselang.editor.answers import Extent, Hover, Suggestion
 from riselang.editor.words import function_text, notation_words, pattern_text, word_at
 from riselang.errors import RiseError
 from riselang.notation.analysis import Analysis, analyse, has_unknowns

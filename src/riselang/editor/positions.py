@@ -10,7 +10,7 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass
 
-from riselang.editor.document import Extent
+from riselang.editor.answers import Extent
 from riselang.errors import SourceLocation
 from riselang.lazy import cached_property
 

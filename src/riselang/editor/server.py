@@ -16,10 +16,11 @@ from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
-from riselang import __version__
-from riselang.editor.document import Document, Extent, Suggestion, open_document
+from riselang.editor.answers import Extent, Suggestion
+from riselang.editor.document import Document, open_document
 from riselang.editor.positions import Positions
 from riselang.errors import InternalError, RiseError
+from riselang.version import __version__
 
 PAUSE = 0.15
 """How many seconds of quiet there are before a text is looked at."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from riselang.editor.document import Extent, Hover, Suggestion
+from riselang.editor.answers import Extent, Hover, Suggestion
 from riselang.editor.words import word_at
 from riselang.errors import RiseError
 from riselang.rewrite.glossary import called, conditions, schedules, whole_strategies, words_of

@@ -8,7 +8,7 @@ from functools import cache
 
 from riselang.dialects.rise.schemes import PATTERNS, PatternSpec
 from riselang.dialects.rise.types import SCALARS
-from riselang.editor.document import Extent, Suggestion
+from riselang.editor.answers import Extent, Suggestion
 from riselang.notation.operators import EMBED, FUNCTIONS, KEYWORDS, ScalarFunction
 
 _WORD = re.compile(r"[^\W\d]\w*")

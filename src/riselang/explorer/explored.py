@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from riselang import __version__
 from riselang.config import Options
 from riselang.dialects.rise.schemes import PATTERNS
 from riselang.explorer.numbering import numbered
@@ -19,6 +18,7 @@ from riselang.rewrite.places import written
 from riselang.rewrite.rule import Rule
 from riselang.term.nodes import Lambda, Pattern, Scalar, Term
 from riselang.timing import timed
+from riselang.version import __version__
 
 Document = dict[str, Any]
 

@@ -57,12 +57,11 @@ def load_model(
     strategy: Strategy | str | None = None,
 ) -> Any:
     """A model that was saved, with the arrays that were bound; the options are its own, or new."""
-    from riselang.api.lowered import as_strategy
-    from riselang.frontends.stablehlo.saving import load_model_file
-    from riselang.rewrite.default import DEFAULT
+    from riselang.frontends.stablehlo.reading import read_saved_model
 
-    choices = {"float": float, "loops": loops, "debug_info": debug_info, "library": library}
-    return load_model_file(path, backend, as_strategy(strategy, DEFAULT), choices)
+    return read_saved_model(
+        path, backend, strategy, float=float, loops=loops, debug_info=debug_info, library=library
+    )
 
 
 @with_short_tracebacks

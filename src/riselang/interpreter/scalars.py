@@ -8,7 +8,6 @@ same C math library that compiled code calls.
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
@@ -187,7 +186,9 @@ FLOAT_OPS: Mapping[str, Callable[..., Any]] = {
 
 @cache
 def _library_function(name: str, arity: int, single: bool) -> Any:
-    library = ctypes.CDLL(ctypes.util.find_library("m") or "libm.so.6")
+    from ctypes.util import find_library
+
+    library = ctypes.CDLL(find_library("m") or "libm.so.6")
     number = ctypes.c_float if single else ctypes.c_double
     function = getattr(library, f"{name}f" if single else name)
     function.argtypes = [number] * arity

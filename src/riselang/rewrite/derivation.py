@@ -16,9 +16,6 @@ from typing import Any
 from riselang.errors import UserError
 from riselang.lazy import cached_property
 from riselang.markup import code, details, paragraph
-from riselang.notation.layout import MARK
-from riselang.notation.printer import marked
-from riselang.notation.program import parse_term
 from riselang.rewrite.core import Failure, Path, Setting, Step, Strategy
 from riselang.rewrite.normal_forms import data_flow_normal_form
 from riselang.rewrite.places import Cursor, at_path, replaced, written
@@ -81,6 +78,8 @@ class Derivation:
     @deep
     def as_html(self) -> str:
         """Every step, opened by a click; of very many, the first ones."""
+        from riselang.notation.layout import MARK
+
         parts = [paragraph(f"{len(self)} steps", strong=self.strategy), code(str(self.start))]
         shown = list(zip(self.steps, self.terms(), strict=False))[:MOST_SHOWN]
         for number, (step, before) in enumerate(shown, 1):
@@ -129,6 +128,8 @@ def _said(step: Step) -> str:
 
 def marked_at(term: Term, path: Path) -> Term:
     """The term with the part at a place between marks."""
+    from riselang.notation.printer import marked
+
     return replaced(term, path, marked(at_path(term, path)))
 
 
@@ -181,6 +182,8 @@ def explained(failure: Failure, start: Term, strategy: Strategy) -> UserError:
 @deep
 def replay(text: str, name: str = "<derivation>") -> Derivation:
     """The derivation that was kept as JSON, done again."""
+    from riselang.notation.program import parse_term
+
     kept = _read(text, name)
     start, setting = parse_term(kept["program"], name), Setting(kept["float"])
     cursor, again = Cursor(start), _Again(setting)

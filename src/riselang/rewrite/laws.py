@@ -16,7 +16,6 @@ from riselang.dialects.rise.types import RiseType, variable
 from riselang.errors import SourceLocation, UserError
 from riselang.lazy import cached_property
 from riselang.nat import Nat
-from riselang.notation.program import parse_term
 from riselang.rewrite.eta import expanded
 from riselang.rewrite.prepared import prepared
 from riselang.term.nodes import DepLambda, Free, Lambda, Term, spine
@@ -118,6 +117,8 @@ class Law:
 
     @cached_property
     def _parsed(self) -> Term:
+        from riselang.notation.program import parse_term
+
         text = f"fun(({self.parameters}), ({self.left}, {self.right}))"
         for name in _TYPE_NAMES:
             if re.search(rf"\b{name}\b", self.parameters):

@@ -10,9 +10,10 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from ml_dtypes import bfloat16
 
+from riselang.dialects.rise.types import bf16
 from riselang.errors import UserError
+from riselang.interpreter.scalars import numpy_dtype
 from riselang.native import cuda
 from riselang.runtime.arrays import Array, Shadow, address, refuse_masked
 
@@ -83,7 +84,7 @@ def shadow(value: Any, name: str) -> Shadow:
     place, is_read_only = given["data"]
     shape, dtype = tuple(given["shape"]), np.dtype(given["typestr"])
     if dtype == np.dtype("V2"):
-        dtype = np.dtype(bfloat16)  # numpy has no name for it
+        dtype = numpy_dtype(bf16)  # numpy has no name for it
     memory: Any = (ctypes.c_char * max(prod(shape) * dtype.itemsize, 1)).from_address(place or 1)
     array = Shadow(shape, dtype, memory)
     if given.get("strides") not in (None, array.strides):

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.util import find_spec
 
-from riselang import config
+from riselang import started
 from riselang.native import llvm
 
 PARTS = ("xdsl", "torch_mlir", "llvmlite")
@@ -36,7 +36,7 @@ def environment() -> str:
     """One text for all that code of this process depends on."""
     target = llvm.host()
     parts = [f"{name} {part_content(name)}" for name in PARTS]
-    compiler = compiler_content(os.path.dirname(config.__file__), config.STARTED)
+    compiler = compiler_content(os.path.dirname(started.__file__), started.STARTED)
     return "\n".join([*parts, target.triple, target.cpu, target.features, compiler])
 
 

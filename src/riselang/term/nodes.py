@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from importlib import import_module
 from typing import ClassVar, cast
 
 from riselang.dialects.rise.attributes import LiteralAttr, Number
@@ -18,6 +19,7 @@ from riselang.dialects.rise.lanes import Lanes, lane_of
 from riselang.dialects.rise.schemes import Argument, PatternSpec
 from riselang.dialects.rise.types import DepFunType, FunType, RiseType, ScalarType
 from riselang.errors import SourceLocation
+from riselang.forking import hold_forks
 from riselang.markup import code
 from riselang.nat import Nat
 from riselang.term.foreign import ForeignRegion
@@ -41,6 +43,17 @@ def _intern(parts: tuple[Hashable, ...]) -> Key:
         key = Key(parts)
         _KEYS[parts] = key
     return key
+
+
+PRINTER = "riselang.notation.printer"
+"""The module that puts its printer into `Term.show`."""
+
+
+def _show_first(term: Term) -> str:
+    """The first term that is written: the printer is imported, and takes this place."""
+    with hold_forks():
+        import_module(PRINTER)
+    return Term.show(term)
 
 
 class Term:
@@ -98,7 +111,7 @@ class Term:
     def __hash__(self) -> int:
         return hash(self.key)
 
-    show: ClassVar[Callable[[Term], str]] = object.__repr__
+    show: ClassVar[Callable[[Term], str]] = _show_first
     """How a term is written; the notation, a room above this one, puts its printer here."""
 
     def __repr__(self) -> str:

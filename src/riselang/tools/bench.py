@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from riselang.errors import UserError
+from riselang.progress import progress
 from riselang.tools.figures import SECONDS, Figure, Report, Rival, amount, quartiles, write_report
 from riselang.tools.options import count
-from riselang.tools.progress import progress
 from riselang.tools.tables import table
 
 if TYPE_CHECKING:

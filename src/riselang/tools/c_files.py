@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from riselang.config import FLOAT, LIBRARIES
 from riselang.errors import UserError
 from riselang.files import write_file
+from riselang.progress import progress
 from riselang.tools.exits import FAILED
-from riselang.tools.progress import progress
-from riselang.tools.sources import read_bytes
+from riselang.tools.reading import read_bytes
 
 if TYPE_CHECKING:
     from riselang.frontends.c.building import CProgram

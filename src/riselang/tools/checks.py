@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib import metadata
 from typing import Any
 
-from riselang import __version__, config
+from riselang import config
 from riselang.errors import RiseError, UserError
 from riselang.machine import available_cores
 from riselang.tools.findings import Check, Finding, State
 from riselang.tools.machine import PACKAGES, package_version, processor
+from riselang.version import __version__
 
 INSTALL = "install riselang again: pip install --upgrade --force-reinstall riselang"
 PROBE = "probe"

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from riselang.errors import UserError
 from riselang.files import write_file
+from riselang.progress import progress
 from riselang.tools.options import STAGES
-from riselang.tools.progress import progress
 from riselang.tools.sources import Source
 
 if TYPE_CHECKING:

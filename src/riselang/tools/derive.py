@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from riselang.errors import UserError
 from riselang.files import write_file
 from riselang.notation.layout import MARK
+from riselang.progress import progress
 from riselang.rewrite.checking import check
 from riselang.rewrite.core import Setting
 from riselang.rewrite.default import DEFAULT, default_derivation
@@ -21,8 +22,8 @@ from riselang.term.nodes import Term
 from riselang.text import decode
 from riselang.timing import timed
 from riselang.tools.inputs import parse_sizes
-from riselang.tools.progress import progress
-from riselang.tools.sources import SourceProgram, read_bytes, read_source
+from riselang.tools.reading import read_bytes
+from riselang.tools.sources import SourceProgram, read_source
 from riselang.tools.strategies import chosen_strategy
 
 BOLD, PLAIN = "\x1b[1;36m", "\x1b[0m"

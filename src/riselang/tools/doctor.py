@@ -17,9 +17,9 @@ from collections.abc import Sequence
 from typing import IO
 
 from riselang.errors import RiseError
+from riselang.progress import Steps, progress
 from riselang.tools.exits import FAILED
 from riselang.tools.findings import Check, Finding, State
-from riselang.tools.progress import Steps, progress
 
 SELF_TEST = [sys.executable, "-P", "-m", "riselang.tools.self_test"]
 """-P: no file in the folder we are in is taken for a module."""

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from riselang.errors import UserError
+from riselang.progress import progress
 from riselang.tools.explored_files import CLoops, subject_of
-from riselang.tools.progress import progress
 
 if TYPE_CHECKING:
     from riselang.explorer.page import Page

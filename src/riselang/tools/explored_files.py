@@ -17,7 +17,8 @@ from riselang.rewrite.reading import ENDING
 from riselang.text import decode
 from riselang.tools.inputs import parse_sizes
 from riselang.tools.options import chosen
-from riselang.tools.sources import KernelSource, ModuleSource, read_bytes, read_source
+from riselang.tools.reading import read_bytes
+from riselang.tools.sources import KernelSource, ModuleSource, read_source
 
 if TYPE_CHECKING:
     from riselang.frontends.c.building import CProgram

@@ -11,8 +11,9 @@ from riselang.api.traced import Traced
 from riselang.errors import UserError
 from riselang.explorer.speed import measured
 from riselang.explorer.subject import Subject
-from riselang.tools.progress import progress
-from riselang.tools.sources import KernelSource, read_source, run_python
+from riselang.progress import progress
+from riselang.tools.reading import run_python
+from riselang.tools.sources import KernelSource, read_source
 
 
 def speed_of(options: argparse.Namespace, subject: Subject) -> dict[str, Any]:

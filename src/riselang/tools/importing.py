@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from riselang.errors import UserError
 from riselang.files import write_file
+from riselang.progress import progress
 from riselang.tools.compiling import EMITTED, compile_file
 from riselang.tools.options import STAGES, chosen
-from riselang.tools.progress import progress
-from riselang.tools.sources import KernelSource, read_bytes
+from riselang.tools.reading import read_bytes
+from riselang.tools.sources import KernelSource
 
 if TYPE_CHECKING:
     from riselang.frontends.stablehlo.model import Model

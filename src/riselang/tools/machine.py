@@ -8,8 +8,8 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-from riselang import __version__
 from riselang.machine import available_cores
+from riselang.version import __version__
 
 PACKAGES: Mapping[str, str] = {
     "numpy": "numpy",

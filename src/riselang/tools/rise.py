@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from copy import deepcopy
 from typing import NamedTuple
 
-from riselang import __version__
 from riselang.errors import UserError
 from riselang.files import write_file
+from riselang.progress import progress
 from riselang.text import decode
 from riselang.timing import recording, timed, tree
 from riselang.tools.bench import bench, bench_options
@@ -38,8 +38,9 @@ from riselang.tools.options import (
     program_options,
     timing_option,
 )
-from riselang.tools.progress import progress
-from riselang.tools.sources import KernelSource, Source, read_bytes, read_source
+from riselang.tools.reading import read_bytes
+from riselang.tools.sources import KernelSource, Source, read_source
+from riselang.version import __version__
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

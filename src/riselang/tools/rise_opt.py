@@ -23,7 +23,6 @@ from xdsl.universe import Universe
 from xdsl.utils.exceptions import ArgSpecParseError
 from xdsl.xdsl_opt_main import xDSLOptMain
 
-from riselang import __version__
 from riselang.dialects.irdl import irdl_text
 from riselang.dialects.module import OUR_DIALECTS, module_text, parse_module, verify_module
 from riselang.dialects.rise.dialect import Rise
@@ -35,6 +34,7 @@ from riselang.text import decode
 from riselang.timing import add_time, recording, timed, tree
 from riselang.tools.diagnostics import check_diagnostics
 from riselang.tools.exits import USAGE, run_tool
+from riselang.version import __version__
 
 SEPARATOR = "// -----"
 

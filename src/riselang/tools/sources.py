@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import runpy
-import sys
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from riselang.errors import RiseError, UserError
+from riselang.errors import UserError
 from riselang.timing import timed
+from riselang.tools.reading import read_bytes, run_python
 
 if TYPE_CHECKING:
     from riselang.api.compile import Compilation
@@ -144,13 +141,6 @@ class KernelSource:
         return SourceProgram(kernel_program(kernel, sizes), kernel.options.float)
 
 
-def read_bytes(path: str) -> bytes:
-    try:
-        return sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
-    except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror}") from None
-
-
 def read_source(path: str, choices: Mapping[str, Any], backend: str = "compile") -> Source:
     """Read a file by its ending: `.rise` is notation, `.py` is Python, anything else is MLIR.
 
@@ -224,28 +214,3 @@ def _read_python(
         if isinstance(value, Jitted)
     }
     return KernelSource(path, kernels)
-
-
-@contextmanager
-def _neighbours(path: str) -> Generator[None]:
-    """Files in the same folder can be imported, as they can from a script."""
-    before = sys.path.copy()
-    sys.path.insert(0, str(Path(path).absolute().parent))
-    try:
-        yield
-    finally:
-        sys.path[:] = before
-
-
-def run_python(path: str) -> dict[str, Any]:
-    """What the names in a Python file mean after it has run."""
-    read_bytes(path)
-    try:
-        with timed("read"), _neighbours(path):
-            return runpy.run_path(path, run_name="riselang_file")
-    except RiseError:
-        raise
-    except SyntaxError as error:
-        raise UserError(f"{path}:{error.lineno or 1}:{error.offset or 1}: {error.msg}") from None
-    except Exception as error:
-        raise UserError(f"{path} cannot be run: {type(error).__name__}: {error}") from error

@@ -8,7 +8,7 @@ from pathlib import Path
 from riselang.errors import UserError
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.reading import ENDING, read_strategy
-from riselang.tools.sources import run_python
+from riselang.tools.reading import run_python
 
 _IN_PYTHON = re.compile(r"(?P<path>[^()]*\.py):(?P<name>\w+)")
 

@@ -11,6 +11,7 @@ from riselang.frontends.c.building import program_of
 from riselang.frontends.c.calling import CFunction
 from riselang.frontends.c.file import CFile
 from riselang.frontends.c.scheduling import SCHEDULES
+from riselang.progress import progress
 from riselang.text import decode
 
 TEXT = "<c>"
@@ -41,6 +42,7 @@ def load_function(
         raise UserError(f"schedule must be one of {', '.join(SCHEDULES)}, but is {schedule!r}")
     options = default_options("affine").changed(float=float, library=library)
     text, name = read_text(source)
-    file = CFile.of(text, name, [str(folder) for folder in include], defines)
-    scop = file.whole(function)
-    return program_of([scop], options, schedule, checks=checks).functions()[scop.name]
+    with progress(f"compiling {name}"):
+        file = CFile.of(text, name, [str(folder) for folder in include], defines)
+        scop = file.whole(function)
+        return program_of([scop], options, schedule, checks=checks).functions()[scop.name]

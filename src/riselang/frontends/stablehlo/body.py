@@ -27,6 +27,7 @@ from riselang.lazy import cached_property
 from riselang.nat import Nat
 from riselang.native.graphs import GraphFunction
 from riselang.native.stablehlo import dtype_of
+from riselang.progress import progress
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.default import DEFAULT
 from riselang.runtime.cache import default_cache
@@ -169,7 +170,8 @@ class Body:
                 return found
         signature = self.signature
         parameters = len(signature.arguments) + len(signature.constants)
-        made = compile_bound(self._lowered, parameters, known)
+        with progress(f"compiling {signature.name}"):
+            made = compile_bound(self._lowered, parameters, known)
         if cache is not None:
             self._keep()
             keep(cache, key, made)

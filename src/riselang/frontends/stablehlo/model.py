@@ -19,6 +19,7 @@ from riselang.frontends.stablehlo.binding import BoundCode
 from riselang.frontends.stablehlo.body import Body, as_signed
 from riselang.frontends.stablehlo.elements import TensorType
 from riselang.frontends.stablehlo.names import leaves
+from riselang.frontends.stablehlo.saving import SavedModel, save_model
 from riselang.frontends.stablehlo.tensors import array_type
 from riselang.lazy import cached_property
 from riselang.markup import code, details
@@ -232,9 +233,7 @@ class Model:
 
     def save(self, path: str | Path) -> None:
         """Write a file with the module and what is bound, which `rl.load_model` reads."""
-        from riselang.frontends.stablehlo.saving import save_model
-
-        save_model(self, path)
+        save_model(SavedModel(self.body.origin, self.options, self.bound), path)
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name} : {_shown(type)}" for name, type in self.inputs.items())

@@ -17,6 +17,7 @@ from riselang.frontends.stablehlo.elements import ELEMENTS
 from riselang.frontends.stablehlo.model import Model
 from riselang.frontends.stablehlo.names import argument_names, leaves
 from riselang.frontends.stablehlo.origin import Origin, mlir_types
+from riselang.frontends.stablehlo.saving import SavedModel, save_model
 from riselang.native.graphs import GraphFunction, TensorKind
 from riselang.native.stablehlo import dtype_of
 from riselang.rewrite.core import Strategy
@@ -113,9 +114,7 @@ class OpenModel:
 
     def save(self, path: str | Path) -> None:
         """Write a file with the module and what is bound, which `rl.load_model` reads."""
-        from riselang.frontends.stablehlo.saving import save_model
-
-        save_model(self, path)
+        save_model(SavedModel(self.origin, self.options, self.bound), path)
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name} : {self.kinds[name]}" for name in self.names)

@@ -18,6 +18,7 @@ from riselang.frontends.stablehlo.names import argument_names
 from riselang.native.bytecode import BYTECODE
 from riselang.native.graphs import GraphFunction
 from riselang.native.stablehlo import read_functions
+from riselang.progress import progress
 from riselang.text import decode
 from riselang.timing import timed
 
@@ -45,7 +46,7 @@ class Origin:
     """What takes the ops that do not become patterns: "linalg", or nobody."""
 
     def graph(self) -> GraphFunction:
-        with timed("read"):
+        with progress(f"reading {self.file}"), timed("read"):
             functions = read_functions(self.content, self.file, self.types)
         return _chosen(functions, self.function, self.file)
 
@@ -57,7 +58,7 @@ def program_of(graph: GraphFunction) -> Program:
     # The machinery is not needed for what is in the cache.
     from riselang.frontends.stablehlo.lowering import lower
 
-    with timed("to patterns"):
+    with progress(f"reading {graph.name}"), timed("to patterns"):
         return lower(graph, argument_names([each.name for each in graph.body.arguments]))
 
 

@@ -12,6 +12,7 @@ from riselang.frontends.stablehlo.body import Body
 from riselang.frontends.stablehlo.model import Model
 from riselang.frontends.stablehlo.open_model import OpenModel, open_kinds
 from riselang.frontends.stablehlo.origin import FALLBACKS, Origin, contents, model_options
+from riselang.frontends.stablehlo.saving import load_saved_model
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.default import DEFAULT
 
@@ -52,6 +53,16 @@ def model_of(
     from riselang.frontends.stablehlo.split import body_with_fallback
 
     return Model(body_with_fallback(origin, graph, backend, options, strategy))
+
+
+def read_saved_model(
+    path: str | Path, backend: str, strategy: Strategy | str | None, **choices: Any
+) -> Model | OpenModel:
+    """The model in a file that its `save` wrote."""
+    saved = load_saved_model(path)
+    options = saved.options.changed(**choices)
+    model = model_of(saved.origin, backend, options, as_strategy(strategy, DEFAULT))
+    return model.bind(**saved.bound)
 
 
 def read_closed_model(source: str | bytes | Path, **choices: Any) -> Model:

@@ -5,27 +5,34 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from riselang.config import Options
 from riselang.errors import UserError
 from riselang.files import write_file
 from riselang.frontends.stablehlo.body import arrays_from_bytes, arrays_to_bytes, dtype_name
-from riselang.frontends.stablehlo.model import Model
-from riselang.frontends.stablehlo.open_model import OpenModel
 from riselang.frontends.stablehlo.origin import Origin
+from riselang.runtime.arrays import Array
 from riselang.text import decode
-
-if TYPE_CHECKING:
-    from riselang.rewrite.core import Strategy
 
 FORMAT = "riselang model 1"
 
 
-def save_model(model: Model | OpenModel, path: str | Path) -> None:
-    origin = model.body.origin if isinstance(model, Model) else model.origin
+@dataclass(frozen=True)
+class SavedModel:
+    """What is in the file of a model."""
+
+    origin: Origin
+    options: Options
+    bound: Mapping[str, Array]
+    """Arguments that are given for good, by name."""
+
+
+def save_model(model: SavedModel, path: str | Path) -> None:
+    """Write a file that `load_saved_model` reads."""
+    origin = model.origin
     names = sorted(model.bound)
     arrays = [model.bound[name] for name in names]
     facts = {
@@ -46,12 +53,8 @@ def save_model(model: Model | OpenModel, path: str | Path) -> None:
     write_file(path, content.getvalue())
 
 
-def load_model_file(
-    path: str | Path, backend: str, strategy: Strategy | None, choices: dict[str, Any]
-) -> Model | OpenModel:
-    """The model in a file that `save_model` wrote."""
-    from riselang.frontends.stablehlo.reading import model_of
-
+def load_saved_model(path: str | Path) -> SavedModel:
+    """What is in a file that `save_model` wrote."""
     try:
         with zipfile.ZipFile(path) as archive:
             facts = json.loads(archive.read("model.json"))
@@ -68,5 +71,4 @@ def load_model_file(
     content = decode(data, str(path)) if is_text else data
     types = None if facts["types"] is None else tuple(facts["types"])
     origin = Origin(content, facts["file"], facts["function"], types, facts.get("fallback"))
-    model = model_of(origin, backend, options.changed(**choices), strategy)
-    return model.bind(**dict(zip(facts["bound"], bound, strict=True)))
+    return SavedModel(origin, options, dict(zip(facts["bound"], bound, strict=True)))

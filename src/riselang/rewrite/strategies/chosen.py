@@ -39,10 +39,9 @@ from riselang.rewrite.strategies.tile_sizes import (
     share_of,
 )
 from riselang.rewrite.strategies.window_sums import arranged_windows
-from riselang.rewrite.strategies.windows import windows_in
 from riselang.rewrite.terms import applied
 from riselang.rewrite.traversals import everywhere, normalize, run_at, top_down
-from riselang.term.nodes import Term
+from riselang.term.nodes import Term, has_pattern
 from riselang.term.substitution import mentions
 
 SUMS = 4
@@ -130,6 +129,15 @@ def _window_sums(term: Term, setting: Setting) -> tuple[str, str, Strategy] | No
     return str(tiles.shape), str(tiles), strategy
 
 
+def _windows(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None:
+    if not has_pattern(term, "slide"):
+        return None
+    # Strategies for images are not needed for what has no windows.
+    from riselang.rewrite.strategies.windows import windows_in
+
+    return windows_in(term, setting)
+
+
 def _fold(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None:
     found = applied(term, "reduce")
     if found is None or setting.float != "relaxed" or not isinstance(found[1].type, ScalarType):
@@ -153,7 +161,7 @@ def _sums_for(vectors: int, machine: Machine) -> int:
     return machine.registers // 2 if vectors >= ROUNDS * machine.registers else SUMS
 
 
-KERNELS: tuple[Recognise, ...] = (_contraction, _window_sums, windows_in, _line_folds, _fold)
+KERNELS: tuple[Recognise, ...] = (_contraction, _window_sums, _windows, _line_folds, _fold)
 """What is looked for at each place, in this order."""
 WRITTEN: tuple[Recognise, ...] = (_line_folds,)
 """Those that compute several elements at once, which pays where all are written to memory and not

@@ -11,20 +11,20 @@ from riselang.rewrite.strategies.convolution import by_lines
 from riselang.rewrite.strategies.images import line_buffers
 from riselang.rewrite.strategies.stencils import nest_of, vectors
 from riselang.rewrite.terms import applied, costs_something, viewed
-from riselang.term.nodes import Term, has_pattern, subterms
+from riselang.term.nodes import Term, subterms
 
 SMALLEST = 1 << 16
 """Elements of a result from which on it is worth the time to compile."""
 
 
 def windows_in(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None:
-    """What stands there, how it is arranged and by which strategy; None where there is no window.
+    """What windows stand there, how they are arranged and by which strategy; or None.
 
     Windows of values that come from elsewhere, turned round perhaps, are left alone: each would
     compute them again.
     """
     nest = nest_of(term)
-    if nest is None or nest.elements < SMALLEST or not _has_windows(term):
+    if nest is None or nest.elements < SMALLEST:
         return None
     what = f"windows for {nest.elements} elements"
     if any(map(_slides_over_values, subterms(term))):
@@ -36,10 +36,6 @@ def windows_in(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None
         how = "sums of lines where weights are products, else windows in vectors"
         return what, how, by_lines | vectors
     return what, "in vectors, with folds in registers", vectors
-
-
-def _has_windows(term: Term) -> bool:
-    return has_pattern(term, "slide")
 
 
 def _slides_over_values(term: Term) -> bool:

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import FloatAttr, IntegerType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from riselang.frontends.c.checking import MOST_DIMENSIONS, REPORT, numbers_of
+from riselang.frontends.c.emission.output import Output
 from riselang.frontends.c.syntax import Access, Binary, Expression, Literal
 from riselang.frontends.c.types import CType
-
-if TYPE_CHECKING:
-    from riselang.frontends.c.emission.values import Emitter
 
 
 class CheckEmitter:
     """Writes accesses and operations with their checks."""
 
-    def __init__(self, emitter: Emitter):
-        self._out = emitter
-        self._numbers = numbers_of(emitter.scop)
+    def __init__(self, out: Output):
+        self._out = out
+        self._numbers = numbers_of(out.scop)
 
     # Accesses
 

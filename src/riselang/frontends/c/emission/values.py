@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 
-from xdsl.builder import Builder
-from xdsl.dialects import affine, arith, func, math, memref, scf
+from xdsl.dialects import affine, arith, func, math, memref
 from xdsl.dialects.builtin import FloatAttr, IntegerType, i1
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.rewriter import InsertPoint
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from riselang.dialects.locations import file_location
-from riselang.errors import SourceLocation
 from riselang.frontends.c.checking import is_trapping
 from riselang.frontends.c.emission.checks import CheckEmitter
-from riselang.frontends.c.emission.indices import INDEX, Indices
+from riselang.frontends.c.emission.indices import INDEX
+from riselang.frontends.c.emission.output import Output
 from riselang.frontends.c.library import exact_op
 from riselang.frontends.c.linear import Linear
 from riselang.frontends.c.model import ModelStatement, Scop
@@ -60,14 +56,11 @@ Called = dict[str, tuple[list[Attribute], Attribute | None]]
 """Functions by name, with the types of what they take and give; None gives nothing."""
 
 
-class Emitter:
-    """A place in a function where ops are added, all located in the C file."""
+class Emitter(Output):
+    """Writes expressions, with what is known of their variables."""
 
     def __init__(self, scop: Scop, block: Block):
-        self.scop = scop
-        self._builder = Builder(InsertPoint.at_end(block))
-        self._place = scop.place
-        self.indices = Indices(self.insert)
+        super().__init__(scop, block)
         self.scalars: dict[Variable, SSAValue] = {}
         """Variables that are values and stay as they are."""
         self.memory: dict[Variable, SSAValue] = {}
@@ -79,33 +72,7 @@ class Emitter:
         self.registers: dict[tuple[Variable, tuple[Linear, ...]], SSAValue] = {}
         """Elements that are values for the time of a loop, by their indices."""
         self.statement: ModelStatement | None = None
-        self.failure: SSAValue | None = None
-        """The buffer for checks that fail, where there are any."""
         self._checks = CheckEmitter(self)
-
-    def insert(self, op: Operation) -> Operation:
-        op.location = file_location(self._place.file, self._place.line, self._place.column)
-        return self._builder.insert(op)
-
-    def add(self, op: Operation) -> SSAValue:
-        return self.insert(op).results[0]
-
-    @contextmanager
-    def at(self, place: SourceLocation) -> Generator[None]:
-        """What is added stands at a place in the C file."""
-        outer, self._place = self._place, place
-        try:
-            yield
-        finally:
-            self._place = outer
-
-    @contextmanager
-    def inside(self, block: Block) -> Generator[None]:
-        outer, self._builder = self._builder, Builder(InsertPoint.at_end(block))
-        try:
-            yield
-        finally:
-            self._builder = outer
 
     # Memory
 
@@ -323,21 +290,6 @@ class Emitter:
         branches = (lambda: self.truth(expression.right), lambda: decided)
         first, second = branches if is_and else reversed(branches)
         return self.choice(left, i1, first, second)
-
-    def choice(
-        self,
-        condition: SSAValue,
-        type: Attribute,
-        first: Callable[[], SSAValue],
-        second: Callable[[], SSAValue],
-    ) -> SSAValue:
-        regions: list[Region] = []
-        for branch in (first, second):
-            block = Block()
-            with self.inside(block):
-                self.insert(scf.YieldOp(branch()))
-            regions.append(Region(block))
-        return self.add(scf.IfOp(condition, [type], regions[0], regions[1]))
 
     def _conditional(self, expression: Conditional) -> SSAValue:
         condition = self.truth(expression.condition)

@@ -1,0 +1,243 @@
+"""Progress, for what takes over two seconds: a line on standard error that is gone afterwards.
+
+    with progress("measuring", total=25) as steps:
+        for _ in range(25):
+            ...
+            steps.advance()
+
+The line names the phases that `timed` runs inside of the block, unless it counts to an end. It is
+shown on a terminal or in a notebook, or where `RISE_PROGRESS` says so; of several that are there
+at the same time, the first. rich is imported when the line is first drawn, in a thread of its own,
+so that what ends before costs nothing. Nothing may be printed inside of the block.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from time import monotonic
+from typing import TYPE_CHECKING, Protocol, TextIO, cast
+
+from riselang import config
+from riselang.forking import after_in_child
+from riselang.timing import Phases, following
+
+if TYPE_CHECKING:
+    import rich.progress
+
+DELAY = 2.0
+"""Seconds before anything is shown."""
+INTERVAL = 0.5
+"""Seconds between two looks at a line that is not rich's."""
+
+_is_inside: ContextVar[bool] = ContextVar("inside of progress", default=False)
+_line_lock = threading.Lock()
+"""Held by whoever has a line on the screen."""
+
+
+@after_in_child
+def _renew_lock() -> None:
+    global _line_lock
+    _line_lock = threading.Lock()
+
+
+class Line(Protocol):
+    """How steps are shown."""
+
+    def start(self) -> None: ...
+    def refresh(self) -> None: ...
+    def stop(self) -> None: ...
+
+
+class Steps:
+    """How far something has come; nobody need be looking."""
+
+    def __init__(self, label: str, total: int | None, phases: Phases):
+        self.total = total
+        self.done = 0
+        self.began = monotonic()
+        self._label = label
+        self._phases = phases
+        self._is_over = False
+        self._lock = threading.Lock()
+        self._line: Line | None = None
+
+    @property
+    def text(self) -> str:
+        """What is being done."""
+        phases = self._phases.path if self.total is None else ()
+        return ": ".join([self._label, *phases])
+
+    def advance(self, label: str | None = None) -> None:
+        """A step is done; `label` is what comes now."""
+        with self._lock:
+            self.done += 1
+            self._label = label or self._label
+            if self._line is not None:
+                self._line.refresh()
+
+    def draw(self) -> None:
+        """Show a line from now on, unless all is over."""
+        line = _line(self)
+        with self._lock:
+            if not self._is_over and _line_lock.acquire(blocking=False):
+                line.start()
+                self._line = line
+
+    def close(self) -> None:
+        """Take the line away."""
+        with self._lock:
+            self._is_over = True
+            if self._line is not None:
+                self._line.stop()
+                self._line = None
+                _line_lock.release()
+
+
+@contextmanager
+def progress(label: str, total: int | None = None) -> Generator[Steps]:
+    """Steps to advance, of `total` where it is known how many there are.
+
+    Inside of another block, whose line names the phases of this one, too, nothing more is shown.
+    """
+    if _is_inside.get() or not is_shown():
+        yield Steps(label, total, Phases())
+        return
+    token = _is_inside.set(True)
+    try:
+        with following() as phases:
+            yield from _drawn_late(Steps(label, total, phases))
+    finally:
+        _is_inside.reset(token)
+
+
+def _drawn_late(steps: Steps) -> Generator[Steps]:
+    timer = threading.Timer(DELAY, steps.draw)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield steps
+    finally:
+        timer.cancel()
+        timer.join()
+        steps.close()
+
+
+def is_shown() -> bool:
+    """Whether there is somebody to see a line, or who asked for it."""
+    setting, stream = config.progress(), sys.stderr
+    if setting == "auto":
+        return _is_terminal(stream) or _is_notebook(stream)
+    return setting == "1" and _is_there(stream)
+
+
+def _is_there(stream: TextIO | None) -> bool:
+    """A process without a console has no standard error."""
+    return stream is not None and not stream.closed
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    return _is_there(stream) and cast(TextIO, stream).isatty()
+
+
+def _is_notebook(stream: TextIO | None) -> bool:
+    """Whether what is written there is shown in a cell of a notebook."""
+    return type(stream).__module__.startswith("ipykernel.")
+
+
+def _line(steps: Steps) -> Line:
+    if _is_terminal(sys.stderr) and not _is_notebook(sys.stderr):
+        return _rich_line(steps)
+    return PlainLine(steps, sys.stderr)
+
+
+class PlainLine:
+    """A line for what knows of no terminal but the carriage return."""
+
+    def __init__(self, steps: Steps, stream: TextIO):
+        self._steps = steps
+        self._stream = stream
+        self._text = ""
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._keep_up, daemon=True)
+
+    def start(self) -> None:
+        self.refresh()
+        if self._steps.total is None:  # else it is drawn when a step is done
+            self._thread.start()
+
+    def refresh(self) -> None:
+        steps = self._steps
+        minutes, seconds = divmod(int(monotonic() - steps.began), 60)
+        count = "" if steps.total is None else f" {steps.done}/{steps.total}"
+        text = f"{steps.text}{count} {minutes}:{seconds:02}"
+        if text != self._text:
+            self._write(text)
+
+    def stop(self) -> None:
+        self._over.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+        self._write("")
+        self._write("")
+
+    def _keep_up(self) -> None:
+        while not self._over.wait(INTERVAL):
+            self.refresh()
+
+    def _write(self, text: str) -> None:
+        """Write over what was there; twice nothing leaves the cursor at the beginning."""
+        self._stream.write("\r" + text.ljust(len(self._text)))
+        self._stream.flush()
+        self._text = text
+
+
+def _rich_line(steps: Steps) -> Line:
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        ProgressColumn,
+        SpinnerColumn,
+        Task,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+    from rich.text import Text
+
+    class Label(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text(steps.text, no_wrap=True, overflow="ellipsis")
+
+    has_end = steps.total is not None
+    bar = (BarColumn(), TextColumn("{task.completed}/{task.total}")) if has_end else ()
+    # A line with an end is drawn when a step is done, and by no thread that runs while we measure.
+    # rich would send standard output where the line goes, even if that is a file of its own.
+    drawn = Progress(
+        SpinnerColumn(), Label(), *bar, TimeElapsedColumn(),
+        console=Console(file=sys.stderr), auto_refresh=not has_end, transient=True,
+        redirect_stdout=False, redirect_stderr=False, get_time=monotonic,
+    )  # fmt: skip
+    return RichLine(steps, drawn)
+
+
+class RichLine:
+    """A line of rich."""
+
+    def __init__(self, steps: Steps, drawn: rich.progress.Progress):
+        self._steps = steps
+        self._drawn = drawn
+
+    def start(self) -> None:
+        self._drawn.add_task("", total=self._steps.total, completed=self._steps.done)
+        self._drawn.tasks[0].start_time = self._steps.began
+        self._drawn.start()
+
+    def refresh(self) -> None:
+        self._drawn.update(self._drawn.task_ids[0], completed=self._steps.done, refresh=True)
+
+    def stop(self) -> None:
+        self._drawn.stop()

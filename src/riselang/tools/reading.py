@@ -1,0 +1,45 @@
+"""The contents of files on the command line."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from riselang.errors import RiseError, UserError
+from riselang.timing import timed
+
+
+def read_bytes(path: str) -> bytes:
+    try:
+        return sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}") from None
+
+
+@contextmanager
+def _neighbours(path: str) -> Generator[None]:
+    """Files in the same folder can be imported, as they can from a script."""
+    before = sys.path.copy()
+    sys.path.insert(0, str(Path(path).absolute().parent))
+    try:
+        yield
+    finally:
+        sys.path[:] = before
+
+
+def run_python(path: str) -> dict[str, Any]:
+    """What the names in a Python file mean after it has run."""
+    read_bytes(path)
+    try:
+        with timed("read"), _neighbours(path):
+            return runpy.run_path(path, run_name="riselang_file")
+    except RiseError:
+        raise
+    except SyntaxError as error:
+        raise UserError(f"{path}:{error.lineno or 1}:{error.offset or 1}: {error.msg}") from None
+    except Exception as error:
+        raise UserError(f"{path} cannot be run: {type(error).__name__}: {error}") from error
