@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import lcm
-from typing import Any
 
 import numpy as np
 
-from riselang.api.entry import loads
+from riselang.api.kernel import TermKernel
+from riselang.api.load import term_kernel
 from riselang.frontends.c.calling import CFunction
 from riselang.frontends.c.file import CFile
-from riselang.frontends.c.lifted.programs import NAME, panel_program, panels_program
+from riselang.frontends.c.lifted.programs import panel_program, panels_program
 from riselang.frontends.c.model import Scop
 from riselang.frontends.c.tactics.products import Product
 from riselang.lazy import cached_property
@@ -26,6 +26,7 @@ from riselang.rewrite.core import Strategy
 from riselang.rewrite.strategies.matmul import goto
 from riselang.rewrite.strategies.tile_sizes import Shape, chosen_tiles
 from riselang.runtime.arrays import Array, address
+from riselang.term.nodes import Term
 
 Load = Callable[[Sequence[Scop]], Mapping[str, CFunction]]
 """Compiles regions as loops."""
@@ -69,11 +70,11 @@ class HalfProduct:
         return -(-LEAST_ROWS // panels) * panels
 
     @cached_property
-    def _multiply(self) -> Any:
+    def _multiply(self) -> TermKernel:
         return _for_all_sizes(panels_program(self.product, *self._tile), goto)
 
     @cached_property
-    def _copies(self) -> Mapping[int, Any]:
+    def _copies(self) -> Mapping[int, TermKernel]:
         """Programs that copy rows to panels, by how many rows a panel has."""
         return {size: _for_all_sizes(panel_program(self.product, size)) for size in self._tile}
 
@@ -121,7 +122,7 @@ class HalfProduct:
         self._add.run((len(target), *sums.shape, first, column, scale, *places), {}, {})
 
 
-def _for_all_sizes(text: str, strategy: Strategy | None = None) -> Any:
-    kernel = getattr(loads(text, name="half.rise", float="relaxed", strategy=strategy), NAME)
+def _for_all_sizes(term: Term, strategy: Strategy | None = None) -> TermKernel:
+    kernel = term_kernel("product", term, strategy=strategy, float="relaxed")
     kernel.symbolic = True
     return kernel
