@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import lcm
+from pathlib import Path
 
 import numpy as np
 
@@ -34,15 +35,7 @@ LEAST_ROWS = 48
 """Of a block: few, since half of the block on the diagonal is for nothing."""
 LARGE = 1024
 """A side of matrices whose tiles suit all that are large."""
-ADD = """void add(int n, int h, int w, int row, int column, {type} scale,
-         {type} target[n][n], {type} sums[h][w]) {{
-  for (int i = 0; i < h; i++)
-    for (int j = 0; j < w; j++)
-      if (row + i < n && column + j < n && column + j {side} row + i)
-        target[row + i][column + j] += scale * sums[i][j];
-}}
-"""
-"""Adds a block of sums to the elements on one side of the diagonal."""
+ADD = Path(__file__).parent / "add_half.c"
 
 
 @dataclass(frozen=True)
@@ -80,9 +73,11 @@ class HalfProduct:
 
     @cached_property
     def _add(self) -> CFunction:
-        side = "<=" if self._is_lower else ">="
-        text = ADD.format(type=self.product.target.array.type, side=side)
-        scop = CFile.of(text, "add.c").whole()
+        macros = {
+            "ELEMENT": self.product.target.array.type,
+            "SIDE": "<=" if self._is_lower else ">=",
+        }
+        scop = CFile.of(ADD.read_text("utf-8"), ADD.name, defines=macros).whole()
         return self.load([scop])[scop.name]
 
     def run(self, target: Array, pairs: Sequence[tuple[Array, Array]], scale: float) -> None:
