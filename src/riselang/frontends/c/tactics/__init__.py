@@ -7,7 +7,7 @@ tree is the tactic's, the domain is a box (or the triangle that the tactic asks 
 both read and written at different places, and no dependence ties the statement to others.
 
 `structures.py` proves what patterns and structured ops need of any statement, `circles.py` of those
-that depend on each other inside of loops that stay; `views.py` and `values.py` build them as
-nodes of terms. `products.py` and `row_products.py` know products of matrices, `routines.py` what BLAS
-does with vectors, and `parts.py` takes a region apart.
+that depend on each other inside of loops that stay; `views.py` and `values.py` build their
+terms. `products.py` and `row_products.py` know products of matrices, `routines.py` what BLAS does
+with vectors, and `parts.py` takes a region apart.
 """
