@@ -33,7 +33,7 @@ def _ways(scop: Scop, options: Options) -> dict[str, str]:
     """How statements run that are lifted, and why."""
     ways: dict[str, str] = {}
     for found in recognised(scop):
-        structure = _structure(scop, found)
+        structure = None if found.tactic is None else _structure(scop, found)
         if structure is not None and found.tactic is not None:
             choice = for_structure(structure, found.tactic)
             is_whole = not found.around and is_separable(scop)
