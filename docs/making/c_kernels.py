@@ -13,11 +13,11 @@ from riselang.frontends.c.file import CFile
 from riselang.frontends.c.lifted.choices import Choice, for_product
 from riselang.frontends.c.lifted.costs import PATTERNS
 from riselang.frontends.c.model import Scop
-from riselang.frontends.c.tactics.notation import notation
 from riselang.frontends.c.tactics.parts import parts_of
 from riselang.frontends.c.tactics.recognition import Recognised, recognised
 from riselang.frontends.c.tactics.row_products import RowProduct
 from riselang.frontends.c.tactics.structures import NotLifted
+from riselang.frontends.c.tactics.terms import lifting_of
 
 KERNELS = Path(__file__).parents[2] / "examples" / "c" / "kernels"
 
@@ -72,7 +72,7 @@ def _choices(scop: Scop, options: Options) -> list[Choice]:
 
 def _is_lifted(scop: Scop, found: Recognised) -> bool:
     try:
-        notation(scop, found)
+        lifting_of(scop, found)
     except NotLifted:
         return False
     return found.tactic is not None

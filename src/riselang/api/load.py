@@ -246,6 +246,15 @@ def read_module(
     return module, replace(options, contracted=True)
 
 
+@hold_forks()
+def term_kernel(
+    name: str, term: Term, *, strategy: Strategy | str | None = None, **choices: Any
+) -> TermKernel:
+    """A closed term as something to call, with the options that a file in notation has."""
+    options = default_options(LOOPS).changed(**choices)
+    return TermKernel(name, term, "compile", options, strategy=as_strategy(strategy, DEFAULT))
+
+
 def program_kernels(
     program: Program, options: Options, backend: str, strategy: Strategy | None = None
 ) -> dict[str, TermKernel]:

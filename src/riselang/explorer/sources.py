@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from riselang.api.kernel import Kernel
 from riselang.api.lowered import Lowered
 from riselang.api.traced import Traced
-from riselang.errors import SourceLocation, UserError
-from riselang.explorer.relocation import relocated
-from riselang.explorer.subject import SourceText, Subject, traced_subject
+from riselang.errors import UserError
+from riselang.explorer.subject import SourceText, Subject
 from riselang.notation.printer import show_term
 from riselang.term.nodes import Term, subterms
 
@@ -111,11 +109,3 @@ def module_subject(
     return Subject(
         function, source, unit.term, compilation.options, strategy, lower, len(unit.outputs)
     )
-
-
-def lifted_subject(
-    traced: Traced, source: SourceText, place: SourceLocation, notes: tuple[str, ...]
-) -> Subject:
-    """A statement of C, as the patterns that it was lifted to."""
-    term = relocated(traced.term, lambda _: place)
-    return traced_subject(replace(traced, term=term), source, {}, notes)

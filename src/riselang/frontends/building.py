@@ -62,6 +62,15 @@ class Builder:
         finally:
             self.scope = outer
 
+    @contextmanager
+    def located(self, location: SourceLocation | None) -> Generator[None]:
+        """What is made inside stands at this location."""
+        outer, self.location = self.location, location
+        try:
+            yield
+        finally:
+            self.location = outer
+
     # Scalars
 
     def literal(self, number: Number, type: ScalarType) -> Node:
@@ -107,6 +116,16 @@ class Builder:
             scope=self.scope, location=self.location,
         )  # fmt: skip
 
+    def parameter(self, name: str, type: RiseType) -> build.Variable:
+        return build.Variable(type, name, scope=self.scope, location=self.location)
+
+    def program(self, parameters: Sequence[build.Variable], body: Node) -> Node:
+        """The function of all that was made; without parameters, its value."""
+        if not parameters:
+            return body
+        type = fun(*(each.type for each in parameters), body.type)
+        return build.Function(type, parameters, body, self.scope, location=self.location)
+
     # Patterns
 
     def apply(self, spec: PatternSpec, sizes: Sequence[Argument], *arguments: Node) -> Node:
@@ -120,12 +139,23 @@ class Builder:
         )
 
     def map(self, function: Function, xs: Node, name: str = "x") -> Node:
-        element = element_of(xs.type)
-        made = self.function([element], [name], function)
+        made = self.function([element_of(xs.type)], [name], function)
         if isinstance(made, build.Function) and made.body is made.parameters[0]:
             return xs
-        _, output = uncurry(made.type)
-        return self.apply(schemes.MAP, [length_of(xs), element, output], made, xs)
+        return self._mapped(schemes.MAP, made, xs)
+
+    def map_seq(self, function: Function, xs: Node, name: str = "x") -> Node:
+        """A map as one sequential loop, which also copies where the function changes nothing."""
+        made = self.function([element_of(xs.type)], [name], function)
+        return self._mapped(schemes.MAP_SEQ, made, xs)
+
+    def map_seq_unroll(self, function: Function, xs: Node, name: str = "x") -> Node:
+        made = self.function([element_of(xs.type)], [name], function)
+        return self._mapped(schemes.MAP_SEQ_UNROLL, made, xs)
+
+    def _mapped(self, spec: PatternSpec, function: Node, xs: Node) -> Node:
+        _, output = uncurry(function.type)
+        return self.apply(spec, [length_of(xs), element_of(xs.type), output], function, xs)
 
     def map_at(self, depth: int, function: Function, xs: Node) -> Node:
         """A function under so many dimensions."""
@@ -222,21 +252,21 @@ class Builder:
         sizes = [as_nat(chunk), as_nat(count), element_of(xs.type)]
         return self.apply(schemes.SPLIT, sizes, xs)
 
-    def slide(self, count: int, size: int, step: int, xs: Node) -> Node:
+    def slide(self, count: Nat | int, size: Nat | int, step: Nat | int, xs: Node) -> Node:
         sizes = [as_nat(count), as_nat(size), as_nat(step), element_of(xs.type)]
         return self.apply(schemes.SLIDE, sizes, xs)
 
     def reverse(self, xs: Node) -> Node:
         return self.apply(schemes.REVERSE, [length_of(xs), element_of(xs.type)], xs)
 
-    def take(self, count: int, xs: Node) -> Node:
+    def take(self, count: Nat | int, xs: Node) -> Node:
         rest = length_of(xs) - count
         if rest == as_nat(0):
             return xs
         return self.apply(schemes.TAKE, [as_nat(count), rest, element_of(xs.type)], xs)
 
-    def drop(self, count: int, xs: Node) -> Node:
-        if count == 0:
+    def drop(self, count: Nat | int, xs: Node) -> Node:
+        if as_nat(count) == as_nat(0):
             return xs
         rest = length_of(xs) - count
         return self.apply(schemes.DROP, [as_nat(count), rest, element_of(xs.type)], xs)

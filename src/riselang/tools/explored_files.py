@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from riselang.errors import UserError
-from riselang.explorer.sources import language_of, lifted_subject, module_subject, source_of
+from riselang.explorer.sources import language_of, module_subject, source_of
 from riselang.explorer.subject import SourceText, Subject, traced_subject
 from riselang.native.bytecode import BYTECODE
 from riselang.rewrite.reading import ENDING
@@ -127,7 +127,7 @@ def _located_by_line(text: str) -> str:
 
 def _c(options: argparse.Namespace) -> Subject | CLoops:
     """A statement of a C file that is lifted to patterns, or all of its loops."""
-    from riselang.api.entry import loads
+    from riselang.api.load import term_kernel
     from riselang.config import default_options
     from riselang.frontends.c.building import CProgram
     from riselang.frontends.c.file import CFile
@@ -142,16 +142,16 @@ def _c(options: argparse.Namespace) -> Subject | CLoops:
         chosen_options = default_options("affine").changed(float=options.float)
         return CLoops(CProgram(tuple(known or scops), chosen_options), written)
     statement = chosen_statement(options.file, statements, options.function)
-    program = loads(
-        f"def {statement.name} =\n{statement.notation}\n", name="lifted.rise",
+    kernel = term_kernel(
+        statement.name, statement.term,
         float=options.float, loops=options.loops, library=options.library,
         strategy=_given(options.strategy) if options.strategy else None,
     )  # fmt: skip
-    traced = getattr(program, statement.name).trace(**parse_sizes(options.size))
+    traced = kernel.trace(**parse_sizes(options.size))
     others = [each.name for each in statements if each is not statement]
     notes = [f"{statement.tactic}, lifted from C"]
     notes += [f"--function takes also: {', '.join(others)}"] if others else []
-    return lifted_subject(traced, written, statement.place, tuple(notes))
+    return traced_subject(traced, written, {}, tuple(notes))
 
 
 def _scops(file: CFile) -> list[Scop]:

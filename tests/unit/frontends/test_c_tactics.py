@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 import riselang as rl
+from riselang.frontends.c.lifting import lifted
 from riselang.frontends.c.model import Scop
-from riselang.frontends.c.report import described, notations
+from riselang.frontends.c.report import described
 from riselang.frontends.c.tactics.recognition import recognised
+from riselang.term.nodes import Pattern, Scalar, subterms
 from support.c_programs import KERNELS, arguments_for, compiled_by_us, model, same_bits
 
 PARAMETERS = (
@@ -85,13 +87,13 @@ def test_lifted_programs_compute_what_the_loops_do(backend: str) -> None:
     scop = model(text)
     ni, nj, nk, alpha, beta, C, A, B = arguments_for(scop, {"ni": 4, "nj": 5, "nk": 6}, 0)
     program = rl.loads(notation_of(scop), name="gemm.rise", float="strict", backend=backend)
-    lifted = program.gemm_S1(C * beta, A, B, alpha)
+    found = program.gemm_S1(C * beta, A, B, alpha)
     compiled_by_us(text)(ni, nj, nk, alpha, beta, C, A, B)
-    assert same_bits(np.asarray(lifted), C)
+    assert same_bits(np.asarray(found), C)
 
 
 def notation_of(scop: Scop) -> str:
-    return "\n".join(f"def {name} =\n{text}" for name, text in notations(scop).items())
+    return "\n".join(f"def {each.name} =\n{each.term}" for each in lifted([scop]))
 
 
 NOT_LIFTED = {
@@ -121,7 +123,7 @@ NOT_LIFTED = {
 @pytest.mark.parametrize("body", NOT_LIFTED)
 def test_what_is_never_lifted(body: str) -> None:
     scop = model(f"void f({PARAMETERS}) {{ {body} }}")
-    assert notations(scop) == {}
+    assert lifted([scop]) == []
     assert NOT_LIFTED[body] in described(scop, recognised(scop)[0])
 
 
@@ -140,7 +142,7 @@ def test_products_stay_grouped_as_they_are() -> None:
     scop = model(f"void f({PARAMETERS}) {{ {SUM} C[i][j] += 2.0 * (A[i][k] * B[k][j]); }}")
     (found,) = recognised(scop)
     assert found.tactic == "gemm"
-    assert "2.0_f64 * (fst(x3) * snd(x3)) + acc4" in notation_of(scop)
+    assert "2.0_f64 * (fst(x2) * snd(x2)) + total" in notation_of(scop)
 
 
 def test_a_sum_in_a_variable_is_lifted() -> None:
@@ -152,3 +154,23 @@ def test_a_sum_in_a_variable_is_lifted() -> None:
     }"""
     program = rl.loads(notation_of(model(text)), name="f.rise", float="strict")
     assert program.f_S1(1.5, np.arange(4.0)) == 15.5
+
+
+def test_parts_of_programs_are_located_in_c() -> None:
+    text = """void scale(int n, double x[n], double y[n], double a) {
+      for (int i = 0; i < n; i++)
+        y[i] = a *
+               x[i];
+    }"""
+    (program,) = lifted([model(text)])
+    places = {type(part): str(part.location) for part in subterms(program.term) if part.location}
+    assert places[Pattern] == "test.c:2:7"
+    assert places[Scalar] == "test.c:3:16"
+    assert str(program.term.location) == "test.c:3:9"
+
+
+@pytest.mark.parametrize("number", ["1e39f", "(float)1e39", "1.0 / 0.0 + 1e999"])
+def test_numbers_that_are_not_finite_are_not_lifted(number: str) -> None:
+    scop = model(f"void f(int n, float x[n]) {{ for (int i = 0; i < n; i++) x[i] = {number}; }}")
+    assert lifted([scop]) == []
+    assert "not finite" in described(scop, recognised(scop)[0])

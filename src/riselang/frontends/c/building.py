@@ -10,7 +10,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
 from riselang import pipelines
-from riselang.api.entry import loads
+from riselang.api.load import term_kernel
 from riselang.config import Options
 from riselang.dialects.module import module_text
 from riselang.errors import UserError
@@ -24,11 +24,12 @@ from riselang.frontends.c.entries import INNER, OUTER, PLAIN, is_buffer, llvm_en
 from riselang.frontends.c.identity import identity
 from riselang.frontends.c.lifted.functions import function_of_patterns, lifted_function
 from riselang.frontends.c.lifted.steps import with_calls, with_structures
+from riselang.frontends.c.lifting import Lifted, lifted
 from riselang.frontends.c.model import Scop
 from riselang.frontends.c.polyhedra import isl
 from riselang.frontends.c.prototypes import header
 from riselang.frontends.c.refusal import Refusal
-from riselang.frontends.c.report import notations, report
+from riselang.frontends.c.report import report
 from riselang.frontends.c.scheduling import ISL, PATTERNS, loops
 from riselang.lazy import cached_property
 from riselang.lowering.debug_locations import complete_locations
@@ -96,19 +97,22 @@ class CProgram:
 
     def notation(self) -> str:
         """What was recognised and lifted, as programs in RISE's notation."""
-        found = {n: t for scop in self.regions for n, t in notations(scop).items()}
+        return "\n\n".join(f"def {each.name} =\n{each.term}" for each in self._programs()) + "\n"
+
+    def rise(self) -> str:
+        """The same as ops of the dialect `rise`, for all sizes."""
+        kernels = [
+            term_kernel(each.name, each.term, float=self.options.float) for each in self._programs()
+        ]
+        return "\n".join(kernel.lower().as_text("rise") for kernel in kernels)
+
+    def _programs(self) -> list[Lifted]:
+        found = lifted(self.regions)
         if not found:
             raise UserError(
                 "no statement of these regions is lifted to patterns; --emit report says why"
             )
-        text = "\n\n".join(f"def {name} =\n{program}" for name, program in found.items())
-        return f"{text}\n"
-
-    def rise(self) -> str:
-        """The same as ops of the dialect `rise`, for all sizes."""
-        program = loads(self.notation(), name="lifted.rise", float=self.options.float)
-        names = [n for scop in self.regions for n in notations(scop)]
-        return "\n".join(getattr(program, name).lower().as_text("rise") for name in names)
+        return found
 
     def text(self, stage: str) -> str:
         """The regions at a stage."""

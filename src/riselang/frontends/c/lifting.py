@@ -5,26 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from riselang.errors import SourceLocation, UserError
+from riselang.errors import UserError
 from riselang.frontends.c.model import Scop
-from riselang.frontends.c.tactics.notation import notation
 from riselang.frontends.c.tactics.recognition import recognised
 from riselang.frontends.c.tactics.structures import NotLifted
+from riselang.frontends.c.tactics.terms import Lifting, lifting_of
+from riselang.term.nodes import Term
 
 
 @dataclass(frozen=True)
 class Lifted:
-    """A statement as a program in RISE's notation."""
+    """A statement as a program."""
 
     name: str
     function: str
     """The function of C that it stands in."""
-    notation: str
+    lifting: Lifting
     tactic: str
     """What it was recognised as."""
-    place: SourceLocation
     loops: int
     """How many loops are around it."""
+
+    @property
+    def term(self) -> Term:
+        return self.lifting.term
 
 
 def lifted(scops: Sequence[Scop]) -> list[Lifted]:
@@ -35,12 +39,12 @@ def lifted(scops: Sequence[Scop]) -> list[Lifted]:
             if each.tactic is None:
                 continue
             try:
-                text = notation(scop, each)
+                lifting = lifting_of(scop, each)
             except NotLifted:
                 continue
             name, loops = f"{scop.name}_{each.statement.name}", len(each.statement.iterators)
-            place = each.statement.place
-            found.append(Lifted(name, scop.name, text, each.tactic, place, loops))
+            name = name.replace("$", "_")
+            found.append(Lifted(name, scop.name, lifting, each.tactic, loops))
     return found
 
 

@@ -1,7 +1,7 @@
 """Quasi-affine expressions: sums of names times numbers, with quotients and remainders by numbers.
 
-They are the common form of subscripts and bounds: as text for isl, and as affine expressions for
-MLIR. Quotients round down and remainders are natural, in both.
+They are the common form of subscripts and bounds: as text for isl, as affine expressions for MLIR,
+and as sizes for RISE. Quotients round down and remainders are natural, in all of them.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from xdsl.ir.affine import AffineExpr
+
+from riselang.nat import Nat
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,10 @@ class Linear:
             return AffineExpr.constant(self.constant)
         return total + self.constant if self.constant else total
 
+    def nat(self) -> Nat:
+        """As a size of RISE."""
+        return sum((_nat(atom) * factor for atom, factor in self.terms), Nat.const(self.constant))
+
     def __str__(self) -> str:
         """As isl writes it."""
         parts = [f"{factor}*{atom}" if factor != 1 else str(atom) for atom, factor in self.terms]
@@ -112,6 +118,13 @@ class Linear:
 
 def _text_of(term: tuple[Atom, int]) -> str:
     return str(term[0])
+
+
+def _nat(atom: Atom) -> Nat:
+    if isinstance(atom, str):
+        return Nat.var(atom)
+    dividend = atom.dividend.nat()
+    return dividend // atom.divisor if isinstance(atom, Quotient) else dividend % atom.divisor
 
 
 def _affine(atom: Atom, resolve: Callable[[str], AffineExpr]) -> AffineExpr:

@@ -20,7 +20,7 @@ _OF_NOTATION = frozenset((
     *KEYWORDS, *PATTERNS, *FUNCTIONS, *SCALAR_NAMES.values(), EMBED, "index", "idx", "vec", "nat",
     "data", "floordiv", "mod",
 ))  # fmt: skip
-"""Words that mean something in RISE's notation, in which statements are lifted."""
+"""Words that mean something in RISE's notation, in which lifted statements are shown."""
 LOOP_NAMES = tuple(f"t{number}_" for number in range(64))
 """What the loops that isl makes are called."""
 

@@ -8,11 +8,11 @@ from riselang.frontends.c.lifted.costs import LOOPS
 from riselang.frontends.c.lifted.steps import called_parts
 from riselang.frontends.c.model import Scop
 from riselang.frontends.c.scheduling import order
-from riselang.frontends.c.tactics.notation import notation
 from riselang.frontends.c.tactics.parts import is_separable, parts_of
 from riselang.frontends.c.tactics.recognition import Recognised, recognised
 from riselang.frontends.c.tactics.row_products import RowProduct
 from riselang.frontends.c.tactics.structures import NotLifted, Structure, structure_of
+from riselang.frontends.c.tactics.terms import lifting_of
 
 
 def report(scop: Scop, options: Options, schedule: str = "source") -> str:
@@ -33,7 +33,7 @@ def _ways(scop: Scop, options: Options) -> dict[str, str]:
     """How statements run that are lifted, and why."""
     ways: dict[str, str] = {}
     for found in recognised(scop):
-        structure = _structure(scop, found)
+        structure = None if found.tactic is None else _structure(scop, found)
         if structure is not None and found.tactic is not None:
             choice = for_structure(structure, found.tactic)
             is_whole = not found.around and is_separable(scop)
@@ -61,22 +61,8 @@ def described(scop: Scop, found: Recognised) -> str:
         return f"not recognised: {found.reason}"
     around = f" in the loops over {', '.join(found.around)}" if found.around else ""
     try:
-        notation(scop, found)
+        lifting_of(scop, found)
         lifted = ", lifted to RISE"
     except NotLifted as reason:
         lifted = f" ({reason})"
     return f"{found.tactic}{around}{lifted}"
-
-
-def notations(scop: Scop) -> dict[str, str]:
-    """The programs of the statements that are lifted, by name."""
-    programs: dict[str, str] = {}
-    for found in recognised(scop):
-        if found.tactic is None:
-            continue
-        try:
-            text = notation(scop, found)
-        except NotLifted:
-            continue
-        programs[f"{scop.name}_{found.statement.name}".replace("$", "_")] = text
-    return programs

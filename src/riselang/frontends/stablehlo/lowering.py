@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from riselang.dialects.rise.types import fun
 from riselang.errors import LimitationError, RiseError
 from riselang.frontends.building import Builder, unstored
 from riselang.frontends.stablehlo import (
@@ -130,7 +129,7 @@ def lower(
         for each, name in zip(function.body.arguments, names, strict=True)
     ]
     variables = [
-        build.Variable(array_type(type.element, type.shape), name, scope=lowering.builder.scope)
+        lowering.builder.parameter(name, array_type(type.element, type.shape))
         for type, name in zip(types, names, strict=True)
     ]
     tensors = [
@@ -141,12 +140,8 @@ def lower(
         raise LimitationError(f"the function {function.name} returns nothing", function.location)
     builder = lowering.builder
     body = builder.tuple([unstored(node_of(builder, each)) for each in results])
-    parameters = [*variables, *lowering.variables]
-    # A program without parameters is a value.
-    root: Node = body
-    if parameters:
-        type = fun(*(each.type for each in parameters), body.type)
-        root = build.Function(type, parameters, body, builder.scope, location=function.location)
+    with builder.located(function.location):
+        root = builder.program([*variables, *lowering.variables], body)
     return Program(
         function.name, finish(root), tuple(types), tuple(names),
         tuple(TensorType(each.shape, each.element) for each in results),

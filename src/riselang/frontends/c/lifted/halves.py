@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import lcm
-from typing import Any
+from pathlib import Path
 
 import numpy as np
 
-from riselang.api.entry import loads
+from riselang.api.kernel import TermKernel
+from riselang.api.load import term_kernel
 from riselang.frontends.c.calling import CFunction
 from riselang.frontends.c.file import CFile
-from riselang.frontends.c.lifted.programs import NAME, panel_program, panels_program
+from riselang.frontends.c.lifted.programs import panel_program, panels_program
 from riselang.frontends.c.model import Scop
 from riselang.frontends.c.tactics.products import Product
 from riselang.lazy import cached_property
@@ -26,6 +27,7 @@ from riselang.rewrite.core import Strategy
 from riselang.rewrite.strategies.matmul import goto
 from riselang.rewrite.strategies.tile_sizes import Shape, chosen_tiles
 from riselang.runtime.arrays import Array, address
+from riselang.term.nodes import Term
 
 Load = Callable[[Sequence[Scop]], Mapping[str, CFunction]]
 """Compiles regions as loops."""
@@ -33,15 +35,7 @@ LEAST_ROWS = 48
 """Of a block: few, since half of the block on the diagonal is for nothing."""
 LARGE = 1024
 """A side of matrices whose tiles suit all that are large."""
-ADD = """void add(int n, int h, int w, int row, int column, {type} scale,
-         {type} target[n][n], {type} sums[h][w]) {{
-  for (int i = 0; i < h; i++)
-    for (int j = 0; j < w; j++)
-      if (row + i < n && column + j < n && column + j {side} row + i)
-        target[row + i][column + j] += scale * sums[i][j];
-}}
-"""
-"""Adds a block of sums to the elements on one side of the diagonal."""
+ADD = Path(__file__).parent / "add_half.c"
 
 
 @dataclass(frozen=True)
@@ -69,19 +63,21 @@ class HalfProduct:
         return -(-LEAST_ROWS // panels) * panels
 
     @cached_property
-    def _multiply(self) -> Any:
+    def _multiply(self) -> TermKernel:
         return _for_all_sizes(panels_program(self.product, *self._tile), goto)
 
     @cached_property
-    def _copies(self) -> Mapping[int, Any]:
+    def _copies(self) -> Mapping[int, TermKernel]:
         """Programs that copy rows to panels, by how many rows a panel has."""
         return {size: _for_all_sizes(panel_program(self.product, size)) for size in self._tile}
 
     @cached_property
     def _add(self) -> CFunction:
-        side = "<=" if self._is_lower else ">="
-        text = ADD.format(type=self.product.target.array.type, side=side)
-        scop = CFile.of(text, "add.c").whole()
+        macros = {
+            "ELEMENT": self.product.target.array.type,
+            "SIDE": "<=" if self._is_lower else ">=",
+        }
+        scop = CFile.of(ADD.read_text("utf-8"), ADD.name, defines=macros).whole()
         return self.load([scop])[scop.name]
 
     def run(self, target: Array, pairs: Sequence[tuple[Array, Array]], scale: float) -> None:
@@ -121,7 +117,7 @@ class HalfProduct:
         self._add.run((len(target), *sums.shape, first, column, scale, *places), {}, {})
 
 
-def _for_all_sizes(text: str, strategy: Strategy | None = None) -> Any:
-    kernel = getattr(loads(text, name="half.rise", float="relaxed", strategy=strategy), NAME)
+def _for_all_sizes(term: Term, strategy: Strategy | None = None) -> TermKernel:
+    kernel = term_kernel("product", term, strategy=strategy, float="relaxed")
     kernel.symbolic = True
     return kernel

@@ -1,4 +1,4 @@
-"""Products of matrices in RISE's notation, in the shape that the default strategy knows.
+"""Products of matrices as RISE programs, in the shape that the default strategy knows.
 
 A sum is made in the order of the C loops, from what is there or from zero, with numbers multiplied
 as there, so the result is the same bit by bit. Where that is not possible, and the permission is to
@@ -8,12 +8,22 @@ add in another order, a product is computed on its own, and then scaled and adde
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 
+from riselang.dialects.rise.types import array
+from riselang.errors import SourceLocation
+from riselang.frontends.building import Builder, Function
 from riselang.frontends.c.syntax import Access, Expression, Literal
+from riselang.frontends.c.tactics.matching import Factor
 from riselang.frontends.c.tactics.products import Product, grouped
+from riselang.frontends.c.tactics.values import scalar_type
+from riselang.nat import Nat, as_nat
+from riselang.term import build
+from riselang.term.build import Node
+from riselang.term.finish import finish
+from riselang.term.nodes import Term
 
-NAME = "product"
-LEFT, RIGHT, TARGET = "left", "right", "target"
+ROWS, COLUMNS, DEPTH = Nat.var("n"), Nat.var("m"), Nat.var("l")
 
 
 def scalars(product: Product) -> list[Access]:
@@ -21,116 +31,186 @@ def scalars(product: Product) -> list[Access]:
     return list(dict.fromkeys(part for part in product.scale if isinstance(part, Access)))
 
 
-def program(product: Product) -> str:
+def program(product: Product) -> Term:
     """The program of a whole product; it takes the target, if that is added to, then both factors
     as they lie in memory, then `scalars`."""
-    element = element_type(product)
-    left, right = (_factor(product, side, product.keeps_order) for side in (LEFT, RIGHT))
-    body = _sums(left, right, element)
-    scale = _scale(product, element)
-    if product.keeps_order and not product.begins_with_zero:
-        body = _sums_from(TARGET, left, right)
-    elif not product.begins_with_zero:
-        body = _each(
-            f"zip({TARGET}, {body} |> toMem(heap))",
-            lambda pair: _each(
-                f"zip(fst({pair}), snd({pair}))", lambda e: f"fst({e}) + {scale(f'snd({e})')}", "e"
-            ),
-            "pair",
-        )
-    elif not product.keeps_order:
-        body = _each(
-            f"{body} |> toMem(heap)", lambda line: _each(line, lambda e: scale(e), "e"), "line"
-        )
-    return f"def {NAME} =\nfun(({', '.join(_parameters(product, element))}),\n  {body})\n"
+    return _ProductBuilder(product).program()
 
 
-def panels_program(product: Product, height: int, width: int) -> str:
-    """The product of matrices that come in panels of rows, each panel turned round."""
-    element = element_type(product)
-    parameters = f"{LEFT} : n.l.{height}.{element}, {RIGHT} : m.l.{width}.{element}"
-    left, right = (f"{side} |> map(transpose) |> join" for side in (LEFT, RIGHT))
-    return f"def {NAME} =\nfun(({parameters}),\n  {_sums(left, right, element)})\n"
+def panels_program(product: Product, height: int, width: int) -> Term:
+    """The product of matrices that come in panels of rows, each panel transposed."""
+    return _ProductBuilder(product).panels_program(height, width)
 
 
-def panel_program(product: Product, height: int) -> str:
+def panel_program(product: Product, height: int) -> Term:
     """Copies rows to panels, which are short: each of their rows is written out."""
-    parameter = f"rows : n.{height}.l.{element_type(product)}"
-    line = "mapSeq(fun(line, line |> mapSeqUnroll(fun(e, e))))"
-    body = f"rows |> mapSeq(fun(panel, panel |> transpose |> {line}))"
-    return f"def {NAME} =\nfun(({parameter}),\n  {body})\n"
+    return _ProductBuilder(product).panel_program(height)
 
 
-def element_type(product: Product) -> str:
-    return f"f{product.target.array.type.bits}"
+class _ProductBuilder:
+    """Builds programs for a product."""
 
+    def __init__(self, product: Product):
+        self._product = product
+        self._element = scalar_type(product.target.array.type)
+        self._builder = Builder()
+        self._builder.location = product.target.access.place
+        self._scalars: dict[Access, build.Variable] = {}
 
-def _sums(left: str, right: str, element: str) -> str:
-    """The sums of products of each row with each other."""
-    fold = f"reduce(fun((p, acc), fst(p) * snd(p) + acc), 0.0_{element})"
-    return f"{left} |> map(fun(row, {right} |> map(fun(column, zip(row, column) |> {fold}))))"
+    def program(self) -> Term:
+        product, builder = self._product, self._builder
+        target = None if product.begins_with_zero else self._matrix("target", product.target)
+        left, right = self._matrix("left", product.left), self._matrix("right", product.right)
+        matrices = [each for each in (target, left, right) if each is not None]
+        for at, part in enumerate(scalars(product)):
+            with builder.located(part.variable.place):
+                self._scalars[part] = builder.parameter(f"s{at}", self._element)
+        rows = self._factor(product.left, left)
 
+        def columns() -> Node:
+            return self._factor(product.right, right)
 
-def _sums_from(target: str, left: str, right: str) -> str:
-    """The same, where each sum goes on from an element of the target."""
-    fold = "reduce(fun((p, acc), fst(p) * snd(p) + acc), snd(pair))"
-    return f"zip({left}, {target}) |> map(fun(line, zip({right}, snd(line)) |> " + (
-        f"map(fun(pair, zip(fst(line), fst(pair)) |> {fold}))))"
-    )
+        if not product.keeps_order:
+            body = self._scaled(target, self._sums(rows, columns))
+        elif target is None:
+            body = self._sums(rows, columns)
+        else:
+            body = self._sums_from(target, rows, columns)
+        return finish(builder.program([*matrices, *self._scalars.values()], body))
 
+    def panels_program(self, height: int, width: int) -> Term:
+        left = self._parameter("left", (ROWS, DEPTH, as_nat(height)))
+        right = self._parameter("right", (COLUMNS, DEPTH, as_nat(width)))
+        body = self._sums(self._unpacked(left), lambda: self._unpacked(right))
+        return finish(self._builder.program([left, right], body))
 
-def _each(array: str, body: Callable[[str], str], name: str) -> str:
-    return f"{array} |> map(fun({name}, {body(name)}))"
-
-
-def _parameters(product: Product, element: str) -> list[str]:
-    sizes = {product.rows: "n", product.columns: "m", product.depth: "l"}
-    groups = list(sizes)
-    named = [(LEFT, product.left), (RIGHT, product.right)]
-    if not product.begins_with_zero:
-        named.insert(0, (TARGET, product.target))
-    found: list[str] = []
-    for name, factor in named:
-        shape = grouped(factor, (product.batch, *groups)) or ()
-        lengths = [sizes[group] for group in shape if group != product.batch]
-        found.append(f"{name} : {'.'.join(lengths)}.{element}")
-    return [*found, *(f"s{at} : {element}" for at, _ in enumerate(scalars(product)))]
-
-
-def _factor(product: Product, side: str, is_scaled: bool) -> str:
-    """A factor with the loop that is summed over as the inner one, scaled if it is the one."""
-    factor = product.left if side == LEFT else product.right
-    text = side
-    if is_scaled and product.scale and factor is product.scaled:
-        other = product.right if side == LEFT else product.left
-        chain = [part for part in product.parts if part != other.access]
-        element = element_type(product)
-        text = _each(
-            text,
-            lambda line: _each(
-                line, lambda e: _chain(product, chain, factor.access, e, element), "e"
+    def panel_program(self, height: int) -> Term:
+        builder = self._builder
+        rows = self._parameter("rows", (ROWS, as_nat(height), DEPTH))
+        body = builder.map_seq(
+            lambda panel: builder.map_seq(
+                lambda line: builder.map_seq_unroll(lambda e: e, line, "e"),
+                builder.transpose(panel),
+                "line",
             ),
-            "line",
+            rows,
+            "panel",
         )
-        text = f"{text} |> toMem(heap)"
-    is_turned = factor.loops[-1] not in product.depth
-    return f"{text} |> transpose" if is_turned else text
+        return finish(builder.program([rows], body))
 
+    # Parameters
 
-def _chain(
-    product: Product, parts: Sequence[Expression], access: Access, name: str, element: str
-) -> str:
-    """A product from the left, with a name in the place of an element."""
-    return " * ".join(name if part == access else _number(product, part, element) for part in parts)
+    def _matrix(self, name: str, factor: Factor) -> build.Variable:
+        """The parameter for a factor of one of the batch."""
+        product = self._product
+        sizes = {product.rows: ROWS, product.columns: COLUMNS, product.depth: DEPTH}
+        shape = grouped(factor, (product.batch, *sizes)) or ()
+        lengths = [sizes[group] for group in shape if group != product.batch]
+        return self._parameter(name, lengths, factor.access.place)
 
+    def _parameter(
+        self, name: str, lengths: Sequence[Nat], place: SourceLocation | None = None
+    ) -> build.Variable:
+        type = self._element
+        for length in reversed(lengths):
+            type = array(length, type)
+        with self._builder.located(place or self._builder.location):
+            return self._builder.parameter(name, type)
 
-def _number(product: Product, part: Expression, element: str) -> str:
-    if isinstance(part, Access):
-        return f"s{scalars(product).index(part)}"
-    assert isinstance(part, Literal)
-    return f"{float(part.value)!r}_{element}"
+    # Matrices
 
+    def _factor(self, factor: Factor, matrix: Node) -> Node:
+        """A factor with the loop that is summed over as the inner one, scaled if it is the one."""
+        product, builder = self._product, self._builder
+        with builder.located(factor.access.place):
+            if product.keeps_order and product.scale and factor is product.scaled:
+                other = product.right if factor is product.left else product.left
+                parts = [part for part in product.parts if part != other.access]
+                scaled = self._each(lambda e: self._chain(parts, factor.access, e), matrix)
+                matrix = builder.to_mem(scaled)
+            is_transposed = factor.loops[-1] not in product.depth
+            return builder.transpose(matrix) if is_transposed else matrix
 
-def _scale(product: Product, element: str) -> Callable[[str], str]:
-    numbers = [_number(product, part, element) for part in product.scale]
-    return lambda text: " * ".join([*numbers, text])
+    def _unpacked(self, panels: Node) -> Node:
+        return self._builder.join(self._builder.map(self._builder.transpose, panels))
+
+    def _each(self, function: Function, matrix: Node) -> Node:
+        builder = self._builder
+        return builder.map(lambda line: builder.map(function, line, "e"), matrix, "line")
+
+    def _sums(self, rows: Node, columns: Callable[[], Node]) -> Node:
+        """The sums of products of each row with each column; those are made for each row, since
+        what is made outside of a map and used in it is stored."""
+        builder = self._builder
+
+        def element_of(row: Node, column: Node) -> Node:
+            return self._sum(builder.literal(0.0, self._element), row, column)
+
+        return builder.map(
+            lambda row: builder.map(
+                lambda column: element_of(row, column), columns(), "column"
+            ),
+            rows,
+            "row",
+        )  # fmt: skip
+
+    def _sums_from(self, target: Node, rows: Node, columns: Callable[[], Node]) -> Node:
+        """The same, where each sum goes on from an element of the target."""
+        builder = self._builder
+
+        def line_of(line: Node) -> Node:
+            row, starts = builder.parts(line, 2)
+            pairs = builder.zip(columns(), starts)
+            return builder.map(lambda pair: element_of(row, *builder.parts(pair, 2)), pairs, "pair")
+
+        def element_of(row: Node, column: Node, start: Node) -> Node:
+            return self._sum(start, row, column)
+
+        return builder.map(line_of, builder.zip(rows, target), "line")
+
+    def _sum(self, start: Node, row: Node, column: Node) -> Node:
+        def added(pair: Node, total: Node) -> Node:
+            product = self._operation("mult", *self._builder.parts(pair, 2))
+            return self._operation("add", product, total)
+
+        return self._builder.reduce(added, start, self._builder.zip(row, column))
+
+    def _scaled(self, target: Node | None, sums: Node) -> Node:
+        """Sums that are multiplied at the end, and added to what is there."""
+        builder, stored = self._builder, self._builder.to_mem(sums)
+        if target is None:
+            return self._each(self._multiplied, stored)
+
+        def added(pair: Node) -> Node:
+            start, sum = builder.parts(pair, 2)
+            return self._operation("add", start, self._multiplied(sum))
+
+        def line_of(lines: Node) -> Node:
+            return builder.map(added, builder.zip(*builder.parts(lines, 2)), "pair")
+
+        return builder.map(line_of, builder.zip(target, stored), "lines")
+
+    # Numbers
+
+    def _multiplied(self, value: Node) -> Node:
+        numbers = [self._number(part) for part in self._product.scale]
+        return self._product_of([*numbers, value])
+
+    def _chain(self, parts: Sequence[Expression], access: Access, element: Node) -> Node:
+        """A product from the left, with an element in the place of its access."""
+        return self._product_of(
+            [element if part == access else self._number(part) for part in parts]
+        )
+
+    def _number(self, part: Expression) -> Node:
+        if isinstance(part, Access):
+            return self._scalars[part]
+        assert isinstance(part, Literal)
+        with self._builder.located(part.place):
+            return self._builder.literal(float(part.value), self._element)
+
+    def _product_of(self, values: Sequence[Node]) -> Node:
+        return reduce(lambda left, right: self._operation("mult", left, right), values)
+
+    def _operation(self, name: str, *operands: Node) -> Node:
+        return self._builder.operation(name, operands, self._element)

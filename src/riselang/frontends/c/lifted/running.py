@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from riselang.api.entry import loads
+from riselang.api.kernel import TermKernel
+from riselang.api.load import term_kernel
 from riselang.config import Options
 from riselang.frontends.c.calling import Arrays, Values
 from riselang.frontends.c.lifted.choices import for_product
 from riselang.frontends.c.lifted.costs import LOOPS
 from riselang.frontends.c.lifted.halves import HalfProduct, Load
-from riselang.frontends.c.lifted.programs import NAME, program, scalars
+from riselang.frontends.c.lifted.programs import program, scalars
 from riselang.frontends.c.model import Scop
 from riselang.frontends.c.syntax import Literal
 from riselang.frontends.c.tactics.matching import Factor
@@ -39,9 +40,8 @@ class PatternStep:
         return self.found.product if isinstance(self.found, RowProduct) else self.found
 
     @cached_property
-    def _kernel(self) -> Any:
-        text = program(self.product)
-        return getattr(loads(text, name="lifted.rise", float=self.options.float), NAME)
+    def _kernel(self) -> TermKernel:
+        return term_kernel("product", program(self.product), float=self.options.float)
 
     @cached_property
     def _half(self) -> HalfProduct:

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from riselang.api.entry import loads
+from riselang.api.kernel import TermKernel
+from riselang.api.load import term_kernel
 from riselang.config import Options
 from riselang.frontends.c.calling import Arrays, Values
 from riselang.frontends.c.entries import is_buffer
@@ -22,12 +23,11 @@ from riselang.frontends.c.lifted.costs import PATTERNS
 from riselang.frontends.c.linear import Linear
 from riselang.frontends.c.model import Scop
 from riselang.frontends.c.tactics.circles import circle_of
-from riselang.frontends.c.tactics.notation import Lifting, lifting
 from riselang.frontends.c.tactics.structures import Axis, NotLifted, Range, Structure
+from riselang.frontends.c.tactics.terms import Lifting, lifting
 from riselang.frontends.c.tactics.views import is_fixed
 from riselang.lazy import cached_property
 
-NAME = "statement"
 Numbers = Mapping[str, int]
 """Of parameters, and of loops that stay."""
 
@@ -40,9 +40,8 @@ class StatementStep:
     options: Options
 
     @cached_property
-    def _kernel(self) -> Any:
-        text = f"def {NAME} =\n{self.lifting.text}\n"
-        return getattr(loads(text, name="lifted.rise", float=self.options.float), NAME)
+    def _kernel(self) -> TermKernel:
+        return term_kernel("statement", self.lifting.term, float=self.options.float)
 
     def run(self, arrays: Arrays, values: Values, numbers: Numbers) -> None:
         structure = self.lifting.structure

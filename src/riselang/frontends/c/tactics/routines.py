@@ -14,7 +14,6 @@ from riselang.frontends.c.model import ModelStatement, Scop
 from riselang.frontends.c.syntax import Access, Expression, Literal
 from riselang.frontends.c.tactics.matching import NoMatch, added_to, product_parts
 from riselang.frontends.c.tactics.structures import NotLifted, Operand, Structure, structure_of
-from riselang.frontends.c.tactics.views import size_text
 from riselang.lowering.library_calls import LARGEST
 
 BITS = 32
@@ -117,14 +116,14 @@ def too_long(scop: Scop, structure: Structure) -> str:
     for variable, name in structure.statement.iterators:
         length = structure.ranges[name].length
         if variable.type.bits > BITS and not _is_short(scop, length):
-            return size_text(length)
+            return str(length.nat())
     for operand in (structure.target, *structure.reads):
         declared = operand.array.extents
         for at, extent in enumerate(structure.extents[operand.array][1:], 1):
             expression = declared[at] if at < len(declared) else None
             is_int = expression is not None and expression.type.bits <= BITS
             if extent is not None and not is_int and not _is_short(scop, extent):
-                return size_text(extent)
+                return str(extent.nat())
     return ""
 
 

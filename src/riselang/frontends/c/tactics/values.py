@@ -1,10 +1,13 @@
-"""What an element becomes, in RISE's notation: the operations of C, in the order of the text."""
+"""What an element becomes, as operations of RISE: those of C, in the order of the text."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
+import numpy as np
+
+from riselang.dialects.rise.types import ScalarType
+from riselang.frontends.building import Builder
 from riselang.frontends.c.syntax import (
     Access,
     Binary,
@@ -17,11 +20,11 @@ from riselang.frontends.c.syntax import (
 )
 from riselang.frontends.c.tactics.structures import NotLifted
 from riselang.frontends.c.types import CType
+from riselang.term.build import Node
 from riselang.term.mathlib import LIBRARY_NAMES
 
-_LEVELS = {"+": 1, "-": 1, "*": 2, "/": 2}
-_COMPARISONS = frozenset(("<", "<=", ">", ">=", "==", "!="))
-_ATOM = 3
+_OPERATIONS = {"+": "add", "-": "sub", "*": "mult", "/": "div"}
+_COMPARISONS = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
 FUNCTIONS = {
     **{name: name for name in (*LIBRARY_NAMES, "sqrt", "floor", "ceil", "trunc", "pow")},
     "fabs": "abs",
@@ -29,98 +32,89 @@ FUNCTIONS = {
 """Functions of C that are operations of RISE with the same result."""
 
 
-def type_text(type: CType) -> str:
-    if type.is_float:
-        return f"f{type.bits}"
+def scalar_type(type: CType) -> ScalarType:
     if type.is_bool or not type.is_signed:
         raise NotLifted(f"RISE has no type {type}")
-    return f"i{type.bits}"
+    return ScalarType(type.mlir)
 
 
-class ValueWriter:
-    """Writes values; `element` says what stands for an access."""
+class ValueBuilder:
+    """Builds values; `element` gives what stands for an access."""
 
-    def __init__(self, element: Callable[[Access], str]):
+    def __init__(self, builder: Builder, element: Callable[[Access], Node]):
+        self._builder = builder
         self._element = element
 
-    def text(self, expression: Expression) -> str:
-        return self._leveled(expression)[0]
+    def value(self, expression: Expression) -> Node:
+        with self._builder.located(expression.place):
+            return self._value(expression)
 
-    def _inner(self, expression: Expression, least: int) -> str:
-        """In parentheses where it binds less than what is around it."""
-        text, level = self._leveled(expression)
-        return text if level >= least else f"({text})"
-
-    def _leveled(self, expression: Expression) -> tuple[str, int]:
+    def _value(self, expression: Expression) -> Node:
         match expression:
             case Access():
-                return self._element(expression), _ATOM
+                return self._element(expression)
             case Literal():
-                return _number(expression), _ATOM
+                return self._number(expression, expression.type)
             case Unary(operator="-", operand=operand):
-                if expression.type.is_float:
-                    return f"neg({self.text(operand)})", _ATOM
-                zero = f"0_{type_text(expression.type)}"
-                return f"{zero} - {self._inner(operand, 2)}", 1
+                return self._operation("neg", expression, operand)
             case Binary():
                 return self._binary(expression)
             case Conditional():
-                return self._choice(expression), 0
+                return self._choice(expression)
             case Convert():
-                return self._converted(expression), _ATOM
+                return self._converted(expression)
             case Call():
-                return self._called(expression), _ATOM
+                return self._called(expression)
             case _:
                 raise NotLifted("it has an operation that RISE has not")
 
-    def _binary(self, expression: Binary) -> tuple[str, int]:
-        operator, type = expression.operator, expression.type
-        type_text(type)
-        if operator not in _LEVELS or (operator == "/" and not type.is_float):
-            raise NotLifted(f"{operator} of {type} has no operation of RISE")
-        level = _LEVELS[operator]
-        left, right = self._inner(expression.left, level), self._inner(expression.right, level + 1)
-        return f"{left} {operator} {right}", level
+    def _operation(self, name: str, expression: Expression, *operands: Expression) -> Node:
+        type = scalar_type(expression.type)
+        return self._builder.operation(name, [self.value(each) for each in operands], type)
 
-    def _choice(self, expression: Conditional) -> str:
+    def _binary(self, expression: Binary) -> Node:
+        operator, type = expression.operator, expression.type
+        if operator not in _OPERATIONS or (operator == "/" and not type.is_float):
+            raise NotLifted(f"{operator} of {type} has no operation of RISE")
+        return self._operation(_OPERATIONS[operator], expression, expression.left, expression.right)
+
+    def _choice(self, expression: Conditional) -> Node:
         test = expression.condition
         if not isinstance(test, Binary) or test.operator not in _COMPARISONS:
             raise NotLifted("its condition is no comparison")
-        type_text(test.left.type)
-        condition = f"{self._inner(test.left, 1)} {test.operator} {self._inner(test.right, 1)}"
-        first, second = self._inner(expression.first, 1), self._inner(expression.second, 1)
-        return f"if {condition} then {first} else {second}"
+        scalar_type(test.left.type)
+        with self._builder.located(test.place):
+            operands = self.value(test.left), self.value(test.right)
+            condition = self._builder.compare(_COMPARISONS[test.operator], *operands)
+        chosen, other = self.value(expression.first), self.value(expression.second)
+        return self._builder.select(condition, chosen, other)
 
-    def _converted(self, expression: Convert) -> str:
-        source, target = expression.operand.type, expression.type
-        type_text(source)
-        if source.is_float and not target.is_float:
+    def _converted(self, expression: Convert) -> Node:
+        operand, target = expression.operand, expression.type
+        scalar_type(operand.type)
+        if operand.type.is_float and not target.is_float:
             raise NotLifted("it makes an integer of a float")
-        if source == target:
-            return self._inner(expression.operand, _ATOM)
-        if isinstance(expression.operand, Literal):
-            return _number(Literal(expression.place, target, expression.operand.value))
-        return f"cast[{type_text(target)}]({self.text(expression.operand)})"
+        if isinstance(operand, Literal):
+            return self._number(operand, target)
+        type = scalar_type(target)
+        return self._builder.convert(self.value(operand), type)
 
-    def _called(self, expression: Call) -> str:
+    def _called(self, expression: Call) -> Node:
         suffix = "f" if expression.type.bits == 32 else ""
         name = FUNCTIONS.get(expression.function.removesuffix(suffix))
         if name is None or not expression.type.is_float:
             raise NotLifted(f"RISE has no function {expression.function}")
-        return f"{name}({', '.join(self.text(each) for each in expression.arguments)})"
+        return self._operation(name, expression, *expression.arguments)
 
-
-def _number(literal: Literal) -> str:
-    suffix = type_text(literal.type)
-    if not literal.type.is_float:
-        value = int(literal.value)
-        if -value > literal.type.largest:
+    def _number(self, literal: Literal, type: CType) -> Node:
+        """A number that notation can write."""
+        element = scalar_type(type)
+        if type.is_float:
+            largest = np.finfo(np.float32 if type.bits == 32 else np.float64).max
+            if not abs(literal.value) <= float(largest):
+                raise NotLifted("it has a number that is not finite")
+            return self._builder.literal(float(literal.value), element)
+        number = type.wrapped(int(literal.value))
+        if number == type.smallest:
             raise NotLifted("it has the least number of its type")
-        return f"{value}_{suffix}" if value >= 0 else f"(0_{suffix} - {-value}_{suffix})"
-    value = float(literal.value)
-    if not math.isfinite(value):
-        raise NotLifted("it has a number that is not finite")
-    # The sign of zero counts.
-    is_negative = math.copysign(1.0, value) < 0
-    text = f"{abs(value)!r}_{suffix}"
-    return f"neg({text})" if is_negative else text
+        return self._builder.literal(number, element)

@@ -1,4 +1,4 @@
-"""Arrays as loops see them, in RISE's notation: views with a dimension for each loop.
+"""Arrays as loops see them: views with a dimension for each loop.
 
 `a[i + 1]` is `a |> drop(1) |> take(n)`; `a[2 * i + k]` is `a |> slide(3, 2)`, with a dimension for
 i and one for k. Where an array is read at several places near each other, as in
@@ -7,12 +7,15 @@ i and one for k. Where an array is read at several places near each other, as in
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
+from riselang.dialects.rise.types import i32
+from riselang.frontends.building import Builder, Function, length_of
 from riselang.frontends.c.linear import Linear
 from riselang.frontends.c.syntax import Access
-from riselang.frontends.c.tactics.structures import Axis, NotLifted, Operand, Range, Structure
+from riselang.frontends.c.tactics.structures import Axis, NotLifted, Operand, Structure
+from riselang.term.build import Node
 
 WIDEST = 16
 """How far places in one window may be from each other."""
@@ -21,29 +24,17 @@ ONE = Linear(1)
 
 @dataclass(frozen=True)
 class View:
-    """An array or a part of it, as text, and the loops or windows that its dimensions are."""
+    """An array or a part of it, and the loops or windows that its dimensions are."""
 
-    text: str
+    make: Callable[[], Node]
+    """Builds it where it is used, so that it is never a value that is stored."""
     loops: tuple[str, ...]
     windows: tuple[tuple[int, int], ...] = ()
     """The dimensions that are windows, as they follow behind all loops: dimension and width."""
 
-    def without(self, loop: str, text: str) -> View:
-        return View(text, tuple(each for each in self.loops if each != loop), self.windows)
-
-
-def size_text(size: Linear) -> str:
-    """A size in notation."""
-    text = ""
-    terms = sorted(size.terms, key=lambda term: term[1] < 0)
-    for atom, factor in (*terms, ("", size.constant)):
-        if not factor or (not atom and text and not size.constant):
-            continue
-        part = str(abs(factor)) if not atom else f"{abs(factor)} * {atom}"
-        part = str(atom) if atom and abs(factor) == 1 else part
-        sign = "-" if factor < 0 else "+"
-        text = f"{text} {sign} {part}" if text else part if factor > 0 else f"-{part}"
-    return text or "0"
+    def without(self, loop: str, part: Node) -> View:
+        loops = tuple(each for each in self.loops if each != loop)
+        return replace(self, make=lambda: part, loops=loops)
 
 
 def groups_of(structure: Structure, operands: Sequence[Operand]) -> list[list[Operand]]:
@@ -85,101 +76,117 @@ def is_fixed(axis: Axis, structure: Structure) -> bool:
     return not axis.loops and any(name in structure.around for name in axis.offset.names())
 
 
-def view_of(structure: Structure, name: str, group: Sequence[Operand]) -> View:
-    """The view that a group of reads needs."""
-    text, depth = name, 0
-    loops: list[str] = []
-    windows: list[tuple[int, int]] = []
-    extents = structure.extents[group[0].array]
-    for at, axes in enumerate(zip(*(each.axes for each in group), strict=True)):
-        if is_fixed(axes[0], structure):
-            continue
-        extent = extents[at]
-        if extent is None:
-            raise NotLifted(f"the length of {group[0].array.name} is not declared")
-        ordered = sorted(axes, key=lambda axis: axis.offset.constant)
-        width = 1 + (ordered[-1].offset - ordered[0].offset).constant
-        steps, found = _steps(structure, ordered[0], extent, width)
-        text += _applied(steps, depth)
-        depth += len(found)
-        loops += [each if each else f"window{at}" for each in found]
-        windows += [(at, width)] if width > 1 else []
-    return View(text, tuple(loops), tuple(windows))
+def element_at(builder: Builder, position: int, xs: Node) -> Node:
+    """The element at a position that is known."""
+    return builder.at(builder.clamp_idx(length_of(xs), builder.literal(position, i32)), xs)
 
 
-def _steps(
-    structure: Structure, axis: Axis, extent: Linear, width: int
-) -> tuple[list[str], list[str]]:
-    """What makes of one dimension those of its loops; a window has no name."""
-    for name in axis.offset.names():
-        if name in structure.around:
-            raise NotLifted("a subscript has loops that stay and others")
-    ranges = structure.ranges
-    if not axis.loops:
-        rest = size_text(extent - axis.offset)
-        return [*_from(axis.offset), f"at(clampIdx({rest}, 0_i32))"], []
-    if len(axis.loops) == 1:
-        return _one_loop(ranges, axis, extent, width)
-    if len(axis.loops) == 2:
-        return _two_loops(structure, axis, extent)
-    raise NotLifted("a subscript is a sum of more than two loops")
+class ViewBuilder:
+    """Builds the views of a structure."""
 
+    def __init__(self, builder: Builder, structure: Structure):
+        self._builder = builder
+        self._structure = structure
 
-def _one_loop(
-    ranges: Mapping[str, Range], axis: Axis, extent: Linear, width: int
-) -> tuple[list[str], list[str]]:
-    ((loop, factor),) = axis.loops
-    first, length = ranges[loop].first, ranges[loop].length
-    if factor == 1 and width > 1:
-        span = length + Linear(width - 1)
-        windows = _part(axis.offset + first, span, extent)
-        return [*windows, f"slide({width}, 1)"], [loop, ""]
-    if factor == 1:
-        return _part(axis.offset + first, length, extent), [loop]
-    if factor == -1:
-        lowest = axis.offset - first - length + ONE
-        return [*_part(lowest, length, extent), "reverse"], [loop]
-    if factor < 0:
-        raise NotLifted("a subscript runs downwards by more than one")
-    lowest, span = axis.offset + first.times(factor), (length - ONE).times(factor) + ONE
-    steps = _part(lowest, span, extent)
-    return [*steps, f"slide(1, {factor})", "map(at(clampIdx(1, 0_i32)))"], [loop]
+    def view(self, array: Node, group: Sequence[Operand]) -> View:
+        """The view that a group of reads needs."""
+        steps: list[tuple[int, Function]] = []
+        loops: list[str] = []
+        windows: list[tuple[int, int]] = []
+        extents = self._structure.extents[group[0].array]
+        for at, axes in enumerate(zip(*(each.axes for each in group), strict=True)):
+            if is_fixed(axes[0], self._structure):
+                continue
+            if extents[at] is None:
+                raise NotLifted(f"the length of {group[0].array.name} is not declared")
+            ordered = sorted(axes, key=lambda axis: axis.offset.constant)
+            width = 1 + (ordered[-1].offset - ordered[0].offset).constant
+            step, found = self._step(ordered[0], width)
+            steps.append((len(loops), step))
+            loops += [each if each else f"window{at}" for each in found]
+            windows += [(at, width)] if width > 1 else []
 
+        def make() -> Node:
+            node = array
+            with self._builder.located(group[0].access.place):
+                for depth, step in steps:
+                    node = self._builder.map_at(depth, step, node)
+            return node
 
-def _two_loops(structure: Structure, axis: Axis, extent: Linear) -> tuple[list[str], list[str]]:
-    """A window that moves: one loop moves it, the other one runs along it."""
-    out = structure.target.loops
-    ordered = sorted(axis.loops, key=lambda each: (abs(each[1]) != 1, each[0] in out, each[1]))
-    (along, sign), (moving, step) = ordered
-    if abs(sign) != 1 or step < 1:
-        raise NotLifted("a subscript has no loop that steps by one along a window")
-    ranges = structure.ranges
-    width, first = ranges[along].length, ranges[along].first
-    low = first if sign == 1 else ONE - first - width
-    lowest = axis.offset + low + ranges[moving].first.times(step)
-    span = (ranges[moving].length - ONE).times(step) + width
-    steps = [*_part(lowest, span, extent), f"slide({size_text(width)}, {step})"]
-    return [*steps, *(["map(reverse)"] if sign < 0 else [])], [moving, along]
+        return View(make, tuple(loops), tuple(windows))
 
+    def _step(self, axis: Axis, width: int) -> tuple[Function, list[str]]:
+        """What makes of one dimension those of its loops; a window has no name."""
+        for name in axis.offset.names():
+            if name in self._structure.around:
+                raise NotLifted("a subscript has loops that stay and others")
+        if not axis.loops:
+            builder, first = self._builder, axis.offset.nat()
+            return lambda xs: element_at(builder, 0, builder.drop(first, xs)), []
+        if len(axis.loops) == 1:
+            return self._one_loop(axis, width)
+        if len(axis.loops) == 2:
+            return self._two_loops(axis)
+        raise NotLifted("a subscript is a sum of more than two loops")
 
-def _from(first: Linear) -> list[str]:
-    return [] if first == Linear() else [f"drop({size_text(first)})"]
+    def _one_loop(self, axis: Axis, width: int) -> tuple[Function, list[str]]:
+        builder = self._builder
+        ((loop, factor),) = axis.loops
+        first, length = self._structure.ranges[loop].first, self._structure.ranges[loop].length
+        if factor == 1 and width > 1:
+            part = self._part(axis.offset + first, length + Linear(width - 1))
+            return lambda xs: builder.slide(length.nat(), width, 1, part(xs)), [loop, ""]
+        if factor == 1:
+            return self._part(axis.offset + first, length), [loop]
+        if factor == -1:
+            part = self._part(axis.offset - first - length + ONE, length)
+            return lambda xs: builder.reverse(part(xs)), [loop]
+        if factor < 0:
+            raise NotLifted("a subscript runs downwards by more than one")
+        span = (length - ONE).times(factor) + ONE
+        part = self._part(axis.offset + first.times(factor), span)
+        return lambda xs: builder.map(
+            lambda window: element_at(builder, 0, window),
+            builder.slide(length.nat(), 1, factor, part(xs)),
+        ), [loop]
 
+    def _two_loops(self, axis: Axis) -> tuple[Function, list[str]]:
+        """A window that moves: one loop moves it, the other one runs along it."""
+        out, builder = self._structure.target.loops, self._builder
+        ordered = sorted(axis.loops, key=lambda each: (abs(each[1]) != 1, each[0] in out, each[1]))
+        (along, sign), (moving, step) = ordered
+        if abs(sign) != 1 or step < 1:
+            raise NotLifted("a subscript has no loop that steps by one along a window")
+        ranges = self._structure.ranges
+        width, count = ranges[along].length, ranges[moving].length
+        low = ranges[along].first if sign == 1 else ONE - ranges[along].first - width
+        lowest = axis.offset + low + ranges[moving].first.times(step)
+        part = self._part(lowest, (count - ONE).times(step) + width)
 
-def _part(first: Linear, length: Linear, extent: Linear) -> list[str]:
-    """So many elements from a place on."""
-    taken = [] if extent - first == length else [f"take({size_text(length)})"]
-    return [*_from(first), *taken]
+        def windows(xs: Node) -> Node:
+            found = builder.slide(count.nat(), width.nat(), step, part(xs))
+            return found if sign == 1 else builder.map(builder.reverse, found)
 
+        return windows, [moving, along]
 
-def _applied(steps: Sequence[str], depth: int) -> str:
-    """Steps for a dimension, under so many others."""
-    if not steps:
-        return ""
-    if not depth:
-        return "".join(f" |> {step}" for step in steps)
-    inner = steps[0] if len(steps) == 1 else f"fun(r, r{_applied(steps, 0)})"
-    return f" |> {'map(' * depth}{inner}{')' * depth}"
+    def _part(self, first: Linear, length: Linear) -> Function:
+        """So many elements from a place on."""
+        builder = self._builder
+        return lambda xs: builder.take(length.nat(), builder.drop(first.nat(), xs))
+
+    def fronted(self, view: View, loop: str) -> Node:
+        """A view with the dimension of a loop as the outermost."""
+        node = view.make()
+        for position in reversed(range(view.loops.index(loop))):
+            node = self._builder.map_at(position, self._builder.transpose, node)
+        return node
+
+    def element(self, view: View, place: Sequence[int]) -> Node:
+        """What a view without loops has at a place in its windows."""
+        node = view.make()
+        for position in place:
+            node = element_at(self._builder, position, node)
+        return node
 
 
 def places(group: Sequence[Operand], view: View) -> Iterator[tuple[Access, tuple[int, ...]]]:
@@ -190,14 +197,3 @@ def places(group: Sequence[Operand], view: View) -> Iterator[tuple[Access, tuple
             offsets = [each.axes[at].offset - operand.axes[at].offset for each in group]
             found.append(-min(offset.constant for offset in offsets))
         yield operand.access, tuple(found)
-
-
-def fronted(view: View, loop: str) -> str:
-    """A view with the dimension of a loop as the outermost."""
-    text = view.text
-    for position in reversed(range(view.loops.index(loop))):
-        swap = "transpose"
-        for _ in range(position):
-            swap = f"map({swap})"
-        text = f"({text} |> {swap})"
-    return text

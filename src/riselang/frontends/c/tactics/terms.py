@@ -1,0 +1,234 @@
+"""RISE programs of what was recognised.
+
+A program is built from the outside in: for each loop of the target, the views that it runs along
+are zipped and mapped over, and the others are used as they are; then other loops become a
+reduction, which begins with the element of the target that was there. That is the order of the C
+loops, so the result is the same bit by bit. It is what the statement writes, which may be a part of
+the target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from riselang.dialects.rise.types import RiseType, array
+from riselang.errors import SourceLocation
+from riselang.frontends.building import Builder
+from riselang.frontends.c.linear import Linear
+from riselang.frontends.c.model import Scop
+from riselang.frontends.c.syntax import Access, Binary, Expression, Variable
+from riselang.frontends.c.tactics.recognition import Recognised
+from riselang.frontends.c.tactics.structures import NotLifted, Operand, Structure, structure_of
+from riselang.frontends.c.tactics.values import ValueBuilder, scalar_type
+from riselang.frontends.c.tactics.views import View, ViewBuilder, groups_of, is_fixed, places
+from riselang.lazy import cached_property
+from riselang.term import build
+from riselang.term.build import Node
+from riselang.term.finish import finish
+from riselang.term.nodes import Term
+
+
+@dataclass(frozen=True)
+class Lifting:
+    """The program of a statement, and what it is called with."""
+
+    structure: Structure
+    root: Node
+    arrays: tuple[Variable, ...]
+    scalars: tuple[Access, ...]
+
+    @cached_property
+    def term(self) -> Term:
+        return finish(self.root)
+
+
+def lifting(scop: Scop, structure: Structure) -> Lifting:
+    """A statement as a program; raises NotLifted with the reason."""
+    return _StatementBuilder(scop, structure).lifting()
+
+
+def lifting_of(scop: Scop, found: Recognised) -> Lifting:
+    """The program of what was recognised."""
+    if found.tactic is None:
+        raise NotLifted("it is nothing that is known")
+    return lifting(scop, structure_of(scop, found.statement, found.around))
+
+
+class _StatementBuilder:
+    """Builds the program of a structure."""
+
+    def __init__(self, scop: Scop, structure: Structure):
+        self._scop = scop
+        self._structure = structure
+        self._builder = Builder()
+        self._builder.location = structure.statement.place
+        self._views = ViewBuilder(self._builder, structure)
+        self._elements: dict[Access, Callable[[], Node]] = {}
+        """What stands for what is read, at the place of the moment."""
+
+    def lifting(self) -> Lifting:
+        structure, builder = self._structure, self._builder
+        groups = groups_of(structure, structure.reads)
+        if self._needs_target(groups):
+            groups.insert(0, [structure.target])
+        arrays = list(dict.fromkeys(group[0].array for group in groups))
+        nodes = {each: self._parameter(each, self._type(groups, each)) for each in arrays}
+        self._check_sizes(groups, arrays)
+        parameters = list(nodes.values())
+        for scalar in structure.scalars:
+            node = self._parameter(scalar.variable, scalar_type(scalar.type))
+            self._elements[scalar] = lambda node=node: node
+            parameters.append(node)
+        views = [self._views.view(nodes[group[0].array], group) for group in groups]
+        body = self._mapped(list(structure.target.loops), groups, views)
+        root = builder.program(parameters, body)
+        return Lifting(structure, root, tuple(arrays), structure.scalars)
+
+    def _parameter(self, variable: Variable, type: RiseType) -> build.Variable:
+        with self._builder.located(variable.place):
+            return self._builder.parameter(self._scop.names.of(variable), type)
+
+    def _needs_target(self, groups: Sequence[Sequence[Operand]]) -> bool:
+        """Whether the target is read, or has to be there for its lengths."""
+        structure = self._structure
+        read = {loop for group in groups for loop in group[0].loops}
+        if structure.is_updated or not set(structure.target.loops) <= read:
+            return True
+        known = _determined([e for group in groups for e in self._extents(group)])
+        return not self._sizes(groups) <= known
+
+    def _extents(self, group: Sequence[Operand]) -> list[Linear | None]:
+        """The lengths of an array that the program gets."""
+        axes, extents = group[0].axes, self._structure.extents[group[0].array]
+        pairs = zip(axes, extents, strict=True)
+        return [extent for axis, extent in pairs if not is_fixed(axis, self._structure)]
+
+    def _sizes(self, groups: Sequence[Sequence[Operand]]) -> set[str]:
+        """All names of sizes that the program has."""
+        structure = self._structure
+        sizes = [size for each in structure.ranges.values() for size in (each.first, each.length)]
+        sizes += [axis.offset for group in groups for operand in group for axis in operand.axes
+                  if not is_fixed(axis, structure)]  # fmt: skip
+        return {name for size in sizes for name in size.names()}
+
+    def _check_sizes(self, groups: Sequence[Sequence[Operand]], arrays: Sequence[Variable]) -> None:
+        known = _determined([e for group in groups for e in self._extents(group)])
+        unknown = sorted(self._sizes(groups) - known)
+        if unknown:
+            raise NotLifted(f"{unknown[0]} is the length of no array that it reads")
+        for each in arrays:
+            shapes = {tuple(self._extents(group)) for group in groups if group[0].array is each}
+            if len(shapes) > 1:
+                raise NotLifted(f"parts of {each.name} of several kinds are read")
+            fixed = {_fixed_part(group[0], self._structure) for group in groups
+                     if group[0].array is each}  # fmt: skip
+            if len(fixed) > 1:
+                raise NotLifted(f"several parts of {each.name} are read")
+
+    def _type(self, groups: Sequence[Sequence[Operand]], variable: Variable) -> RiseType:
+        group = next(group for group in groups if group[0].array is variable)
+        type: RiseType = scalar_type(variable.type)
+        for extent in reversed(self._extents(group)):
+            if extent is None:
+                raise NotLifted(f"the length of {variable.name} is not declared")
+            type = array(extent.nat(), type)
+        return type
+
+    # The loops
+
+    def _mapped(
+        self, loops: list[str], groups: Sequence[Sequence[Operand]], views: Sequence[View]
+    ) -> Node:
+        """The elements along the loops of the target."""
+        if not loops:
+            start = self._start(groups, views)
+            return self._folded(list(self._structure.folded), groups, views, start)
+        loop, *inner = loops
+        with self._builder.located(self._place(loop)):
+            return self._builder.map(
+                lambda x: self._mapped(inner, groups, self._inside(loop, views, x)),
+                self._along(loop, views),
+            )
+
+    def _start(self, groups: Sequence[Sequence[Operand]], views: Sequence[View]) -> Node | None:
+        """What was in the target, where the program gets that."""
+        for group, view in zip(groups, views, strict=True):
+            if group[0] is self._structure.target:
+                return view.make()
+        return None
+
+    def _folded(
+        self,
+        loops: list[str],
+        groups: Sequence[Sequence[Operand]],
+        views: Sequence[View],
+        start: Node | None,
+    ) -> Node:
+        if not loops:
+            return self._value(groups, views, start)
+        loop, *inner = loops
+        if start is None or not any(loop in view.loops for view in views):
+            raise NotLifted(f"the loop over {loop} repeats it")
+        with self._builder.located(self._place(loop)):
+            return self._builder.reduce(
+                lambda x, total: self._folded(inner, groups, self._inside(loop, views, x), total),
+                start,
+                self._along(loop, views),
+            )
+
+    def _place(self, loop: str) -> SourceLocation:
+        return self._scop.loop_places.get(loop, self._structure.statement.place)
+
+    def _along(self, loop: str, views: Sequence[View]) -> Node:
+        """The views along a loop, zipped."""
+        rows = [self._views.fronted(view, loop) for view in views if loop in view.loops]
+        return self._builder.zip_all(rows)
+
+    def _inside(self, loop: str, views: Sequence[View], element: Node) -> list[View]:
+        """What each view is in an iteration of a loop."""
+        count = sum(loop in view.loops for view in views)
+        parts = iter(self._builder.parts(element, count))
+        return [view.without(loop, next(parts)) if loop in view.loops else view for view in views]
+
+    def _value(
+        self, groups: Sequence[Sequence[Operand]], views: Sequence[View], start: Node | None
+    ) -> Node:
+        for group, view in zip(groups, views, strict=True):
+            for access, place in places(group, view):
+                self._elements[access] = partial(self._views.element, view, place)
+        if start is not None:
+            self._elements[self._structure.target.access] = lambda: start
+        value = self._reordered(self._structure.value)
+        return ValueBuilder(self._builder, self._element).value(value)
+
+    def _element(self, access: Access) -> Node:
+        is_target = self._structure.is_target(access)
+        return self._elements[self._structure.target.access if is_target else access]()
+
+    def _reordered(self, value: Expression) -> Expression:
+        """`target + e` as `e + target`, which is the same: so sums are written in RISE."""
+        if not isinstance(value, Binary) or value.operator != "+":
+            return value
+        if not isinstance(value.left, Access) or not self._structure.is_target(value.left):
+            return value
+        return Binary(value.place, value.type, "+", value.right, value.left)
+
+
+def _fixed_part(operand: Operand, structure: Structure) -> tuple[Linear, ...]:
+    return tuple(axis.offset for axis in operand.axes if is_fixed(axis, structure))
+
+
+def _determined(extents: Sequence[Linear | None]) -> set[str]:
+    """The names of sizes that follow from the lengths of arrays."""
+    known: set[str] = set()
+    while True:
+        found: set[str] = set()
+        for extent in extents:
+            missing = set() if extent is None else set(extent.names()) - known
+            if len(missing) == 1:
+                found |= missing
+        if not found:
+            return known
+        known |= found
