@@ -67,13 +67,13 @@ def element_type(product: Product) -> str:
 
 def _sums(left: str, right: str, element: str) -> str:
     """The sums of products of each row with each other."""
-    fold = f"reduce(fun((p, acc), fst(p) * snd(p) + acc), 0.0_{element})"
+    fold = f"reduce(fun((acc, p), acc + fst(p) * snd(p)), 0.0_{element})"
     return f"{left} |> map(fun(row, {right} |> map(fun(column, zip(row, column) |> {fold}))))"
 
 
 def _sums_from(target: str, left: str, right: str) -> str:
     """The same, where each sum goes on from an element of the target."""
-    fold = "reduce(fun((p, acc), fst(p) * snd(p) + acc), snd(pair))"
+    fold = "reduce(fun((acc, p), acc + fst(p) * snd(p)), snd(pair))"
     return f"zip({left}, {target}) |> map(fun(line, zip({right}, snd(line)) |> " + (
         f"map(fun(pair, zip(fst(line), fst(pair)) |> {fold}))))"
     )

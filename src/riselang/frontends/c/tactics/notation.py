@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from riselang.frontends.c.linear import Linear
 from riselang.frontends.c.model import Scop
-from riselang.frontends.c.syntax import Access, Binary, Expression, Variable
+from riselang.frontends.c.syntax import Access, Variable
 from riselang.frontends.c.tactics.recognition import Recognised
 from riselang.frontends.c.tactics.structures import NotLifted, Operand, Structure, structure_of
 from riselang.frontends.c.tactics.values import ValueWriter, type_text
@@ -161,7 +161,7 @@ class _Writer:
         along, inner, element = self._along(loops[0], views)
         total = self._fresh("acc")
         body = self._folded(loops[1:], groups, inner, total)
-        return f"{along} |> reduce(fun(({element}, {total}), {body}), {start})"
+        return f"{along} |> reduce(fun(({total}, {element}), {body}), {start})"
 
     def _along(self, loop: str, views: list[View]) -> tuple[str, list[View], str]:
         """Views along a loop, zipped; what each is inside; and the name of an element."""
@@ -184,19 +184,11 @@ class _Writer:
                     text = f"{text} |> at(clampIdx({width}, {at}_i32))"
                 self._elements[access] = _atom(text)
         self._elements[self._structure.target.access] = _atom(start)
-        return ValueWriter(self._element).text(self._reordered(self._structure.value))
+        return ValueWriter(self._element).text(self._structure.value)
 
     def _element(self, access: Access) -> str:
         is_target = self._structure.is_target(access)
         return self._elements[self._structure.target.access if is_target else access]
-
-    def _reordered(self, value: Expression) -> Expression:
-        """`target + e` as `e + target`, which is the same: so sums are written in RISE."""
-        if not isinstance(value, Binary) or value.operator != "+":
-            return value
-        if not isinstance(value.left, Access) or not self._structure.is_target(value.left):
-            return value
-        return Binary(value.place, value.type, "+", value.right, value.left)
 
     def _fresh(self, base: str) -> str:
         while True:
