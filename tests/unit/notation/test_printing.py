@@ -98,7 +98,7 @@ APPLIED = {
     "mapSeq": "fun(x : N.f32, x |> mapSeq[scf](neg))",
     "mapPar": "fun(x : N.f32, x |> mapPar(fun(a, a)))",
     "reduce": "fun(x : N.f32, x |> reduce(add, 0.0))",
-    "reduceSeq": "fun(x : N.f32, x |> reduceSeq[affine](fun((a, t), t), true))",
+    "reduceSeq": "fun(x : N.f32, x |> reduceSeq[affine](fun((t, a), t), true))",
     "zip": "fun(x : N.f32, zip(x, x) |> map(mult))",
     "unzip": "fun(x : N.(f32 x i8), x |> unzip)",
     "tuple": "(1, 2.0)",
