@@ -269,8 +269,9 @@ def _applied_to_function(
     if not isinstance(body, build.Application) or list(body.arguments) != list(parameters):
         return None
     pattern = body.function
-    is_pattern = isinstance(pattern, build.PatternUse) and pattern.spec.accumulates
-    return pattern if is_pattern and len(parameters) == 1 else None
+    if not isinstance(pattern, build.PatternUse) or len(parameters) != 1:
+        return None
+    return pattern if pattern.spec.accumulates else None
 
 
 def _is_scalar_operation(op: Operation) -> bool:

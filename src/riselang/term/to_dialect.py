@@ -246,12 +246,14 @@ class _Emitter:
         if isinstance(head, Pattern) and head.spec is LET:
             arguments = [arguments[1], arguments[0], *arguments[2:]]
             head, arguments = arguments[0], arguments[1:]
-        accumulates = isinstance(head, Pattern) and head.spec.accumulates
-        function = self.pattern(head) if accumulates else self.value(head, environment)
         values: list[SSAValue] = []
-        for argument in arguments:
-            convert = self.element_first if accumulates and not values else self.value
-            values.append(convert(argument, environment))
+        if isinstance(head, Pattern) and head.spec.accumulates:
+            function = self.pattern(head)
+            values.append(self.element_first(arguments[0], environment))
+        else:
+            function = self.value(head, environment)
+        for argument in arguments[len(values) :]:
+            values.append(self.value(argument, environment))
         return self.add(ApplyOp(function, values), term.location).results[0]
 
     def element_first(self, function: Term, environment: Environment) -> SSAValue:
