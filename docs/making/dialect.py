@@ -84,7 +84,10 @@ def _patterns(ops: Sequence[type[Operation]]) -> str:
         "## Patterns\n",
         "Each of these ops makes a pattern, a function that `rise.apply` applies; its type follows",
         "from the attributes. No operands, no regions, one result `result` (`!rise.fun`); traits:",
-        f"{traits.pop()}. [Patterns](patterns.md) has types, laws and examples.\n",
+        f"{traits.pop()}. [Patterns](patterns.md) has types, laws and examples.",
+        "Where a pattern accumulates, as `rise.reduce` does, the function in MLIR takes the element",
+        "and then the accumulator; notation and Python have the accumulator first. Reading and",
+        "printing MLIR swap the two.\n",
         "| op | attributes | meaning |",
         "|---|---|---|",
     ]

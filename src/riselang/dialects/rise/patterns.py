@@ -229,7 +229,7 @@ def _pattern_op(spec: PatternSpec) -> type[PatternOp]:
     class_name = f"{spec.name[0].upper()}{spec.name[1:]}Op"
     members: dict[str, object] = {
         "name": f"rise.{spec.name}",
-        "__doc__": spec.summary,
+        "__doc__": spec.dialect_description,
         "__annotations__": {"SPEC": ClassVar[PatternSpec]},
         "SPEC": spec,
     }

@@ -65,11 +65,27 @@ class PatternSpec:
     summary: str
     check: Check
     in_dialect: bool = True
-    accumulates: bool = False
-    """Whether the first argument is a function of (accumulator, element).
+    step: tuple[str, str] | None = None
+    """What the first argument of a pattern that accumulates is a function of.
 
-    The dialect's function takes the element first; terms are converted where they become ops.
+    The function in the dialect takes both in the other order; `term` converts at the border.
     """
+
+    @property
+    def accumulates(self) -> bool:
+        return self.step is not None
+
+    @property
+    def description(self) -> str:
+        return self._described(self.step)
+
+    @property
+    def dialect_description(self) -> str:
+        return self._described(self.step and self.step[::-1])
+
+    def _described(self, step: tuple[str, ...] | None) -> str:
+        takes = f"; the function takes ({', '.join(step)})" if step else ""
+        return f"{self.summary}{takes}"
 
     @property
     def python_name(self) -> str:
@@ -142,12 +158,12 @@ def pattern(
     explicit: str = "",
     check: Check = _accept,
     in_dialect: bool = True,
-    accumulates: bool = False,
+    step: tuple[str, str] | None = None,
 ) -> PatternSpec:
     """Define and register a pattern."""
     spec = PatternSpec(
         name, tuple(parameters.split()), tuple(explicit.split()), type, role, summary, check,
-        in_dialect, accumulates,
+        in_dialect, step,
     )  # fmt: skip
     PATTERNS[name] = spec
     return spec
@@ -246,6 +262,7 @@ _s, _t = variable("s"), variable("t")
 
 _MAP = fun(fun(_s, _t), array(_n, _s), array(_n, _t))
 _REDUCE = fun(fun(_t, _s, _t), _t, array(_n, _s), _t)
+_STEP = ("accumulator", "element")
 _SCAN = fun(fun(_t, _s, _t), _t, array(_n, _s), array(_n, _t))
 
 MAP = pattern(
@@ -254,12 +271,9 @@ MAP = pattern(
 )  # fmt: skip
 MAP_SEQ = pattern("mapSeq", "n s t", _MAP, Role.LOOP, "map as one sequential loop")
 MAP_PAR = pattern("mapPar", "n s t", _MAP, Role.PARALLEL, "map as a loop over threads")
-REDUCE = pattern(
-    "reduce", "n s t", _REDUCE, Role.LOOP,
-    "left fold; the function takes (accumulator, element)", accumulates=True,
-)  # fmt: skip
+REDUCE = pattern("reduce", "n s t", _REDUCE, Role.LOOP, "left fold", step=_STEP)
 REDUCE_SEQ = pattern(
-    "reduceSeq", "n s t", _REDUCE, Role.LOOP, "reduce as one sequential loop", accumulates=True,
+    "reduceSeq", "n s t", _REDUCE, Role.LOOP, "reduce as one sequential loop", step=_STEP,
 )  # fmt: skip
 ZIP = pattern(
     "zip", "n s t", fun(array(_n, _s), array(_n, _t), array(_n, pair(_s, _t))), Role.VIEW,
@@ -303,8 +317,7 @@ LET = pattern(
 )  # fmt: skip
 SCAN = pattern(
     "scan", "n s t", _SCAN, Role.LOOP,
-    "the accumulators of the left fold; the function takes (accumulator, element)",
-    accumulates=True,
+    "the accumulators of the left fold", step=_STEP,
 )  # fmt: skip
 REVERSE = pattern("reverse", "n t", fun(array(_n, _t), array(_n, _t)), Role.VIEW, "back to front")
 PAD_CONST = pattern(
@@ -368,8 +381,7 @@ SCATTER_WITH = pattern(
     fun(
         fun(_t, _t, _t), array(_m, idx(_n)), array(_n, _t), array(_m, _t), array(_n, _t)
     ),
-    Role.VALUE, "combines each value with what is at its index, by f(old, new)",
-    accumulates=True,
+    Role.VALUE, "combines each value with what is at its index", step=("old", "new"),
 )  # fmt: skip
 GENERATE = pattern(
     "generate", "n t", fun(fun(idx(_n), _t), array(_n, _t)), Role.LOOP, "element i is f(i)",
@@ -402,10 +414,10 @@ SIZE_OF = pattern(
 
 MAP_SEQ_UNROLL = pattern("mapSeqUnroll", "n s t", _MAP, Role.LOOP, "mapSeq, unrolled")
 REDUCE_SEQ_UNROLL = pattern(
-    "reduceSeqUnroll", "n s t", _REDUCE, Role.LOOP, "reduceSeq, unrolled", accumulates=True,
+    "reduceSeqUnroll", "n s t", _REDUCE, Role.LOOP, "reduceSeq, unrolled", step=_STEP,
 )  # fmt: skip
 SCAN_SEQ = pattern(
-    "scanSeq", "n s t", _SCAN, Role.LOOP, "scan as one sequential loop", accumulates=True,
+    "scanSeq", "n s t", _SCAN, Role.LOOP, "scan as one sequential loop", step=_STEP,
 )  # fmt: skip
 ITERATE_SEQ = pattern(
     "iterateSeq", "k t", fun(fun(_t, _t), _t, _t), Role.LOOP, "iterate as one sequential loop",
@@ -414,7 +426,7 @@ ITERATE_SEQ = pattern(
 REDUCE_PAR = pattern(
     "reducePar", "n t", fun(fun(_t, _t, _t), _t, array(_n, _t), _t), Role.PARALLEL,
     "reduces chunks on threads, then their results; the chunks do not depend on the threads",
-    accumulates=True,
+    step=_STEP,
 )  # fmt: skip
 TO_MEM = pattern(
     "toMem", "space t", fun(_t, _t), Role.VALUE, "gives a value memory of its own",
