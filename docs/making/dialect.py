@@ -85,9 +85,8 @@ def _patterns(ops: Sequence[type[Operation]]) -> str:
         "Each of these ops makes a pattern, a function that `rise.apply` applies; its type follows",
         "from the attributes. No operands, no regions, one result `result` (`!rise.fun`); traits:",
         f"{traits.pop()}. [Patterns](patterns.md) has types, laws and examples.",
-        "Where a pattern accumulates, as `rise.reduce` does, the function in MLIR takes the element",
-        "and then the accumulator; notation and Python have the accumulator first. Reading and",
-        "printing MLIR swap the two.\n",
+        "The function of a pattern that accumulates, such as `rise.reduce`, takes the element and",
+        "then the accumulator; in notation and Python it is the accumulator that comes first.\n",
         "| op | attributes | meaning |",
         "|---|---|---|",
     ]

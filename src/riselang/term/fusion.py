@@ -97,10 +97,19 @@ def _fold_after(function: Term, element: Lambda, term: Term) -> Term:
     """`fun((acc, x), f(acc, g(x)))`"""
     type = function.type
     assert isinstance(type, FunType)
-    name = function.name if isinstance(function, Lambda) else "acc"
+    accumulator, x = _step_names(function, element)
     partial = Apply(shift(function, 2), Bound(1, type.input))
     body = _fuse(Apply(partial, shift(element.body, 1, 1), term.location))
-    return Lambda(name, type.input, Lambda(element.name, element.parameter, body))
+    return Lambda(accumulator, type.input, Lambda(x, element.parameter, body))
+
+
+def _step_names(function: Term, element: Lambda) -> tuple[str, str]:
+    """What the parameters are called: the element as in the map, where that is another name."""
+    if not isinstance(function, Lambda):
+        return "acc", element.name
+    if element.name == function.name and isinstance(function.body, Lambda):
+        return function.name, function.body.name
+    return function.name, element.name
 
 
 def _producer(xs: Term) -> tuple[Term, Lambda] | None:
