@@ -16,7 +16,7 @@ from riselang.native import cuda
 from riselang.tools.figures import Rival
 
 SUMS = (
-    "fun((p, sums), zip(fst(p), sums) |> map(fun(q, "
+    "fun((sums, p), zip(fst(p), sums) |> map(fun(q, "
     "zip(snd(p), snd(q)) |> map(fun(s, fma(fst(q), fst(s), snd(s)))))))"
 )
 

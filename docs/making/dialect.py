@@ -84,7 +84,9 @@ def _patterns(ops: Sequence[type[Operation]]) -> str:
         "## Patterns\n",
         "Each of these ops makes a pattern, a function that `rise.apply` applies; its type follows",
         "from the attributes. No operands, no regions, one result `result` (`!rise.fun`); traits:",
-        f"{traits.pop()}. [Patterns](patterns.md) has types, laws and examples.\n",
+        f"{traits.pop()}. [Patterns](patterns.md) has types, laws and examples.",
+        "The function of a pattern that accumulates, such as `rise.reduce`, takes the element and",
+        "then the accumulator; in notation and Python it is the accumulator that comes first.\n",
         "| op | attributes | meaning |",
         "|---|---|---|",
     ]

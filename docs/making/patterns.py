@@ -29,7 +29,7 @@ def table() -> str:
     for spec in PATTERNS.values():
         mark = "yes" if spec.name in can_compile else "on a GPU"
         link = f"[`{_call(spec)}`](patterns.md#{spec.name.lower()})"
-        rows.append(f"| {link} | `{show(spec.type)}` | {spec.summary} | {mark} |")
+        rows.append(f"| {link} | `{show(spec.type)}` | {spec.description} | {mark} |")
     return "\n".join(rows)
 
 
@@ -47,7 +47,7 @@ def _section(spec: PatternSpec, compiles: bool) -> str:
     parts = [
         f"## {spec.name}\n",
         f"`{_call(spec)} : {show(spec.type)}`\n",
-        f"{_sentence(spec.summary)} In Python: {python}. Becomes {spec.role.value}.{support}\n",
+        f"{_sentence(spec.description)} In Python: {python}. Becomes {spec.role.value}.{support}\n",
         *[_law(law) for law in entry.laws],
         _example(entry.example),
     ]

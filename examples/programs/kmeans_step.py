@@ -11,8 +11,8 @@ def distance(p, q):
     return rl.zip(p, q) | rl.map(lambda a, b: (a - b) * (a - b)) | rl.reduce(rl.add, 0.0)
 
 
-def closer(d, i, best, at):
-    return rl.min(d, best), rl.where(d < best, i, at)
+def closer(best, at, d, i):
+    return rl.min(best, d), rl.where(d < best, i, at)
 
 
 def nearest(centres, point):
@@ -22,8 +22,8 @@ def nearest(centres, point):
     return rl.clamp_idx("K", smallest.snd)
 
 
-def add_vectors(p, q):
-    return rl.zip(p, q) | rl.map(rl.add)
+def add_vectors(sum, p):
+    return rl.zip(sum, p) | rl.map(rl.add)
 
 
 def sums(centres, points, nearests):

@@ -101,7 +101,7 @@ def test_1_booleans_through_map_and_reduce() -> None:
     @program(rl.Array["N", rl.i1])
     def parity(xs: Value) -> Any:
         flipped = xs | rl.map(lambda x: x ^ True)
-        return flipped | rl.reduce(lambda x, acc: x ^ acc, False), xs | rl.map(lambda x: x & x)
+        return flipped | rl.reduce(lambda acc, x: x ^ acc, False), xs | rl.map(lambda x: x & x)
 
     xs = random_array(13, dtype=bool)
     parity_of, same = same_bits(parity, xs)
@@ -113,7 +113,7 @@ def test_1_tuple_accumulators() -> None:
     @program(rl.Array["N", rl.f32], rl.Array["N", rl.i32])
     def smallest_and_sum(xs: Value, ks: Value) -> Any:
         best = rl.zip(xs, ks) | rl.reduce(
-            lambda pair, acc: (rl.min(pair.fst, acc.fst), pair.snd + acc.snd), (100.0, 0)
+            lambda acc, pair: (rl.min(pair.fst, acc.fst), pair.snd + acc.snd), (100.0, 0)
         )
         return best.fst, best.snd
 
@@ -127,7 +127,7 @@ def test_1_nested_tuple_accumulators_of_three_types() -> None:
     @program(rl.Array["N", rl.f64])
     def statistics(xs: Value) -> Any:
         result = xs | rl.reduce(
-            lambda x, acc: (acc.fst + 1, (rl.max(x, acc.snd.fst), rl.cast(x, rl.f32))),
+            lambda acc, x: (acc.fst + 1, (rl.max(x, acc.snd.fst), rl.cast(x, rl.f32))),
             (0, (-1e300, 0.0)),
         )
         return result.fst, result.snd.fst, result.snd.snd
@@ -142,7 +142,7 @@ def test_1_nested_tuple_accumulators_of_three_types() -> None:
 def test_1_arrays_as_accumulators() -> None:
     @program(rl.Array["N", "M", rl.f32], rl.Array["M", rl.f32])
     def column_sums(rows: Value, start: Value) -> Any:
-        return rows | rl.reduce(lambda row, acc: rl.zip(row, acc) | rl.map(rl.add), start)
+        return rows | rl.reduce(lambda acc, row: rl.zip(row, acc) | rl.map(rl.add), start)
 
     rows, start = random_array(5, 4), random_array(4)
     (sums,) = same_bits(column_sums, rows, start)
@@ -153,7 +153,7 @@ def test_1_tuples_of_arrays_as_accumulators() -> None:
     @program(rl.Array["N", "M", rl.f32], rl.Array["M", rl.f32])
     def swap(rows: Value, start: Value) -> Any:
         final = rows | rl.reduce(
-            lambda row, acc: (acc.snd, rl.zip(row, acc.fst) | rl.map(rl.sub)), (start, start)
+            lambda acc, row: (acc.snd, rl.zip(row, acc.fst) | rl.map(rl.sub)), (start, start)
         )
         return final.fst, final.snd
 

@@ -19,7 +19,7 @@ def test_a_chain_of_divisions_on_threads_compiles() -> None:
 
     @rl.jit
     def divide(v: rl.Array[5, rl.i32], x: rl.Array[11, rl.i32]):
-        return v | rl.map_par(lambda e: x | rl.reduce(lambda a, b: a // b, -5))
+        return v | rl.map_par(lambda e: x | rl.reduce(lambda b, a: a // b, -5))
 
     v, x = np.arange(5, dtype=np.int32), np.arange(11, dtype=np.int32)
     assert np.array_equal(divide(v, x), rl.jit(divide, backend="interpret")(v, x))
@@ -68,7 +68,7 @@ def test_an_index_that_a_loop_carries_is_no_affine_dimension() -> None:
         return b | rl.map(
             lambda start: (
                 a
-                | rl.reduce(lambda x, i: rl.clamp_idx(5, rl.at(i, b)), rl.clamp_idx(5, start))
+                | rl.reduce(lambda i, x: rl.clamp_idx(5, rl.at(i, b)), rl.clamp_idx(5, start))
                 | rl.from_idx
             )
         )
@@ -103,9 +103,9 @@ def test_iterations_of_a_parallel_loop_give_back_their_stack(
 
 
 KEPT_IN_REGISTERS = {
-    "scatter": "scatter(i, y, reduce(fun((e : f32, a : 2.f32), a), p, z))",
-    "gather": "gather(j, reduce(fun((e : f32, a : 2.f32), a), p, z))",
-    "at": "y |> map(fun(e, e + (reduce(fun((e : f32, a : 2.f32), a), p, z) |> at(i |> at(k)))))",
+    "scatter": "scatter(i, y, reduce(fun((a : 2.f32, e : f32), a), p, z))",
+    "gather": "gather(j, reduce(fun((a : 2.f32, e : f32), a), p, z))",
+    "at": "y |> map(fun(e, e + (reduce(fun((a : 2.f32, e : f32), a), p, z) |> at(i |> at(k)))))",
 }
 
 
@@ -119,7 +119,7 @@ def test_a_run_time_index_reads_an_array_that_is_kept_in_registers(
     text = (
         f"def main = fun((i : 2.idx[{bound}], j : 3.idx[2], k : idx[2], z : 8.f32, y : 3.f32, "
         "p : 2.f32), "
-        f"reduce(fun((e : f32, acc : 3.f32), {KEPT_IN_REGISTERS[name]}), y, z))"
+        f"reduce(fun((acc : 3.f32, e : f32), {KEPT_IN_REGISTERS[name]}), y, z))"
     )
     arguments = (
         np.array([1, 0]), np.array([1, 0, 1]), np.array(1), np.ones(8, np.float32),

@@ -213,7 +213,7 @@ def built(
 
 
 def weighted(pairs: Value, start: float = 0.0) -> Value:
-    return rl.reduce_seq(lambda t, acc: acc + t.fst * t.snd, start, pairs)
+    return rl.reduce_seq(lambda acc, t: acc + t.fst * t.snd, start, pairs)
 
 
 @pytest.mark.parametrize("loops", LOOPS)

@@ -15,7 +15,7 @@ Launched = list[tuple[tuple[int, ...], tuple[int, ...]]]
 ONE = (1, 1, 1)
 
 SUMS = (
-    "fun((p, sums), zip(fst(p), sums) |> map(fun(q, "
+    "fun((sums, p), zip(fst(p), sums) |> map(fun(q, "
     "zip(snd(p), snd(q)) |> map(fun(s, fma(fst(q), fst(s), snd(s)))))))"
 )
 ZERO = "generate(fun((i : idx[2]), generate(fun((j : idx[2]), 0.0))))"
@@ -33,7 +33,7 @@ TILED = (
 )
 """A product of matrices with four sums for each thread, of rows and columns that lie apart."""
 
-ADDED = "fun((r, sums), zip(r, sums) |> map(fun(p, fst(p) + snd(p))))"
+ADDED = "fun((sums, r), zip(r, sums) |> map(fun(p, fst(p) + snd(p))))"
 ZEROS = "generate(fun((i : idx[70]), 0.0))"
 UNEVEN = (
     "fun((x : 2.3.4.f32, y : 2.4.5.70.f32), zip(x, y) |> mapBlock(0, fun(both, "

@@ -45,9 +45,9 @@ def _reduce(sizes: dict[str, int], batch: Batch, arguments: list[Value]) -> Valu
     assert isinstance(source, Data)
     for position in range(sizes["n"]):
         element = each(source.tree, lambda array, at=position: array.take(at, len(batch)))
-        step = function.call(Data(len(batch), element), batch)
+        step = function.call(accumulator, batch)
         assert isinstance(step, Function)
-        accumulator = lift(step.call(accumulator, batch), batch)
+        accumulator = lift(step.call(Data(len(batch), element), batch), batch)
     return accumulator
 
 
@@ -101,7 +101,7 @@ def _reduce_par(sizes: dict[str, int], batch: Batch, arguments: list[Value]) -> 
         result = _reduce({"n": whole}, batch, [function, result, Data(axis, partial)])
     if left > 0:
         last = _reduce({"n": left}, batch, [function, init, Data(axis, rest)])
-        result = call(call(function, last, batch), result, batch)
+        result = call(call(function, result, batch), last, batch)
     return result
 
 
@@ -262,14 +262,14 @@ def _scatter_with(sizes: dict[str, int], batch: Batch, arguments: list[Value]) -
         index = plain(indices).take(position, axis)
         new = each(data(values), lambda array, at=position: array.take(at, axis))
         old = _at(sizes, batch, [Data(axis, index), Data(axis, result)])
-        combined = call(call(function, Data(axis, new), batch), old, batch)
+        combined = call(call(function, old, batch), Data(axis, new), batch)
         row = each(data(combined), lambda array: np.expand_dims(array, axis))
         result = _replaced(result, np.expand_dims(index, axis), row, axis)
     return Data(axis, result)
 
 
 def _scatter(sizes: dict[str, int], batch: Batch, arguments: list[Value]) -> Value:
-    newest = Function(lambda new, _: Function(lambda old, at: lift(new, at)))
+    newest = Function(lambda old, _: Function(lambda new, at: lift(new, at)))
     return _scatter_with(sizes, batch, [newest, *arguments])
 
 

@@ -73,9 +73,9 @@ def _folded(instance: Instance, choices: Choices) -> Around:
 
     def plug(body: Term) -> Term:
         loop = use("reduce", ROUNDS, last.type, body.type)
-        inner = Lambda("acc", body.type, shift(body, 1))
+        step = Lambda("acc", body.type, Lambda(last.name, last.type, shift(body, 1, 1)))
         start, xs = Bound(len(others), body.type), Bound(len(others) + 1, values)
-        folded = apply_all(loop, [Lambda(last.name, last.type, inner), start, xs])
+        folded = apply_all(loop, [step, start, xs])
         return Lambda("xs", values, Lambda("start", body.type, _under(others, folded)))
 
     return plug

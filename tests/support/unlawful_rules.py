@@ -71,36 +71,36 @@ with rules_apart() as UNLAWFUL:
 
     # Folds
 
-    @law("f : s -> t -> t, a : t, x : (n * m).s", choose="m")
+    @law("f : t -> s -> t, a : t, x : (n * m).s", choose="m")
     def blocked_reduce__each_block_anew() -> None:
         """x |> reduce(f, a)
-        ~> x |> split(m) |> reduce(fun((block, acc), block |> reduce(f, a)), a)"""
+        ~> x |> split(m) |> reduce(fun((acc, block), block |> reduce(f, a)), a)"""
 
-    @law("f : s -> t -> t, a : t, x : n.s")
+    @law("f : t -> s -> t, a : t, x : n.s")
     def reduce_as_loop__from_the_end() -> None:
         """x |> reduce(f, a) ~> x |> reverse |> reduceSeq(f, a)"""
 
     @law("f : t -> t -> t, a : t, x : n.t")
     def reduce_as_loop__arguments_swapped() -> None:
-        """x |> reduce(f, a) ~> x |> reduceSeq(fun((e, acc), f(acc, e)), a)"""
+        """x |> reduce(f, a) ~> x |> reduceSeq(fun((acc, e), f(e, acc)), a)"""
 
     @law("a : i32, x : n.i32")
     def reduce_as_loop__largest_from_zero() -> None:
         """x |> reduce(max, a) ~> x |> reduceSeq(max, 0)"""
 
-    @law("f : s -> t -> t, a : t, x : n.s, y : m.s")
+    @law("f : t -> s -> t, a : t, x : n.s, y : m.s")
     def reduce_of_concat__second_part_first() -> None:
         """concat(x, y) |> reduce(f, a) ~> x |> reduce(f, y |> reduce(f, a))"""
 
-    @law("f : s -> t -> t, a : t, x : (k + n).s", choose="k")
+    @law("f : t -> s -> t, a : t, x : (k + n).s", choose="k")
     def peel_reduce__rest_dropped() -> None:
         """x |> reduce(f, a) ~> x |> take(k) |> reduce(f, a)"""
 
     @law("g : t -> t, f : t -> t -> t, a : t, x : n.t")
     def reduce_map_fusion__accumulator_mapped() -> None:
-        """x |> map(g) |> reduce(f, a) ~> x |> reduce(fun((e, acc), f(e, g(acc))), a)"""
+        """x |> map(g) |> reduce(f, a) ~> x |> reduce(fun((acc, e), f(g(acc), e)), a)"""
 
-    @law("g : t -> t, f : t -> u -> u, a : u, x : n.t")
+    @law("g : t -> t, f : u -> t -> u, a : u, x : n.t")
     def scan_map_fusion__map_dropped() -> None:
         """x |> map(g) |> scan(f, a) ~> x |> scan(f, a)"""
 

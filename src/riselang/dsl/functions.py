@@ -44,7 +44,7 @@ class PatternFunction:
         self._arguments = tuple(arguments)
         self._to = to
         self.__name__ = spec.python_name
-        self.__doc__ = f"`{spec}` — {spec.summary}"
+        self.__doc__ = f"`{spec}` — {spec.description}"
 
     @property
     def arity(self) -> int:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol, runtime_checkable
 
 from riselang.dialects.rise.lanes import lane_of
-from riselang.dialects.rise.schemes import TUPLE, Argument, PatternSpec
+from riselang.dialects.rise.schemes import TUPLE, Argument, PatternSpec, swapped_inputs
 from riselang.dialects.rise.showing import show
 from riselang.dialects.rise.types import (
     FunType,
@@ -28,7 +28,7 @@ from riselang.dialects.rise.types import (
 from riselang.dsl.locations import function_location, user_location
 from riselang.errors import LimitationError, UserError
 from riselang.term import build
-from riselang.term.inference import Inference, TypeMismatch
+from riselang.term.inference import Inference, TypeMismatch, order_note
 
 _state = threading.local()
 
@@ -303,7 +303,34 @@ def trace_argument(
         node = function.as_function(expected, what)
         if node is not None:
             return node
+    if spec.accumulates and position == 0:
+        return _traced_step(spec, expected, function)
     return _traced_lambda(spec, position, expected, function)
+
+
+def _traced_step(spec: PatternSpec, expected: FunType, function: Callable[..., Any]) -> build.Node:
+    """A function of (accumulator, element); an error says so if it takes them the other way."""
+    trace = current_trace()
+    other_order = swapped_inputs(trace.inference.resolve(expected))
+    if other_order == trace.inference.resolve(expected):
+        return _traced_lambda(spec, 0, expected, function)
+    before = trace.inference.copy()
+    try:
+        return _traced_lambda(spec, 0, expected, function)
+    except UserError as error:
+        trace.inference = before
+        if _is_traced(spec, other_order, function):
+            error.notes += (order_note(spec.name),)
+        raise
+
+
+def _is_traced(spec: PatternSpec, expected: FunType, function: Callable[..., Any]) -> bool:
+    """Whether a function has a type, as far as running it shows."""
+    try:
+        _traced_lambda(spec, 0, expected, function)
+    except Exception:
+        return False
+    return True
 
 
 def _traced_lambda(

@@ -31,7 +31,7 @@ def called(spec: PatternSpec) -> str:
 
 def pattern_text(spec: PatternSpec) -> str:
     """What a pattern is, in Markdown."""
-    return f"```rise\n{spec!r}\n```\n{spec.summary[0].upper()}{spec.summary[1:]}."
+    return f"```rise\n{spec!r}\n```\n{spec.description[0].upper()}{spec.description[1:]}."
 
 
 def function_text(function: ScalarFunction) -> str:

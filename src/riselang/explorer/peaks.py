@@ -16,7 +16,7 @@ from riselang.machine import this_machine
 from riselang.measuring import interleaved
 
 OPERATIONS = """fun((x : {threads}.{length}.f32, a : f32, b : f32), x |> mapPar(fun(row,
-  generate(fun(i : idx[{repeats}], i)) |> reduceSeq(fun((i, acc), acc |> mapSeqUnroll(fun(v,
+  generate(fun(i : idx[{repeats}], i)) |> reduceSeq(fun((acc, i), acc |> mapSeqUnroll(fun(v,
     fma(vectorFromScalar({lanes}, a), vectorFromScalar({lanes}, b), v)))),
     row |> asVector({lanes})) |> asScalar)))"""
 """On each thread as many sums as registers hold, none of which waits for another."""

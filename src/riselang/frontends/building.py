@@ -202,9 +202,9 @@ class Builder:
         return [*found, value]
 
     def reduce(self, function: Function2, start: Node, xs: Node) -> Node:
-        """A left fold; the function takes (element, accumulator)."""
+        """A left fold; the function takes (accumulator, element)."""
         element, result = element_of(xs.type), start.type
-        made = self.function([element, result], ["x", "total"], function)
+        made = self.function([result, element], ["total", "x"], function)
         return self.apply(schemes.REDUCE, [length_of(xs), element, result], made, start, xs)
 
     def generate(self, length: Nat | int, function: Function, name: str = "i") -> Node:
@@ -223,9 +223,9 @@ class Builder:
         return self.apply(schemes.SORT, [length_of(xs), element], made, xs)
 
     def scatter_with(self, function: Function2, indices: Node, start: Node, values: Node) -> Node:
-        """Each value combined with what is at its index, by f(new, old)."""
+        """Each value combined with what is at its index, by f(old, new)."""
         element = element_of(start.type)
-        made = self.function([element, element], ["new", "old"], function)
+        made = self.function([element, element], ["old", "new"], function)
         sizes = [length_of(start), length_of(values), element]
         return self.apply(schemes.SCATTER_WITH, sizes, made, indices, start, values)
 

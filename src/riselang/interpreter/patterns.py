@@ -35,7 +35,7 @@ def _map(pattern: Pattern, function: Function, xs: List) -> List:
 def _reduce(pattern: Pattern, function: Function, init: Any, xs: List) -> Any:
     accumulator = init
     for x in xs:
-        accumulator = function(x)(accumulator)
+        accumulator = function(accumulator)(x)
     return accumulator
 
 
@@ -77,7 +77,7 @@ def _scan(pattern: Pattern, function: Function, init: Any, xs: List) -> List:
     results: List = []
     accumulator = init
     for x in xs:
-        accumulator = function(x)(accumulator)
+        accumulator = function(accumulator)(x)
         results.append(accumulator)
     return results
 
@@ -109,7 +109,7 @@ def _reorder(pattern: Pattern, function: Function, xs: List) -> List:
 
 
 def _scatter(pattern: Pattern, indices: List, start: List, values: List) -> List:
-    return _scatter_with(pattern, lambda new: lambda old: new, indices, start, values)
+    return _scatter_with(pattern, lambda old: lambda new: new, indices, start, values)
 
 
 def _scatter_with(
@@ -117,7 +117,7 @@ def _scatter_with(
 ) -> List:
     result = list(start)
     for i, value in zip(indices, values, strict=True):
-        result[i] = function(value)(result[i])
+        result[i] = function(result[i])(value)
     return result
 
 

@@ -102,7 +102,7 @@ class FoldRules(MapRules):
         elements = self.elements(arguments[2])
 
         def step(index: SSAValue, accumulator: SSAValue) -> tuple[Value, list[Lazy]]:
-            return function, [elements(index), accumulator]
+            return function, [accumulator, elements(index)]
 
         return self.fold(pattern, size(pattern, "n"), arguments[1], step)
 
@@ -123,7 +123,7 @@ class FoldRules(MapRules):
             self.store(arguments[1], target)
 
         def body(index: SSAValue) -> None:
-            self.store_applied(function, [elements(index), target], target)
+            self.store_applied(function, [target, elements(index)], target)
 
         self.each(size(pattern, "n"), self.dialect(pattern), body, loop_kind(pattern))
 
@@ -140,7 +140,7 @@ class FoldRules(MapRules):
         def body(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
             accumulator = self.wrap(type, list(carried))
             with self.in_registers():
-                return self.unwrap(self.applied(function, [elements(index), accumulator]))
+                return self.unwrap(self.applied(function, [accumulator, elements(index)]))
 
         inits = self.unwrap(self.read_data(start))
         dialect, kind = self.dialect(pattern), loop_kind(pattern)
@@ -161,7 +161,7 @@ class FoldRules(MapRules):
 
         def fold(elements: SSAValue) -> SSAValue:
             def step(index: SSAValue, accumulator: SSAValue) -> tuple[Value, list[Lazy]]:
-                return function, [self.add(codegen.IdxOp(elements, index)), accumulator]
+                return function, [accumulator, self.add(codegen.IdxOp(elements, index))]
 
             count = data_type(elements)
             assert isinstance(count, ArrayType)
@@ -301,7 +301,7 @@ class FoldRules(MapRules):
     ) -> None:
         def body(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
             element = self.add(codegen.IdxOp(source, index))
-            scalars = self.unwrap(self.applied(function, [element, self.wrap(type, list(carried))]))
+            scalars = self.unwrap(self.applied(function, [self.wrap(type, list(carried)), element]))
             kept = self.wrap(type, list(scalars))
             self.copy(kept, self.add(codegen.IdxOp(target, index)))
             return scalars
@@ -329,7 +329,7 @@ class FoldRules(MapRules):
             accumulator = self.add(codegen.CastOp(last, type))
             element = self.add(codegen.IdxOp(source, index))
             place = self.add(codegen.IdxOp(target, index))
-            self.store_applied(function, [element, accumulator], place)
+            self.store_applied(function, [accumulator, element], place)
             self.copy(place, self.add(codegen.CastOp(last, type)))
 
         self.each(size(pattern, "n"), self.dialect(pattern), body)

@@ -23,7 +23,7 @@ def updates_in_place(function: Term) -> bool:
     """Whether the function of a fold may write over the accumulator that it reads."""
     if not isinstance(function, Lambda) or not isinstance(function.body, Lambda):
         return False
-    accumulator = Bound(0, function.body.parameter)
+    accumulator = Bound(1, function.parameter)
     return _is_safe(function.body.body, accumulator, accumulator)
 
 

@@ -102,7 +102,7 @@ class IndexRules(Translation):
         def combine(new: SSAValue, place: SSAValue) -> None:
             # The old value is read as a whole before it is written over.
             combined = self.materialised(
-                element, lambda target: self.store_applied(function, [new, place], target)
+                element, lambda target: self.store_applied(function, [place, new], target)
             )
             self.copy(combined, place)
 

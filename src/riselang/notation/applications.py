@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
 
 from riselang.dialects.rise.lanes import Lanes
-from riselang.dialects.rise.schemes import KEYWORD_PARAMETERS, LET, PatternSpec
+from riselang.dialects.rise.schemes import KEYWORD_PARAMETERS, LET, PatternSpec, swapped_inputs
 from riselang.dialects.rise.schemes import Argument as PatternArgument
 from riselang.dialects.rise.types import (
     ArrayType,
@@ -25,6 +27,7 @@ from riselang.notation.sizes import is_size_like, size_of
 from riselang.notation.syntax import Fun, Name, Span, Syntax, Text
 from riselang.term import build
 from riselang.term.foreign import ForeignRegion
+from riselang.term.inference import order_note
 
 
 class Applications(Functions):
@@ -172,8 +175,27 @@ class Applications(Functions):
                     what = f"{spec.name}, argument {position + 1}"
                     at = argument.syntax.span if isinstance(argument, Closure) else span
                     self.check_kind(spec, inputs[position], argument, what, at)
-                    nodes[position] = self.check(argument, inputs[position], what, at)
+                    is_step = functions and spec.accumulates
+                    check = partial(self.check_step, spec) if is_step else self.check
+                    nodes[position] = check(argument, inputs[position], what, at)
         return [nodes[position] for position in range(len(arguments))]
+
+    def check_step(
+        self, spec: PatternSpec, argument: Argument, expected: RiseType, what: str, span: Span
+    ) -> build.Node:
+        """A function of (accumulator, element); an error says so if it takes them the other way."""
+        other_order = swapped_inputs(self.resolve(expected))
+        if other_order == self.resolve(expected):
+            return self.check(argument, expected, what, span)
+        before = self.inference.copy()
+        try:
+            return self.check(argument, expected, what, span)
+        except UserError as error:
+            self.inference = before
+            with suppress(UserError):
+                self.check(argument, other_order, what, span)
+                error.notes += (order_note(spec.name),)
+            raise
 
     def check_kind(
         self, spec: PatternSpec, input: RiseType, argument: Argument, what: str, span: Span

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
-from riselang.dialects.rise.binding import dep_fun, opened
+from riselang.dialects.rise.binding import dep_fun, opened, type_variables
 from riselang.dialects.rise.types import DepFunType, FunType, RiseType, TypeVariable, fun, uncurry
 from riselang.nat import Nat
 from riselang.notation.context import show_type
@@ -181,9 +181,14 @@ class Functions(Lookup, ABC):
     def assume_function(
         self, function: build.Node, arguments: Sequence[build.Node], result: RiseType
     ) -> None:
-        """A parameter of unknown type that is applied is a function."""
+        """A parameter of unknown type that is applied, or stands for a function, is one.
+
+        One that stands for a function of itself is left to unification, which says what is wrong.
+        """
         type = self.resolve(function.type)
-        if isinstance(type, TypeVariable):
+        if not isinstance(type, TypeVariable):
+            return
+        if arguments or type.label.data not in type_variables(self.resolve(result)):
             inputs = [argument.type for argument in arguments]
             self.know_function(type, fun(*inputs, result), function)
 

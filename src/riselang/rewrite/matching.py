@@ -323,12 +323,12 @@ class Match:
         if not isinstance(head, Pattern) or head.spec.role is not Role.LOOP:
             return None
         name = _eta_redex(arguments[0])
-        element = self.terms[name] if name is not None else None
-        if not isinstance(element, Lambda):
-            return None
+        names = _parameter_names(self.terms[name]) if name is not None else []
+        if head.spec.accumulates:
+            names.reverse()
         if position == len(arguments) - 1:
-            return f"{element.name}s"
-        return element.body.name if isinstance(element.body, Lambda) else None
+            return f"{names[0]}s" if names else None
+        return names[1] if len(names) > 1 else None
 
     def concrete(self, type: RiseType) -> RiseType:
         return substitute(type, self.sizes, self.types)
@@ -337,6 +337,14 @@ class Match:
         if isinstance(argument, Nat):
             return argument.substitute(self.sizes)
         return argument if isinstance(argument, str) else self.concrete(argument)
+
+
+def _parameter_names(function: Term) -> list[str]:
+    names: list[str] = []
+    while isinstance(function, Lambda):
+        names.append(function.name)
+        function = function.body
+    return names
 
 
 def _own_variables(arguments: Sequence[Term], around: _Around) -> tuple[int, ...] | None:

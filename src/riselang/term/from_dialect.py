@@ -1,4 +1,8 @@
-"""From the dialect to terms: each lowering unit becomes one closed term."""
+"""From the dialect to terms: each lowering unit becomes one closed term.
+
+The function of a pattern that accumulates takes the element first in the dialect, and the
+accumulator first in terms.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +21,16 @@ from riselang.dialects.rise.dependent import DepApplyOp, DepLambdaOp
 from riselang.dialects.rise.functional import ApplyOp, LambdaOp, LiteralOp, ReturnOp
 from riselang.dialects.rise.lanes import wrapped
 from riselang.dialects.rise.patterns import PatternOp
-from riselang.dialects.rise.schemes import TUPLE, VECTOR_FROM_SCALAR, Argument
-from riselang.dialects.rise.types import RiseType, ScalarType, VectorType, fun, pair
+from riselang.dialects.rise.schemes import TUPLE, VECTOR_FROM_SCALAR, Argument, swapped_inputs
+from riselang.dialects.rise.types import (
+    FunType,
+    RiseType,
+    ScalarType,
+    VectorType,
+    fun,
+    pair,
+    uncurry,
+)
 from riselang.errors import InternalError
 from riselang.stack import deep
 from riselang.term import build
@@ -104,12 +116,11 @@ class _Reader:
                 return build.Constant(type, op.value, scope=scope, location=location)
             case PatternOp():
                 return build.PatternUse(
-                    type, op.SPEC, op.arguments, op.target, scope=scope, location=location
-                )
+                    op.SPEC.instantiate(op.arguments), op.SPEC, op.arguments, op.target,
+                    scope=scope, location=location,
+                )  # fmt: skip
             case ApplyOp():
-                arguments = [self.operand(op, argument) for argument in op.arguments]
-                function = self.operand(op, op.function)
-                return build.Application(type, function, arguments, scope=scope, location=location)
+                return self.application(op, type, scope)
             case LambdaOp():
                 return self.function(op, type, scope)
             case DepLambdaOp():
@@ -127,7 +138,36 @@ class _Reader:
     def operand(self, op: Operation, value: SSAValue) -> build.Node:
         if value not in self.nodes:
             raise op_error(op, "uses a value that is not part of this program")
-        return self.nodes[value]
+        node = self.nodes[value]
+        return _as_in_dialect(node) if _accumulates(value.owner) else node
+
+    def application(self, op: ApplyOp, type: RiseType, scope: build.Scope) -> build.Node:
+        arguments = [self.operand(op, argument) for argument in op.arguments]
+        if _accumulates(op.function.owner):
+            function = self.nodes[op.function]
+            arguments[0] = self.accumulator_first(op.arguments[0], arguments[0], scope)
+        else:
+            function = self.operand(op, op.function)
+        return build.Application(type, function, arguments, scope=scope, location=location_of(op))
+
+    def accumulator_first(
+        self, value: SSAValue, node: build.Node, scope: build.Scope
+    ) -> build.Node:
+        """A function of (element, accumulator) as one of (accumulator, element)."""
+        op = value.owner
+        if not isinstance(op, LambdaOp) or len(op.body.block.args) != 2:
+            return _swapping(node, scope)
+        wrapped_function = _function_with_swapped_arguments(op)
+        if wrapped_function is not None:
+            return self.operand(op, wrapped_function)
+        if not value.has_one_use():
+            node = self.function(op, node.type, node.scope or scope)
+        assert isinstance(node, build.Function)
+        element, accumulator = node.parameters
+        return build.Function(
+            swapped_inputs(node.type), [accumulator, element], node.body, node.inner,
+            scope=node.scope, location=node.location,
+        )  # fmt: skip
 
     def dependent(self, op: DepLambdaOp, type: RiseType, scope: build.Scope) -> build.Node:
         inner = build.Scope(scope)
@@ -155,6 +195,8 @@ class _Reader:
         last = block.last_op
         assert isinstance(last, ReturnOp)
         body = self.operand(last, last.values[0])
+        if (pattern := _applied_to_function(parameters, body)) is not None:
+            return pattern
         return build.Function(type, parameters, body, inner, scope=scope, location=location_of(op))
 
     def embed(self, op: EmbedOp, type: RiseType, scope: build.Scope) -> build.Node:
@@ -168,6 +210,68 @@ class _Reader:
                 return values[inner.values[0]]
             values[inner.results[0]] = _scalar_node(inner, values, scope)
         raise InternalError("an embed without return passed the verifier")
+
+
+def _accumulates(owner: Operation | Block) -> bool:
+    return isinstance(owner, PatternOp) and owner.SPEC.accumulates
+
+
+def _swapping(function: build.Node, scope: build.Scope) -> build.Node:
+    """`fun((a, b), function(b, a))`"""
+    type, location = function.type, function.location
+    inner = build.Scope(scope)
+    (second, first, *_), _ = uncurry(type)
+    variables = [
+        build.Variable(each, name, scope=inner, location=location)
+        for each, name in ((first, "a"), (second, "b"))
+    ]
+    made = swapped_inputs(type)
+    _, result = uncurry(made)
+    body = build.Application(result, function, variables[::-1], scope=inner, location=location)
+    return build.Function(made, variables, body, inner, scope=scope, location=location)
+
+
+def _function_with_swapped_arguments(op: LambdaOp) -> SSAValue | None:
+    """The function f, from outside, of `fun((x, acc), f(acc, x))`."""
+    block = op.body.block
+    first = block.first_op
+    if not isinstance(first, ApplyOp) or first.next_op is not block.last_op:
+        return None
+    assert isinstance(block.last_op, ReturnOp)
+    is_returned = block.last_op.values[0] is first.result
+    is_swapped = tuple(first.arguments) == tuple(reversed(block.args))
+    is_outside = first.function.owner is not block
+    return first.function if is_returned and is_swapped and is_outside else None
+
+
+def _as_in_dialect(pattern: build.Node) -> build.Node:
+    """A pattern that is not applied, as a function of a function of (element, accumulator)."""
+    assert isinstance(pattern.type, FunType)
+    assert pattern.scope is not None
+    scope, location = pattern.scope, pattern.location
+    inner = build.Scope(scope)
+    variable = build.Variable(
+        swapped_inputs(pattern.type.input), "f", scope=inner, location=location
+    )
+    function = _swapping(variable, inner)
+    body = build.Application(
+        pattern.type.output, pattern, [function], scope=inner, location=location
+    )
+    return build.Function(
+        FunType(variable.type, body.type), [variable], body, inner, scope=scope, location=location
+    )
+
+
+def _applied_to_function(
+    parameters: Sequence[build.Variable], body: build.Node
+) -> build.PatternUse | None:
+    """The pattern of `fun(f, reduce(f))`."""
+    if not isinstance(body, build.Application) or list(body.arguments) != list(parameters):
+        return None
+    pattern = body.function
+    if not isinstance(pattern, build.PatternUse) or len(parameters) != 1:
+        return None
+    return pattern if pattern.spec.accumulates else None
 
 
 def _is_scalar_operation(op: Operation) -> bool:

@@ -28,7 +28,6 @@ from riselang.term.substitution import (
     instantiate,
     is_used_often,
     shift,
-    swapped,
     with_children,
 )
 from riselang.term.views import is_view
@@ -78,10 +77,8 @@ def _fused_consumer(head: Pattern, arguments: list[Term], term: Term) -> Term:
     source, element = produced
     source_type = source.type
     assert isinstance(source_type, ArrayType)
-    body = _fuse(Apply(shift(arguments[0], 1), element.body, term.location))
-    if head.spec.name in FOLDS:
-        body = _named_inside(body)
-    function = Lambda(element.name, element.parameter, body)
+    compose = _fold_after if head.spec.accumulates else _map_after
+    function = compose(arguments[0], element, term)
     parameters = [
         source_type.element if name == "s" else value
         for name, value in zip(head.spec.parameters, head.arguments, strict=True)
@@ -90,19 +87,29 @@ def _fused_consumer(head: Pattern, arguments: list[Term], term: Term) -> Term:
     return _fuse(apply_all(pattern, [function, *arguments[1:-1], source]))
 
 
-def _named_inside(function: Term) -> Term:
-    """`let y = a; fun(acc, b)` as `fun(acc, let y = a; b)`: the function is applied but once."""
-    head, arguments = spine(function)
-    if not isinstance(head, Pattern) or head.spec is not LET or len(arguments) != 2:
-        return function
-    value, rest = arguments
-    inner = _named_inside(rest.body) if isinstance(rest, Lambda) else None
-    if not isinstance(rest, Lambda) or not isinstance(inner, Lambda):
-        return function
-    named = Lambda(rest.name, rest.parameter, swapped(inner.body), rest.location)
-    let = Pattern(LET, (value.type, inner.body.type))
-    body = apply_all(let, [shift(value, 1), named])
-    return Lambda(inner.name, inner.parameter, body, inner.location)
+def _map_after(function: Term, element: Lambda, term: Term) -> Term:
+    """`fun(x, f(g(x)))`"""
+    body = _fuse(Apply(shift(function, 1), element.body, term.location))
+    return Lambda(element.name, element.parameter, body)
+
+
+def _fold_after(function: Term, element: Lambda, term: Term) -> Term:
+    """`fun((acc, x), f(acc, g(x)))`"""
+    type = function.type
+    assert isinstance(type, FunType)
+    accumulator, x = _step_names(function, element)
+    partial = Apply(shift(function, 2), Bound(1, type.input))
+    body = _fuse(Apply(partial, shift(element.body, 1, 1), term.location))
+    return Lambda(accumulator, type.input, Lambda(x, element.parameter, body))
+
+
+def _step_names(function: Term, element: Lambda) -> tuple[str, str]:
+    """What the parameters are called: the element as in the map, where that is another name."""
+    if not isinstance(function, Lambda):
+        return "acc", element.name
+    if element.name == function.name and isinstance(function.body, Lambda):
+        return function.name, function.body.name
+    return function.name, element.name
 
 
 def _producer(xs: Term) -> tuple[Term, Lambda] | None:

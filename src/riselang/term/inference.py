@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from copy import copy
 
 from riselang.dialects.rise.binding import opened, rebuilt, type_variables
 from riselang.dialects.rise.lanes import with_lane
@@ -44,6 +45,14 @@ class TypeMismatch(Exception):
         self.detail = detail
 
 
+def order_note(pattern: str) -> str:
+    """What is said of a function that would be right with its parameters swapped."""
+    return (
+        f"the function of {pattern} takes (accumulator, element) since 0.1.0, and no longer "
+        "(element, accumulator); swap its parameters"
+    )
+
+
 class Inference:
     """The unknowns of one program, and what is known of them so far."""
 
@@ -59,6 +68,13 @@ class Inference:
         """What was made equal since `unify` was called: parts are shared, and met often."""
         self._fixed: set[str] = set()
         """The sizes that a dependent function binds: it has to work at all of their values."""
+
+    def copy(self) -> Inference:
+        """What is known now: neither learns what the other one learns later."""
+        other = Inference()
+        for name, value in vars(self).items():
+            setattr(other, name, copy(value))
+        return other
 
     def fresh_type(self) -> TypeVariable:
         return variable(self._fresh_name())

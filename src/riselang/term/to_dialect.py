@@ -1,7 +1,9 @@
 """From terms to the dialect.
 
 Nested lambdas and applications become one op each, a let becomes a shared value, and the largest
-tree of scalar operations one embed: the canonical form, which reading gives back unchanged.
+tree of scalar operations one embed: the canonical form, which reading gives back unchanged. The
+function of a pattern that accumulates takes the element first in the dialect: its parameters are
+swapped here, and swapped back in reading.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ from riselang.dialects.rise.functional import ApplyOp, LambdaOp, LiteralOp, Retu
 from riselang.dialects.rise.patterns import PATTERN_OPS
 from riselang.dialects.rise.schemes import FST, LET, SND, PatternSpec
 from riselang.dialects.rise.types import (
+    FunType,
     RiseType,
     TupleType,
     components,
@@ -52,11 +55,13 @@ from riselang.term.nodes import (
     Pattern,
     Scalar,
     Term,
+    apply_all,
     operation_type,
     spine,
 )
 from riselang.term.recursion import recursive
 from riselang.term.sizes import names_in, opened_binder
+from riselang.term.substitution import swapped
 
 Environment = tuple[SSAValue, ...]
 
@@ -171,6 +176,8 @@ class _Emitter:
                 raise LimitationError(f"the term has the free variable {name}", term.location)
             case Literal(attribute):
                 return self.add(LiteralOp(attribute), term.location).results[0]
+            case Pattern(spec) if spec.accumulates:
+                return self.value(_applied_to_function(term), environment)
             case Pattern():
                 return self.pattern(term)
             case Lambda():
@@ -239,11 +246,22 @@ class _Emitter:
         if isinstance(head, Pattern) and head.spec is LET:
             arguments = [arguments[1], arguments[0], *arguments[2:]]
             head, arguments = arguments[0], arguments[1:]
-        function = self.value(head, environment)
         values: list[SSAValue] = []
-        for argument in arguments:
+        if isinstance(head, Pattern) and head.spec.accumulates:
+            function = self.pattern(head)
+            values.append(self.element_first(arguments[0], environment))
+        else:
+            function = self.value(head, environment)
+        for argument in arguments[len(values) :]:
             values.append(self.value(argument, environment))
         return self.add(ApplyOp(function, values), term.location).results[0]
+
+    def element_first(self, function: Term, environment: Environment) -> SSAValue:
+        """A function of (accumulator, element) as one of (element, accumulator)."""
+        if isinstance(function, Lambda) and isinstance(function.body, Lambda):
+            return self.value(_with_swapped_parameters(function, function.body), environment)
+        value = self.value(function, environment)
+        return self.value(_swapping(function.type), (*environment, value))
 
     def results(self, body: Term, environment: Environment, count: int) -> list[SSAValue]:
         """The values of a tuple of `count` results, which lets may stand around."""
@@ -281,3 +299,24 @@ class _Emitter:
         for leaf in leaves:
             values.append(self.value(leaf, environment))
         return self.add(embed_tree(term, leaves, values), term.location).results[0]
+
+
+def _with_swapped_parameters(outer: Lambda, inner: Lambda) -> Lambda:
+    body = Lambda(outer.name, outer.parameter, swapped(inner.body), inner.location)
+    return Lambda(inner.name, inner.parameter, body, outer.location)
+
+
+def _swapping(type: RiseType) -> Lambda:
+    """`fun((x, acc), f(acc, x))`, where f is the innermost variable."""
+    assert isinstance(type, FunType)
+    assert isinstance(type.output, FunType)
+    accumulator, element = type.input, type.output.input
+    body = apply_all(Bound(2, type), [Bound(0, accumulator), Bound(1, element)])
+    return Lambda("x", element, Lambda("acc", accumulator, body))
+
+
+def _applied_to_function(pattern: Pattern) -> Lambda:
+    """`fun(f, reduce(f))`"""
+    assert isinstance(pattern.type, FunType)
+    function = pattern.type.input
+    return Lambda("f", function, Apply(pattern, Bound(0, function)), pattern.location)

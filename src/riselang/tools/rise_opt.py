@@ -106,7 +106,7 @@ class RiseOptMain(xDSLOptMain):
         if self.args.list_passes:
             print("\n".join(sorted(self.available_passes)))
         elif self.args.list_patterns:
-            print("\n".join(f"{spec!r}  -- {spec.summary}" for spec in PATTERNS.values()))
+            print("\n".join(f"{spec!r}  -- {spec.description}" for spec in PATTERNS.values()))
         elif self.args.list_rules or self.args.list_strategies:
             from riselang.tools.vocabulary import all_rules, all_strategies
 

@@ -92,6 +92,6 @@ class Arrays(Maker):
         )
         element = element_of(source)
         scan = use(self.choices.of(("scan", "scanSeq")), n, element, t, to=self.target())
-        step = self.term(fun(element, t, t), place.repeated(n))
+        step = self.term(fun(t, element, t), place.repeated(n))
         arguments = [self.term(wanted, place.deeper) for wanted in (t, source)]
         return apply_all(scan, [step, *arguments])

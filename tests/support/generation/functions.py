@@ -89,7 +89,7 @@ class Functions(Maker):
             a, n = element_of(source), length_of(source)
             found.append(lambda place: apply_all(
                 use("reduce", n, a, target),
-                [self.term(fun(a, target, target), place.repeated(n)), self.term(target, place)],
+                [self.term(fun(target, a, target), place.repeated(n)), self.term(target, place)],
             ))  # fmt: skip
         return found
 

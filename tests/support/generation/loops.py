@@ -36,7 +36,7 @@ class Loops(Maker):
         )
         length, element = length_of(source), element_of(source)
         reduce = use(self.choices.of(REDUCTIONS), length, element, type, to=self.target())
-        step = self.term(fun(element, type, type), place.repeated(length))
+        step = self.term(fun(type, element, type), place.repeated(length))
         init = self.term(type, place.deeper)
         return apply_all(reduce, [step, init, self.term(source, place.deeper)])
 
@@ -47,7 +47,7 @@ class Loops(Maker):
         reduce = use(self.choices.of(REDUCTIONS), length, element, type, to=self.target())
         e, a = self.variable(element, "e"), self.variable(type, "a")
         body = self.changed(a, place.repeated(length).inside(e))
-        step = Lambda(e.name, element, Lambda(a.name, type, body))
+        step = Lambda(a.name, type, Lambda(e.name, element, body))
         sources = [self.term(wanted, place.deeper) for wanted in (type, array(length, element))]
         return apply_all(reduce, [step, *sources])
 

@@ -74,7 +74,7 @@ class Mixing(Maker):
         if isinstance(x.type, VectorType):
             return self.digest(scalars_of_vector(x), type)
         e, a = self.variable(element_of(x.type), "e"), self.variable(type, "a")
-        step = self.scalars.binary(type, [self.digest(e, type), a])
-        function = Lambda(e.name, e.type, Lambda(a.name, type, step))
+        step = self.scalars.binary(type, [a, self.digest(e, type)])
+        function = Lambda(a.name, type, Lambda(e.name, e.type, step))
         reduce = use("reduce", length_of(x.type), e.type, type, to=self.target())
         return apply_all(reduce, [function, self.scalars.literal(type), x])

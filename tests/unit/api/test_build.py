@@ -26,7 +26,7 @@ def test_listing_1_of_the_paper() -> None:
         lambda A, B: rl.map_seq(
             lambda arow: rl.map_seq(
                 lambda bcol: rl.reduce_seq(
-                    lambda t, accum: accum + (t.fst * t.snd), 0.0, rl.zip(arow, bcol)
+                    lambda accum, t: accum + (t.fst * t.snd), 0.0, rl.zip(arow, bcol)
                 ),
                 rl.transpose(B),
             ),

@@ -98,9 +98,9 @@ def test_a_function_is_uncurried_where_it_meets_pairs(function: Callable[..., An
 def test_a_function_that_gives_a_function_takes_two_arguments() -> None:
     @rl.jit
     def total(x: rl.Array["N", rl.f32]):
-        return x | rl.reduce(lambda element: lambda sum: sum + element, 0.0)
+        return x | rl.reduce(lambda sum: lambda element: sum - element, 0.0)
 
-    assert total(np.array([1, 2, 3], np.float32)) == 6
+    assert total(np.array([1, 2, 3], np.float32)) == -6
 
 
 def test_a_function_of_two_arguments_takes_pairs_apart() -> None:
@@ -110,10 +110,10 @@ def test_a_function_of_two_arguments_takes_pairs_apart() -> None:
     assert "map(mult)" in notation(product, N=3)
 
 
-def test_reduce_takes_element_then_accumulator() -> None:
+def test_reduce_takes_accumulator_then_element() -> None:
     @rl.jit
     def digits(x: rl.Array["N", rl.i32]):
-        return x | rl.reduce(lambda element, accumulator: accumulator * 10 + element, 0)
+        return x | rl.reduce(lambda accumulator, element: accumulator * 10 + element, 0)
 
     assert digits(np.array([1, 2, 3], np.int32)) == 123
 
@@ -121,7 +121,7 @@ def test_reduce_takes_element_then_accumulator() -> None:
 def test_three_arguments_meet_a_pair_and_an_accumulator() -> None:
     @rl.jit
     def dot(x: rl.Array["N", rl.i64], y: rl.Array["N", rl.i64]):
-        return rl.zip(x, y) | rl.reduce(lambda a, b, total: a * b + total, 0)
+        return rl.zip(x, y) | rl.reduce(lambda total, a, b: a * b + total, 0)
 
     assert dot(np.array([1, 2, 3]), np.array([4, 5, 6])) == 32
 

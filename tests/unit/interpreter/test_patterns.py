@@ -32,7 +32,7 @@ def stable_by_parity(x: np.ndarray[Any, Any]) -> list[int]:
 CASES: dict[str, tuple[Callable[[Any, Any, Any], Any], Any]] = {
     "scan": (lambda x, y, m: x | rl.scan(rl.add, 0), np.cumsum(X)),
     "scan keeps the order of its arguments": (
-        lambda x, y, m: x | rl.scan(lambda e, acc: acc * 10 + e, 0),
+        lambda x, y, m: x | rl.scan(lambda acc, e: acc * 10 + e, 0),
         [3, 31, 314, 3141, 31415, 314159],
     ),
     "reverse": (lambda x, y, m: x | rl.reverse, X[::-1]),
@@ -92,13 +92,13 @@ CASES: dict[str, tuple[Callable[[Any, Any, Any], Any], Any]] = {
         lambda x, y, m: rl.scatter_with(rl.add, idx(y, 6), x | rl.map(lambda v: v * 0), y),
         np.bincount(np.minimum(Y, 5), weights=Y, minlength=6),
     ),
-    "scatterWith takes (new, old)": (
+    "scatterWith takes (old, new)": (
         lambda x, y, m: rl.scatter_with(rl.sub, idx(x, 6), y, x),
-        [2, 1 - (1 - 7), 1, 3 - 8, 4 - 2, 9 - (5 - 8)],
+        [2, 7 - 1 - 1, 1, 8 - 3, 2 - 4, 8 - 5 - 9],
     ),
     "scatterWith of rows": (
         lambda x, y, m: rl.scatter_with(
-            lambda new, old: rl.zip(new, old | rl.reverse) | rl.map(rl.add),
+            lambda old, new: rl.zip(new, old | rl.reverse) | rl.map(rl.add),
             m | rl.join | rl.take(3) | rl.map(rl.clamp_idx(2)),
             m | rl.take(2),
             m,

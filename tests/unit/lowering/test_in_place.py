@@ -12,80 +12,80 @@ from riselang.notation.program import parse_term
 from riselang.term.nodes import Pattern, Term, spine, subterms
 
 IN_PLACE = {
-    "elements": "x |> reduce(fun((e, acc), zip(e, acc) |> map(add)), start)",
-    "the accumulator first": "x |> reduce(fun((e, acc), zip(acc, e) |> map(sub)), start)",
-    "the accumulator alone": "x |> reduce(fun((e, acc), acc |> map(fun(a, a * 2))), start)",
+    "elements": "x |> reduce(fun((acc, e), zip(e, acc) |> map(add)), start)",
+    "the accumulator first": "x |> reduce(fun((acc, e), zip(acc, e) |> map(sub)), start)",
+    "the accumulator alone": "x |> reduce(fun((acc, e), acc |> map(fun(a, a * 2))), start)",
     "nested pairs": (
-        "x |> reduce(fun((e, acc), zip(e, zip(acc, e)) |> map(fun(p, fst(p) + fst(snd(p)))))"
+        "x |> reduce(fun((acc, e), zip(e, zip(acc, e)) |> map(fun(p, fst(p) + fst(snd(p)))))"
         ", start)"
     ),
-    "nothing": "x |> reduce(fun((e, acc), acc), start)",
-    "only the element": "x |> reduce(fun((e, acc), e |> map(fun(a, a + 1))), start)",
+    "nothing": "x |> reduce(fun((acc, e), acc), start)",
+    "only the element": "x |> reduce(fun((acc, e), e |> map(fun(a, a + 1))), start)",
     "under a let": (
-        "x |> reduce(fun((e, acc), let s = e |> reduce(add, 0); acc |> map(fun(a, a + s))), start)"
+        "x |> reduce(fun((acc, e), let s = e |> reduce(add, 0); acc |> map(fun(a, a + s))), start)"
     ),
     "a fold inside": (
-        "x |> split(2) |> reduce(fun((es, acc), es |> reduce(fun((e, a), zip(e, a) |> map(max)), "
+        "x |> split(2) |> reduce(fun((acc, es), es |> reduce(fun((a, e), zip(e, a) |> map(max)), "
         "acc)), start)"
     ),
     "in blocks": (
-        "x |> reduce(fun((e, acc), zip(e |> split(1), acc |> split(1)) |> map(fun(p, "
+        "x |> reduce(fun((acc, e), zip(e |> split(1), acc |> split(1)) |> map(fun(p, "
         "zip(fst(p), snd(p)) |> map(add))) |> join), start)"
     ),
     "back to front": (
-        "x |> reduce(fun((e, acc), zip(e, acc |> reverse) |> map(add) |> reverse), start)"
+        "x |> reduce(fun((acc, e), zip(e, acc |> reverse) |> map(add) |> reverse), start)"
     ),
     "in vectors": (
-        "x |> reduce(fun((e, acc), zip(e |> asVector(3), acc |> asVector(3)) |> map(add) "
+        "x |> reduce(fun((acc, e), zip(e |> asVector(3), acc |> asVector(3)) |> map(add) "
         "|> asScalar), start)"
     ),
-    "a loop that is asked for": "x |> reduceSeq(fun((e, acc), zip(e, acc) |> mapSeq(add)), start)",
+    "a loop that is asked for": "x |> reduceSeq(fun((acc, e), zip(e, acc) |> mapSeq(add)), start)",
     "filled up and taken": (
-        "x |> reduce(fun((e, acc), zip(e |> pad(0, 2), acc |> pad(0, 2)) |> map(add) |> take(3)), "
+        "x |> reduce(fun((acc, e), zip(e |> pad(0, 2), acc |> pad(0, 2)) |> map(add) |> take(3)), "
         "start)"
     ),
     "in tiles that are filled up": (
-        "x |> reduce(fun((e, acc), zip(e |> pad(0, 1) |> split(2), acc |> pad(0, 1) |> split(2)) "
+        "x |> reduce(fun((acc, e), zip(e |> pad(0, 1) |> split(2), acc |> pad(0, 1) |> split(2)) "
         "|> map(fun(t, zip(fst(t), snd(t)) |> map(add))) |> join |> take(3)), start)"
     ),
 }
 NOT_IN_PLACE = {
-    "another order": "x |> reduce(fun((e, acc), zip(e, acc |> reverse) |> map(add)), start)",
+    "another order": "x |> reduce(fun((acc, e), zip(e, acc |> reverse) |> map(add)), start)",
     "another order in the end": (
-        "x |> reduce(fun((e, acc), zip(e, acc) |> map(add) |> reverse), start)"
+        "x |> reduce(fun((acc, e), zip(e, acc) |> map(add) |> reverse), start)"
     ),
     "one view that undoes another": (
-        "x |> reduce(fun((e, acc), zip(e |> split(1), acc |> reverse |> split(1)) |> map(fun(p, "
+        "x |> reduce(fun((acc, e), zip(e |> split(1), acc |> reverse |> split(1)) |> map(fun(p, "
         "zip(fst(p), snd(p)) |> map(add))) |> join), start)"
     ),
     "a neighbour": (
-        "x |> reduce(fun((e, acc), acc |> pad(1, 1) |> slide(3, 1) |> map(reduce(add, 0))), start)"
+        "x |> reduce(fun((acc, e), acc |> pad(1, 1) |> slide(3, 1) |> map(reduce(add, 0))), start)"
     ),
-    "twice": "x |> reduce(fun((e, acc), zip(acc, acc |> reverse) |> map(add)), start)",
+    "twice": "x |> reduce(fun((acc, e), zip(acc, acc |> reverse) |> map(add)), start)",
     "in the function": (
-        "x |> reduce(fun((e, acc), zip(e, acc) |> map(fun(p, fst(p) + (acc |> reduce(add, 0))))), "
+        "x |> reduce(fun((acc, e), zip(e, acc) |> map(fun(p, fst(p) + (acc |> reduce(add, 0))))), "
         "start)"
     ),
     "filled up before": (
-        "x |> reduce(fun((e, acc), zip(e |> pad(1, 0), acc |> pad(1, 0)) |> map(add) |> take(3)), "
+        "x |> reduce(fun((acc, e), zip(e |> pad(1, 0), acc |> pad(1, 0)) |> map(add) |> take(3)), "
         "start)"
     ),
     "in what is folded": (
-        "x |> reduce(fun((e, acc), zip(acc, e) |> map(fun(p, p)) |> map(fun(p, "
+        "x |> reduce(fun((acc, e), zip(acc, e) |> map(fun(p, p)) |> map(fun(p, "
         "fst(p) + (acc |> at(clampIdx(3, 0))))) ), start)"
     ),
     "the start of another fold": (
-        "x |> reduce(fun((e, acc), x |> reduce(fun((f, a), zip(f, a) |> map(add)), "
+        "x |> reduce(fun((acc, e), x |> reduce(fun((a, f), zip(f, a) |> map(add)), "
         "acc |> reverse)), start)"
     ),
 }
 FILLED = (
-    "y |> reduce(fun((e, acc), zip(e, acc |> map(fun(r, r |> pad(0, 1)))) |> map(fun(p, "
+    "y |> reduce(fun((acc, e), zip(e, acc |> map(fun(r, r |> pad(0, 1)))) |> map(fun(p, "
     "zip(fst(p) |> pad(0, 1), snd(p)) |> map(add))) |> map(fun(r, r |> take(3)))), z)"
 )
-ROWS = "y |> reduce(fun((e, acc), zip(e, acc) |> map(fun(p, zip(fst(p), snd(p)) |> map(add)))), z)"
+ROWS = "y |> reduce(fun((acc, e), zip(e, acc) |> map(fun(p, zip(fst(p), snd(p)) |> map(add)))), z)"
 ROWS_REVERSED = (
-    "y |> reduce(fun((e, acc), zip(e, acc) |> map(fun(p, zip(fst(p), snd(p) |> reverse) "
+    "y |> reduce(fun((acc, e), zip(e, acc) |> map(fun(p, zip(fst(p), snd(p) |> reverse) "
     "|> map(add)))), z)"
 )
 
@@ -144,6 +144,6 @@ def test_rows_are_looked_into() -> None:
 def test_a_fold_that_starts_from_a_part_of_what_it_reads() -> None:
     """The start is copied before the target is changed; what is read is not the target."""
     check(
-        program("x |> reduce(fun((e, acc), zip(e, acc) |> map(add)), x |> at(clampIdx(4, 1)))"),
+        program("x |> reduce(fun((acc, e), zip(e, acc) |> map(add)), x |> at(clampIdx(4, 1)))"),
         "affine",
     )

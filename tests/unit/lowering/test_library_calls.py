@@ -43,7 +43,7 @@ def fused(A: rl.Array["N", "K", rl.f64], B: rl.Array["K", "M", rl.f64]) -> Any:
             | rl.map(
                 lambda column: (
                     rl.zip(row, column)
-                    | rl.reduce(lambda pair, sum: sum + rl.fst(pair) * rl.snd(pair), 0.0)
+                    | rl.reduce(lambda sum, pair: sum + rl.fst(pair) * rl.snd(pair), 0.0)
                 )
             )
         )
@@ -308,7 +308,7 @@ def test_zero_times_an_element_is_not_nothing() -> None:
 
 
 TEMPORARY = """def main = fun((x : 40.f32, y : 40.f32),
-  generate(fun(i : idx[40], i)) |> reduceSeq(fun(i, fun(acc,
+  generate(fun(i : idx[40], i)) |> reduceSeq(fun(acc, fun(i,
     acc + ((y |> map(fun(b, b * (x |> at(i)))) |> toMem(heap)) |> at(i)) * (x |> at(i)))), 0.0))"""
 
 

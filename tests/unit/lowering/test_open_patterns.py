@@ -45,7 +45,7 @@ PROGRAMS: dict[str, tuple[str, list[int]]] = {
         [1, 7],
     ),
     "scan of rows": (
-        "fun(x : N.f32, x |> scan(fun((e, row), row |> map(fun(v, v * e))), x))", [0, 1, 6],
+        "fun(x : N.f32, x |> scan(fun((row, e), row |> map(fun(v, v * e))), x))", [0, 1, 6],
     ),
     "parallel in parallel": (
         "fun(x : N.f32, x |> mapPar(fun(a, x |> mapPar(fun(b, a * b)) |> scan(add, 0.0))))", [0, 6],

@@ -68,7 +68,7 @@ def folds(seed: int) -> str:
     for step in range(40):
         others = "".join(f" |> mapSeq(fun(v, v + {k}))" for k in range(random.randrange(3)))
         start = f"zip(a{step}{others}, x) |> mapSeq(fun(p, fst(p) + snd(p)))"
-        fold = f"x |> reduce(fun((e, acc), acc |> reverse), {start})"
+        fold = f"x |> reduce(fun((acc, e), acc |> reverse), {start})"
         steps += f"let a{step + 1} = ({fold}) |> mapSeq(fun(v, v * 3)); "
     return f"fun((x : 3.i32), let a0 = x |> scan(add, 0); {steps} a40)"
 

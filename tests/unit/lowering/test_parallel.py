@@ -36,7 +36,7 @@ def test_a_function_that_does_not_commute() -> None:
 
     def compose(a: rl.Array["N", rl.i64], b: rl.Array["N", rl.i64]) -> Any:
         return rl.zip(a, b) | rl.reduce_par(
-            lambda f, g: rl.tuple(rl.fst(f) * rl.fst(g), rl.fst(f) * rl.snd(g) + rl.snd(f)),
+            lambda g, f: rl.tuple(rl.fst(f) * rl.fst(g), rl.fst(f) * rl.snd(g) + rl.snd(f)),
             rl.tuple(rl.cast(3, rl.i64), rl.cast(1, rl.i64)),
         )
 
@@ -49,7 +49,7 @@ def test_rows_as_accumulators_of_a_computed_array() -> None:
     def sums(x: rl.Array["N", rl.f32]) -> Any:
         rows = x | rl.map(lambda v: v * 3) | rl.split(2)
         zero = rl.generate(lambda i: rl.cast(rl.from_idx(i), rl.f32))
-        return rows | rl.reduce_par(lambda r, s: rl.zip(r, s) | rl.map(rl.add), zero)
+        return rows | rl.reduce_par(lambda s, r: rl.zip(r, s) | rl.map(rl.add), zero)
 
     x = np.random.default_rng(2).standard_normal(2 * (CHUNK + 9)).astype(np.float32)
     agree(sums, x, threads=(1, 2))
@@ -113,7 +113,7 @@ def test_loop_dialects_mix(outer: str, inner: str) -> None:
             m
             | rl.map_par(row, to=outer)
             | rl.scan(
-                lambda r, s: rl.zip(r, s) | rl.map_seq(rl.add, to=inner),
+                lambda s, r: rl.zip(r, s) | rl.map_seq(rl.add, to=inner),
                 rl.generate(lambda i: rl.cast(rl.from_idx(i), rl.i64)),
                 to=outer,
             )

@@ -78,7 +78,7 @@ def test_parts_and_open_sizes() -> None:
     @rl.jit(strategy="none", sizes="symbolic")
     def main(x: rl.Array["N", rl.f32], y: rl.Array["N", rl.f32]):
         pairs = rl.zip(x, y) | rl.prefetch(4)
-        return pairs | rl.reduce_seq(lambda p, acc: acc + p[0] * p[1], 0.0)
+        return pairs | rl.reduce_seq(lambda acc, p: acc + p[0] * p[1], 0.0)
 
     for count in (0, 1, 3, 100):
         x = np.arange(count, dtype=np.float32)

@@ -152,7 +152,7 @@ def test_an_integer_as_a_float_compared_with_a_constant(predicate: str) -> None:
 @pytest.mark.parametrize("loops", ["affine", "scf"])
 def test_bf16_is_rounded_in_every_step(loops: str) -> None:
     """A difference that is used at once was not: -157 - (-9 + 896) is -1048, not -1040."""
-    text = "fun((x : 8.bf16, a : bf16, b : bf16), x |> scan(fun((y, acc), a - (b - acc)), a))"
+    text = "fun((x : 8.bf16, a : bf16, b : bf16), x |> scan(fun((acc, y), a - (b - acc)), a))"
     inputs = [np.zeros(8, bfloat16), np.array(-157, bfloat16), np.array(-9, bfloat16)]
     compiled: Any = rl.loads(text, name="b.rise", loops=loops)
     reference: Any = rl.loads(text, name="b.rise", backend="interpret")

@@ -26,13 +26,13 @@ STORED = {
     "all": "x |> mapSeq(fun(row, row |> map(add(1)))) |> take(4)",
     "on threads": "x |> mapPar(fun(row, row |> map(add(1)))) |> take(3)",
     "under a let": "(let y = x |> toMem(heap); y |> mapSeq(fun(r, r |> map(add(1))))) |> take(3)",
-    "folds inside": "x |> mapSeq(fun(row, x |> reduceSeq(fun((r, a), zip(r, a) |> map(add)), row)))"
+    "folds inside": "x |> mapSeq(fun(row, x |> reduceSeq(fun((a, r), zip(r, a) |> map(add)), row)))"
     " |> take(3)",
-    "folds of many": "x |> reduceSeq(fun((r, acc), acc |> mapSeq(fun(e, e |> map(fun(v, v * 3))))),"
+    "folds of many": "x |> reduceSeq(fun((acc, r), acc |> mapSeq(fun(e, e |> map(fun(v, v * 3))))),"
     " x) |> take(3)",
-    "folds of many rows": "generate(fun(i : idx[40], x |> join)) |> reduceSeq(fun((r, acc), "
+    "folds of many rows": "generate(fun(i : idx[40], x |> join)) |> reduceSeq(fun((acc, r), "
     "zip(r |> split(3), acc) |> mapSeq(fun(p, zip(fst(p), snd(p)) |> map(add)))), x) |> take(3)",
-    "a scan": "x |> scanSeq(fun((row, acc), zip(row, acc) |> map(add)), "
+    "a scan": "x |> scanSeq(fun((acc, row), zip(row, acc) |> map(add)), "
     "generate(fun(i : idx[3], 0))) |> take(2)",
     "a map": "x |> map(fun(row, row |> map(add(1)))) |> take(2)",
     "a view": "x |> transpose |> take(2)",
@@ -58,10 +58,10 @@ READ = {
     "|> asScalar))",
 }
 REGISTERS = {
-    "lanes": "zip(x, x) |> reduceSeq(fun((p, acc), zip(fst(p) |> asVector(3) |> toMem(register) "
+    "lanes": "zip(x, x) |> reduceSeq(fun((acc, p), zip(fst(p) |> asVector(3) |> toMem(register) "
     "|> asScalar, acc) |> map(fun(q, zip(snd(p), snd(q)) |> map(fun(r, fst(q) * fst(r) + snd(r))))"
     ")), generate(fun(i : idx[3], generate(fun(j : idx[3], 0)))))",
-    "a let": "x |> reduceSeq(fun((row, acc), let r = row |> map(add(1)) |> toMem(register); "
+    "a let": "x |> reduceSeq(fun((acc, row), let r = row |> map(add(1)) |> toMem(register); "
     "zip(r, zip(r, acc)) |> map(fun(p, fst(p) * fst(snd(p)) + snd(snd(p))))), "
     "generate(fun(i : idx[3], 0)))",
 }

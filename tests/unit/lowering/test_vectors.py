@@ -35,10 +35,10 @@ def test_vectors_as_state_elements_and_results() -> None:
     def shuffled(x: rl.Array[24, rl.f32], k: rl.Array[6, rl.i64]) -> Any:
         vectors = x | rl.as_vector(4)
         picked = rl.gather(k | rl.map(rl.clamp_idx(6)), vectors)
-        last = picked | rl.reduce(lambda v, acc: v, rl.vector_from_scalar(4, 0.0))
+        last = picked | rl.reduce(lambda acc, v: v, rl.vector_from_scalar(4, 0.0))
         pairs = rl.zip(k, picked) | rl.sort(lambda a, b: rl.fst(a) < rl.fst(b))
         return rl.tuple(
-            rl.concat(picked | rl.scan(lambda v, acc: v, last), vectors) | rl.as_scalar,
+            rl.concat(picked | rl.scan(lambda acc, v: v, last), vectors) | rl.as_scalar,
             rl.snd(rl.unzip(pairs)) | rl.to_mem("heap") | rl.as_scalar,
         )
 
@@ -158,7 +158,7 @@ def test_few_accumulators_stay_in_registers() -> None:
         rows = x | rl.map(rl.as_vector(4))
         zeros = rl.generate(lambda i: rl.vector_from_scalar(4, 0.0), n=2)
         folded = rows | rl.reduce(
-            lambda row, acc: rl.zip(row, acc) | rl.map(lambda v, a: v * v + a), zeros
+            lambda acc, row: rl.zip(row, acc) | rl.map(lambda v, a: v * v + a), zeros
         )
         return folded | rl.as_scalar
 
@@ -172,8 +172,8 @@ def test_vectors_as_accumulators() -> None:
     def sums(x: rl.Array[24, rl.f32]) -> Any:
         zeros = rl.vector_from_scalar(4, 0.0)
         vectors = x | rl.as_vector(4)
-        total = vectors | rl.reduce(lambda v, acc: v * v + acc, zeros)
-        running = vectors | rl.scan(lambda v, acc: rl.max(v, acc) - total, zeros)
+        total = vectors | rl.reduce(lambda acc, v: v * v + acc, zeros)
+        running = vectors | rl.scan(lambda acc, v: rl.max(v, acc) - total, zeros)
         return rl.tuple(running | rl.as_scalar, vectors | rl.reduce_par(rl.add, total))
 
     agree(sums, X)
@@ -238,7 +238,7 @@ def test_a_fold_in_a_fold_carries_its_vectors_in_registers() -> None:
         rows = x | rl.map(rl.map(rl.as_vector(4)))
         return (
             rows
-            | rl.reduce(lambda block, sums: block | rl.reduce_seq_unroll(add, sums), zeros)
+            | rl.reduce(lambda sums, block: block | rl.reduce_seq_unroll(add, sums), zeros)
             | rl.as_scalar
         )
 

@@ -86,7 +86,7 @@ def test_a_while_in_a_map_that_is_only_read() -> None:
 def test_scan_of_rows() -> None:
     def sums(m: rl.Array[3, 4, rl.i64]) -> Any:
         zero = rl.generate(lambda i: rl.cast(rl.from_idx(i), rl.i64))
-        return m | rl.scan(lambda row, sums: rl.zip(row, sums) | rl.map(rl.add), zero)
+        return m | rl.scan(lambda sums, row: rl.zip(row, sums) | rl.map(rl.add), zero)
 
     (found,) = agree(sums, M)
     assert np.array_equal(found, np.cumsum(M, 0) + np.arange(4))
@@ -95,7 +95,7 @@ def test_scan_of_rows() -> None:
 def test_scan_of_rows_reads_the_last_one_while_it_makes_the_next() -> None:
     def turned(m: rl.Array[3, 4, rl.i64]) -> Any:
         start = rl.generate(lambda i: rl.cast(rl.from_idx(i), rl.i64))
-        return m | rl.scan(lambda row, last: rl.zip(last | rl.reverse, row) | rl.map(rl.sub), start)
+        return m | rl.scan(lambda last, row: rl.zip(last | rl.reverse, row) | rl.map(rl.sub), start)
 
     agree(turned, M)
 
@@ -104,7 +104,7 @@ def test_scan_of_pairs_with_arrays_stored_through_views() -> None:
     def both(m: rl.Array[3, 4, rl.i64]) -> Any:
         start = rl.tuple(rl.cast(1, rl.i64), rl.generate(lambda i: rl.cast(0, rl.i64)))
         pairs = m | rl.scan(
-            lambda row, s: rl.tuple(
+            lambda s, row: rl.tuple(
                 rl.fst(s) * 3, rl.zip(row, rl.snd(s)) | rl.map(lambda a, b: a + b * rl.fst(s))
             ),
             start,

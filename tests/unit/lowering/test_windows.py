@@ -67,7 +67,7 @@ def test_rows_and_pairs() -> None:
         return (
             both
             | rl.rotate_values(3, lambda p: rl.tuple(rl.snd(p), rl.fst(p)))
-            | rl.map(lambda w: w | rl.reduce(lambda p, s: rl.fst(p) - rl.snd(p) * s, 1.0))
+            | rl.map(lambda w: w | rl.reduce(lambda s, p: rl.fst(p) - rl.snd(p) * s, 1.0))
         )
 
     agree(rows, M)

@@ -77,7 +77,7 @@ STABLE = [
     """
     fun((x : N.f32),
       x |> reduce(
-        fun((a, total),
+        fun((total, a),
           a * 2.0 + total * 3.0 + a * 4.0 + total * 5.0),
         0.0))
     """,
@@ -98,7 +98,7 @@ APPLIED = {
     "mapSeq": "fun(x : N.f32, x |> mapSeq[scf](neg))",
     "mapPar": "fun(x : N.f32, x |> mapPar(fun(a, a)))",
     "reduce": "fun(x : N.f32, x |> reduce(add, 0.0))",
-    "reduceSeq": "fun(x : N.f32, x |> reduceSeq[affine](fun((a, t), t), true))",
+    "reduceSeq": "fun(x : N.f32, x |> reduceSeq[affine](fun((t, a), t), true))",
     "zip": "fun(x : N.f32, zip(x, x) |> map(mult))",
     "unzip": "fun(x : N.(f32 x i8), x |> unzip)",
     "tuple": "(1, 2.0)",
@@ -110,7 +110,7 @@ APPLIED = {
     "slide": "fun(x : 9.f32, x |> slide(3, 2))",
     "pad": "fun(x : 9.f32, x |> pad(N + 1, M floordiv 2))",
     "let": "fun(x : f32, let y = x + 1.0; y * y)",
-    "scan": "fun(x : N.f32, x |> scan(fun((a, t), t + a), 0.0))",
+    "scan": "fun(x : N.f32, x |> scan(fun((t, a), t + a), 0.0))",
     "reverse": "fun(x : N.f32, x |> reverse)",
     "prefetch": "fun(x : N.f32, x |> prefetch(2))",
     "padConst": "fun(x : N.f64, x |> padConst(1, 2, 0.0))",

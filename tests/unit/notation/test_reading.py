@@ -43,7 +43,7 @@ def paired(x: rl.Array["N", rl.f32], y: rl.Array["N", rl.f32]):
 
 
 def dot(x: rl.Array["N", rl.i64], y: rl.Array["N", rl.i64]):
-    return rl.zip(x, y) | rl.reduce(lambda a, b, total: a * b + total, 0)
+    return rl.zip(x, y) | rl.reduce(lambda total, a, b: a * b + total, 0)
 
 
 def tiled(x: rl.Array["N * 4", rl.f32]):
@@ -85,7 +85,7 @@ SAME: list[tuple[Callable[..., Any], str]] = [
     (scaled, "fun(x : N.f64 => map(fun(a => a * 2 + 1.0), x))"),
     (scaled, "fun((x : N.f64), map(fun(a, add(mult(a, 2.0))(1.0_f64)))(x))"),
     (paired, "fun((x : N.f32, y : N.f32), zip(x, y) |> map(fun((a, b), a * b - a)))"),
-    (dot, "fun((x : N.i64, y : N.i64), zip(x)(y) |> reduce(fun((a, b, t), a * b + t), 0))"),
+    (dot, "fun((x : N.i64, y : N.i64), zip(x)(y) |> reduce(fun((t, a, b), a * b + t), 0))"),
     (tiled, "fun(x : (N * 4).f32, x |> split(4) |> map(fun(c, map(fun(a, a + 1.0), c))) |> join)"),
     (windows, "fun(x : N.f32, x |> pad(1, 2) |> slide(3)(1) |> map(fun(w, reduce(max, 0.0)(w))))"),
     (remainder, "fun(x : N.i32, x |> map(fun(a, a % 3)))"),

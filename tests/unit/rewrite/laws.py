@@ -34,7 +34,7 @@ def named(laws: list[Law]) -> list[ParameterSet]:
 
 _F = "f : s -> t"
 _G = "f : s -> t, g : t -> u"
-_FOLD = "f : s -> t -> t, a : t"
+_FOLD = "f : t -> s -> t, a : t"
 
 MAPS: list[Law] = [
     ("x : n.t", "x |> map(fun(e, e))", "x"),
@@ -244,33 +244,33 @@ FOLDS: list[Law] = [
     (f"{_FOLD}, x : 0.s", "x |> reduce(f, a)", "a"),
     (f"{_FOLD}, x : n.s", "x |> reduceSeq(f, a)", "x |> reduceSeqUnroll(f, a)"),
     (f"{_FOLD}, g : u -> s, x : n.u", "x |> map(g) |> reduce(f, a)",
-     "x |> reduce(fun((e, b), f(g(e), b)), a)"),
+     "x |> reduce(fun((b, e), f(b, g(e))), a)"),
     (f"{_FOLD}, x : n.s, y : m.s", "concat(x, y) |> reduce(f, a)",
      "y |> reduce(f, x |> reduce(f, a))"),
     (f"{_FOLD}, x : (n * m).s", "x |> reduce(f, a)",
-     "x |> split(m) |> reduce(fun((row, b), row |> reduce(f, b)), a)"),
+     "x |> split(m) |> reduce(fun((b, row), row |> reduce(f, b)), a)"),
     (f"{_FOLD}, x : (n * 4).s", "x |> reduce(f, a)",
-     "x |> split(4) |> reduce(fun((row, b), row |> reduce(f, b)), a)"),
+     "x |> split(4) |> reduce(fun((b, row), row |> reduce(f, b)), a)"),
     (f"{_FOLD}, x : n.m.s", "x |> join |> reduce(f, a)",
-     "x |> reduce(fun((row, b), row |> reduce(f, b)), a)"),
+     "x |> reduce(fun((b, row), row |> reduce(f, b)), a)"),
     (f"{_FOLD}, x : n.m.k.s", "x |> join |> join |> reduce(f, a)",
-     "x |> reduce(fun((y, b), y |> reduce(fun((z, c), z |> reduce(f, c)), b)), a)"),
+     "x |> reduce(fun((b, y), y |> reduce(fun((c, z), z |> reduce(f, c)), b)), a)"),
     (f"{_FOLD}, x : (k + n).s", "x |> scan(f, a) |> take(k)", "x |> take(k) |> scan(f, a)"),
     (f"{_FOLD}, x : (n + 1).s", "x |> scan(f, a) |> reverse |> at(clampIdx(n + 1, 0))",
      "x |> reduce(f, a)"),
     (f"{_FOLD}, x : 2.s", "x |> reduce(f, a)",
-     "f(x |> at(clampIdx(2, 1)), f(x |> at(clampIdx(2, 0)), a))"),
+     "f(f(a, x |> at(clampIdx(2, 0))), x |> at(clampIdx(2, 1)))"),
     (f"{_FOLD}, x : n.m.s", "x |> map(reduce(f, a)) |> reverse",
      "x |> reverse |> map(reduce(f, a))"),
-    ("f : s -> t -> t -> t, a : t, x : n.m.s",
-     "x |> reduce(fun((row, b), row |> reduce(fun((e, c), f(e, b, c)), b)), a)",
+    ("f : t -> t -> s -> t, a : t, x : n.m.s",
+     "x |> reduce(fun((b, row), row |> reduce(fun((c, e), f(b, c, e)), b)), a)",
      "x |> reverse |> reverse "
-     "|> reduce(fun((row, b), row |> reduce(fun((e, c), f(e, b, c)), b)), a)"),
+     "|> reduce(fun((b, row), row |> reduce(fun((c, e), f(b, c, e)), b)), a)"),
     ("f : t -> t, a : t", "a |> iterate(k + 1, f)", "f(a |> iterate(k, f))"),
     ("f : t -> t, a : t", "a |> iterate(k + m, f)", "a |> iterate(k, f) |> iterate(m, f)"),
     ("f : t -> t, a : t", "a |> iterate(k * m, f)", "a |> iterate(k, fun(b, b |> iterate(m, f)))"),
     ("x : n.f32, y : n.f32", "zip(x, y) |> map(mult) |> reduce(add, 0.0)",
-     "zip(x, y) |> reduce(fun((p, a), fst(p) * snd(p) + a), 0.0)"),
+     "zip(x, y) |> reduce(fun((a, p), a + fst(p) * snd(p)), 0.0)"),
 ]  # fmt: skip
 
 CHECKED: list[Law] = [
@@ -280,10 +280,10 @@ CHECKED: list[Law] = [
     ("x : n.t, y : n.t", "scatter(generate(fun(i, i)), x, y)", "y"),
     ("x : n.t", "x |> sort(fun((a, b), false))", "x"),
     (f"{_FOLD}, x : (n + 1).s", "x |> reduce(f, a)",
-     "x |> drop(1) |> reduce(f, f(x |> at(clampIdx(n + 1, 0)), a))"),
+     "x |> drop(1) |> reduce(f, f(a, x |> at(clampIdx(n + 1, 0))))"),
     (f"{_FOLD}, x : (2 * n).s", "x |> reduce(f, a)",
      "x |> split(2) "
-     "|> reduce(fun((p, b), f(p |> at(clampIdx(2, 1)), f(p |> at(clampIdx(2, 0)), b))), a)"),
+     "|> reduce(fun((b, p), f(f(b, p |> at(clampIdx(2, 0))), p |> at(clampIdx(2, 1)))), a)"),
 ]  # fmt: skip
 
 WRONG: list[Law] = [
@@ -347,9 +347,9 @@ WRONG: list[Law] = [
     (f"{_FOLD}, b : t, x : n.s", "x |> reduce(f, a)", "x |> reduce(f, b)"),
     (f"{_FOLD}, x : (k + n).s", "x |> reduce(f, a)", "x |> take(k) |> reduce(f, a)"),
     # The inner fold still knows what the outer one had before the row.
-    ("f : s -> t -> t -> t, a : t, x : n.m.s",
-     "x |> reduce(fun((row, b), row |> reduce(fun((e, c), f(e, b, c)), b)), a)",
-     "x |> join |> reduce(fun((e, c), f(e, c, c)), a)"),
+    ("f : t -> t -> s -> t, a : t, x : n.m.s",
+     "x |> reduce(fun((b, row), row |> reduce(fun((c, e), f(b, c, e)), b)), a)",
+     "x |> join |> reduce(fun((c, e), f(c, c, e)), a)"),
     ("x : n.t, y : m.t, p : m.idx[n]", "scatter(p, x, y)", "scatter(p, x, y) |> reverse"),
     ("x : n.t, p : m.idx[n]", "x |> gather(p)", "x |> gather(p |> reverse)"),
     ("f : t -> t, a : t", "a |> iterate(k, f)", "a |> iterate(k + 1, f)"),

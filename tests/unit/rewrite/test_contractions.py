@@ -209,7 +209,7 @@ def test_what_is_no_contraction_is_left_alone(name: str) -> None:
 def test_sizes_have_to_be_numbers() -> None:
     term = parse_term(
         "fun((a : N.4.f32, b : 5.4.f32), a |> map(fun(r, b |> map(fun(c, zip(r, c) |> "
-        "reduce(fun((p, s), fst(p) * snd(p) + s), 0.0))))))"
+        "reduce(fun((s, p), fst(p) * snd(p) + s), 0.0))))))"
     )
     assert isinstance(term, Lambda)
     assert isinstance(term.body, Lambda)

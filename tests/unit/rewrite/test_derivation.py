@@ -42,16 +42,16 @@ def test_it_is_shown_step_by_step() -> None:
 fun((x : 8.f32, y : 8.f32),
   zip(x, y) |> map(mult) |> reduce(add, 0.0))
 
--- 1. reduce_map_fusion: x |> map(g) |> reduce(f, a) ~> x |> reduce(fun((e, acc), f(g(e), acc)), a)
+-- 1. reduce_map_fusion: x |> map(g) |> reduce(f, a) ~> x |> reduce(fun((acc, e), f(acc, g(e))), a)
 fun((x : 8.f32, y : 8.f32),
-  ⟦zip(x, y) |> reduce(fun((p, x1), fst(p) * snd(p) + x1), 0.0)⟧)
+  ⟦zip(x, y) |> reduce(fun((x0, p), x0 + fst(p) * snd(p)), 0.0)⟧)
 
--- 2. blocked_reduce(m=4): x |> reduce(f, a) ~> x |> split(m) |> reduce(fun((block, acc), \
+-- 2. blocked_reduce(m=4): x |> reduce(f, a) ~> x |> split(m) |> reduce(fun((acc, block), \
 block |> reduce(f, acc)), a)
 fun((x : 8.f32, y : 8.f32),
   ⟦zip(x, y) |> split(4) |> reduce(
-     fun((ps, x1),
-       ps |> reduce(fun((p, x11), fst(p) * snd(p) + x11), x1)),
+     fun((x0, ps),
+       ps |> reduce(fun((x01, p), x01 + fst(p) * snd(p)), x0)),
      0.0)⟧)
 """
     )
@@ -191,8 +191,8 @@ blocked_reduce(m=3) failed, since 8 is not a multiple of 3
                                                  ^^^^^^
 note: this is where it was tried:
 fun((x : 8.f32, y : 8.f32),
-  ⟦zip(x, y) |> reduce(fun((p, x1), fst(p) * snd(p) + x1), 0.0)⟧)
-note: blocked_reduce is the law x |> reduce(f, a) ~> x |> split(m) |> reduce(fun((block, acc), \
+  ⟦zip(x, y) |> reduce(fun((x0, p), x0 + fst(p) * snd(p)), 0.0)⟧)
+note: blocked_reduce is the law x |> reduce(f, a) ~> x |> split(m) |> reduce(fun((acc, block), \
 block |> reduce(f, acc)), a)
 note: one step was made before"""
     )

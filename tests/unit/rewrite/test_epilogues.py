@@ -113,7 +113,7 @@ def test_the_smallest_part_goes_beside_the_sums() -> None:
 def test_the_shape_of_a_product_with_an_epilogue() -> None:
     text = (
         "fun((x : 4.8.f32, w : 6.8.f32, b : 6.f32), x |> map(fun(r, zip(w, b) |> map(fun(p, "
-        "max((zip(r, fst(p)) |> reduce(fun((q, t), fst(q) * snd(q) + t), 0.0)) + snd(p), 0.0))))))"
+        "max((zip(r, fst(p)) |> reduce(fun((t, q), fst(q) * snd(q) + t), 0.0)) + snd(p), 0.0))))))"
     )
     shape = contraction_shape(body(text))
     assert shape is not None

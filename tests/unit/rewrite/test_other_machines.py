@@ -26,7 +26,7 @@ from support.machines import MACHINES, assembly_for, unresolved
 
 PRODUCT = (
     "fun((a : {0}.{2}.{3}, b : {2}.{1}.{3}), a |> map(fun(r, b |> transpose |> map(fun(k, "
-    "zip(r, k) |> reduce(fun((p, sum), fma(fst(p), snd(p), sum)), 0.0))))))"
+    "zip(r, k) |> reduce(fun((sum, p), fma(fst(p), snd(p), sum)), 0.0))))))"
 )
 STENCIL = (
     "fun((x : {0}.{0}.f32), x |> pad(1, 1) |> map(pad(1, 1)) |> slide(3, 1) "

@@ -49,7 +49,7 @@ def test_wrong_laws_are_not_proved_symbolically(law: Law) -> None:
          "at m = 2, n = 2, element [0][1] is x[2] on the left and x[1] on the right"),
         (("f : t -> t, x : n.t", "x |> map(f)", "x"),
          "at n = 1, element [0] is f(x[0]) on the left and x[0] on the right"),
-        (("f : s -> t -> t, a : t, x : n.s", "x |> reduce(f, a)", "x |> reverse |> reduce(f, a)"),
+        (("f : t -> s -> t, a : t, x : n.s", "x |> reduce(f, a)", "x |> reverse |> reduce(f, a)"),
          "at n = 2, the result is f(x[1], f(x[0], a)) on the left and "
          "f(x[0], f(x[1], a)) on the right"),
         (("x : 2.t", "x |> reverse", "x"),

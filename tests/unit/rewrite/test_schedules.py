@@ -97,8 +97,8 @@ fun((x : 4.f32, y : 6.f32),
 fun((A : 4.8.f32, B : 8.6.f32),
   A |> map(fun(row,
     zip(row, B) |> reduce(
-      fun((p, accs),
-        zip(snd(p), accs) |> map(fun(p1, fst(p) * fst(p1) + snd(p1)))),
+      fun((accs, p),
+        zip(snd(p), accs) |> map(fun(p1, snd(p1) + fst(p) * fst(p1)))),
       B |> transpose |> map(fun(column, 0.0))))))""",
     ),
     (
@@ -120,7 +120,7 @@ fun((x : 4.f32, y : 4.f32),
         "fuse()",
         """\
 fun((x : 4.f32),
-  x |> scan(fun((x0, x1), sqrt(x0) + 1.0 + x1), 0.0))""",
+  x |> scan(fun((x0, x01), x0 + (sqrt(x01) + 1.0)), 0.0))""",
     ),
     (
         VECTOR,

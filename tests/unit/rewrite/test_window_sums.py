@@ -31,8 +31,8 @@ CONVOLUTION = """fun((
   x |> map(fun(image, image |> map(slide({columns}, 1)) |> slide({rows}, 1) |> map(transpose)
     |> map(fun(line, line |> map(fun(window,
       k |> map(map(transpose)) |> map(transpose) |> transpose |> map(fun(kernel,
-        zip(window, kernel) |> reduce(fun((a, total), zip(fst(a), snd(a)) |> reduce(
-          fun((b, sum), zip(fst(b), snd(b)) |> map(mult) |> reduce(add, sum)), total)), 0.0)
+        zip(window, kernel) |> reduce(fun((total, a), zip(fst(a), snd(a)) |> reduce(
+          fun((sum, b), zip(fst(b), snd(b)) |> map(mult) |> reduce(add, sum)), total)), 0.0)
   )))))))))"""
 MACHINES = {
     "NEON": Machine(16, 32, multiplies_by_lanes=True),
@@ -90,8 +90,8 @@ FEATURES_FIRST = """fun((k : 6.2.3.2.f32, x : 2.2.5.9.f32), x |> map(fun(image,
   k |> map(fun(kernel,
     image |> map(fun(plane, plane |> map(slide(2, 1)) |> slide(3, 1) |> map(transpose)))
       |> transpose |> map(transpose) |> map(fun(line, line |> map(fun(window,
-        zip(window, kernel) |> reduce(fun((a, total), zip(fst(a), snd(a)) |> reduce(
-          fun((b, sum), zip(fst(b), snd(b)) |> map(mult) |> reduce(add, sum)), total)), 0.0)
+        zip(window, kernel) |> reduce(fun((total, a), zip(fst(a), snd(a)) |> reduce(
+          fun((sum, b), zip(fst(b), snd(b)) |> map(mult) |> reduce(add, sum)), total)), 0.0)
   )))))))))"""
 
 
@@ -123,11 +123,11 @@ def test_the_shape_is_found_behind_views_and_names() -> None:
         "fun((x : 4.f32), x |> map(fun(a, a + 1.0)))",
         # One fold: a matrix product.
         """fun((a : 4.5.f32, b : 6.5.f32), a |> map(fun(r, b |> map(fun(c,
-          zip(r, c) |> reduce(fun((p, s), fma(fst(p), snd(p), s)), 0.0))))))""",
+          zip(r, c) |> reduce(fun((s, p), fma(fst(p), snd(p), s)), 0.0))))))""",
         # The kernels are not the same for all windows.
         """fun((a : 4.5.6.f32, b : 4.3.5.6.f32), zip(a, b) |> map(fun(p, snd(p) |> map(fun(c,
-          zip(fst(p), c) |> reduce(fun((q, s), zip(fst(q), snd(q)) |> reduce(
-            fun((r, t), fma(fst(r), snd(r), t)), s)), 0.0))))))""",
+          zip(fst(p), c) |> reduce(fun((s, q), zip(fst(q), snd(q)) |> reduce(
+            fun((t, r), fma(fst(r), snd(r), t)), s)), 0.0))))))""",
     ],
 )
 def test_what_is_no_sum_over_windows_is_refused(program: str) -> None:

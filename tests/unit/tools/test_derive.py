@@ -76,7 +76,7 @@ def derive(
 
 
 FUSED = """fun((x : N.f32, y : N.f32),
-  zip(x, y) |> reduce(fun((x0, x1), fma(fst(x0), snd(x0), x1)), 0.0))
+  zip(x, y) |> reduce(fun((x0, x1), fma(fst(x1), snd(x1), x0)), 0.0))
 """
 
 

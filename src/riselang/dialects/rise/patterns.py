@@ -56,7 +56,8 @@ class PatternOp(RiseOperation):
         properties = {name: _attribute(value) for name, value in arguments.items()}
         if to is not None:
             properties["to"] = StringAttr(to)
-        return cls.create(result_types=[cls.SPEC.instantiate(arguments)], properties=properties)
+        type = cls.SPEC.instantiate_in_dialect(arguments)
+        return cls.create(result_types=[type], properties=properties)
 
     @property
     def arguments(self) -> dict[str, Argument]:
@@ -79,7 +80,7 @@ class PatternOp(RiseOperation):
                 raise VerifyException(f"attribute {name} is the open type {value}")
         if (problem := wrong_argument(arguments) or self.SPEC.check(arguments)) is not None:
             raise VerifyException(problem)
-        expected = self.SPEC.instantiate(arguments)
+        expected = self.SPEC.instantiate_in_dialect(arguments)
         if self.result.type != expected:
             raise VerifyException(
                 f"its attributes give it the type {expected}, but its result has {self.result.type}"
@@ -228,7 +229,7 @@ def _pattern_op(spec: PatternSpec) -> type[PatternOp]:
     class_name = f"{spec.name[0].upper()}{spec.name[1:]}Op"
     members: dict[str, object] = {
         "name": f"rise.{spec.name}",
-        "__doc__": spec.summary,
+        "__doc__": spec.dialect_description,
         "__annotations__": {"SPEC": ClassVar[PatternSpec]},
         "SPEC": spec,
     }

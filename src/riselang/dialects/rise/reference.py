@@ -51,7 +51,7 @@ def _describe(
 
 
 _F = "f : i32 -> i32"
-_FOLD = "f : i32 -> i64 -> i64, a : i64"
+_FOLD = "f : i64 -> i32 -> i64, a : i64"
 _X = "x : n.i32"
 
 # Loops
@@ -69,14 +69,14 @@ _describe(
     [
         Law(f"{_FOLD}, x : 0.i32", "x |> reduce(f, a)", "a"),
         Law(
-            f"{_FOLD}, x : 1.i32", "x |> reduce(f, a)", "f(x |> at(clampIdx(1, 0)), a)"
+            f"{_FOLD}, x : 1.i32", "x |> reduce(f, a)", "f(a, x |> at(clampIdx(1, 0)))"
         ),
         Law(
             f"{_FOLD}, x : n.i32, y : m.i32",
             "concat(x, y) |> reduce(f, a)", "y |> reduce(f, x |> reduce(f, a))",
         ),
     ],
-    "x : 4.i32", "x |> reduce(fun((e, a), a * 10 + e), 0)", "[1, 2, 3, 4]", "1234",
+    "x : 4.i32", "x |> reduce(fun((acc, e), acc * 10 + e), 0)", "[1, 2, 3, 4]", "1234",
 )  # fmt: skip
 _describe(
     "scan",
@@ -338,7 +338,7 @@ _describe(
         Law(
             "f : i32 -> i32 -> i32, x : n.i32, place : 1.idx[n], y : 1.i32",
             "scatterWith(f, place, x, y)",
-            "scatter(place, x, zip(y, x |> gather(place)) |> map(f))",
+            "scatter(place, x, zip(x |> gather(place), y) |> map(f))",
         ),
         Law(
             "f : i32 -> i32 -> i32, x : n.i32, p : m.idx[n], q : k.idx[n], y : m.i32, z : k.i32",

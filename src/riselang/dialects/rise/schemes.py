@@ -65,6 +65,27 @@ class PatternSpec:
     summary: str
     check: Check
     in_dialect: bool = True
+    step: tuple[str, str] | None = None
+    """What the first argument of a pattern that accumulates is a function of.
+
+    The function in the dialect takes both in the other order; `term` converts at the border.
+    """
+
+    @property
+    def accumulates(self) -> bool:
+        return self.step is not None
+
+    @property
+    def description(self) -> str:
+        return self._described(self.step)
+
+    @property
+    def dialect_description(self) -> str:
+        return self._described(self.step and self.step[::-1])
+
+    def _described(self, step: tuple[str, ...] | None) -> str:
+        takes = f"; the function takes ({', '.join(step)})" if step else ""
+        return f"{self.summary}{takes}"
 
     @property
     def python_name(self) -> str:
@@ -80,19 +101,39 @@ class PatternSpec:
         """Whether `{to = "affine"}` may choose the loop dialect."""
         return self.role in (Role.LOOP, Role.PARALLEL)
 
+    @property
+    def dialect_type(self) -> FunType:
+        """The type scheme of the dialect's op."""
+        return with_swapped_function(self.type) if self.accumulates else self.type
+
     def instantiate(self, arguments: Mapping[str, Argument]) -> RiseType:
-        return _instantiated(self, tuple(arguments.items()))
+        return _instantiated(self.type, tuple(arguments.items()))
+
+    def instantiate_in_dialect(self, arguments: Mapping[str, Argument]) -> RiseType:
+        return _instantiated(self.dialect_type, tuple(arguments.items()))
 
     def __repr__(self) -> str:
         return f"{self.name} : {show(self.type)}"
 
 
 @lru_cache(maxsize=1 << 14)
-def _instantiated(spec: PatternSpec, arguments: tuple[tuple[str, Argument], ...]) -> RiseType:
+def _instantiated(scheme: FunType, arguments: tuple[tuple[str, Argument], ...]) -> RiseType:
     """The same few types come up again and again, in every form of a program."""
     nats = {name: value for name, value in arguments if isinstance(value, Nat)}
     types = {name: value for name, value in arguments if isinstance(value, RiseType)}
-    return substitute(spec.type, nats, types)
+    return substitute(scheme, nats, types)
+
+
+def swapped_inputs(type: RiseType) -> FunType:
+    """The type of a function whose first two parameters trade places."""
+    assert isinstance(type, FunType)
+    assert isinstance(type.output, FunType)
+    return fun(type.output.input, type.input, type.output.output)
+
+
+def with_swapped_function(type: FunType) -> FunType:
+    """The type of a function whose first argument is a function with its parameters swapped."""
+    return FunType(swapped_inputs(type.input), type.output)
 
 
 TYPE_PARAMETERS = ("s", "t")
@@ -117,11 +158,12 @@ def pattern(
     explicit: str = "",
     check: Check = _accept,
     in_dialect: bool = True,
+    step: tuple[str, str] | None = None,
 ) -> PatternSpec:
     """Define and register a pattern."""
     spec = PatternSpec(
         name, tuple(parameters.split()), tuple(explicit.split()), type, role, summary, check,
-        in_dialect,
+        in_dialect, step,
     )  # fmt: skip
     PATTERNS[name] = spec
     return spec
@@ -219,8 +261,9 @@ _l, _r, _k = Nat.var("l"), Nat.var("r"), Nat.var("k")
 _s, _t = variable("s"), variable("t")
 
 _MAP = fun(fun(_s, _t), array(_n, _s), array(_n, _t))
-_REDUCE = fun(fun(_s, _t, _t), _t, array(_n, _s), _t)
-_SCAN = fun(fun(_s, _t, _t), _t, array(_n, _s), array(_n, _t))
+_REDUCE = fun(fun(_t, _s, _t), _t, array(_n, _s), _t)
+_STEP = ("accumulator", "element")
+_SCAN = fun(fun(_t, _s, _t), _t, array(_n, _s), array(_n, _t))
 
 MAP = pattern(
     "map", "n s t", _MAP, Role.LOOP,
@@ -228,11 +271,10 @@ MAP = pattern(
 )  # fmt: skip
 MAP_SEQ = pattern("mapSeq", "n s t", _MAP, Role.LOOP, "map as one sequential loop")
 MAP_PAR = pattern("mapPar", "n s t", _MAP, Role.PARALLEL, "map as a loop over threads")
-REDUCE = pattern(
-    "reduce", "n s t", _REDUCE, Role.LOOP,
-    "left fold; the function takes (element, accumulator)",
+REDUCE = pattern("reduce", "n s t", _REDUCE, Role.LOOP, "left fold", step=_STEP)
+REDUCE_SEQ = pattern(
+    "reduceSeq", "n s t", _REDUCE, Role.LOOP, "reduce as one sequential loop", step=_STEP,
 )  # fmt: skip
-REDUCE_SEQ = pattern("reduceSeq", "n s t", _REDUCE, Role.LOOP, "reduce as one sequential loop")
 ZIP = pattern(
     "zip", "n s t", fun(array(_n, _s), array(_n, _t), array(_n, pair(_s, _t))), Role.VIEW,
     "pairs the elements of two arrays",
@@ -275,7 +317,7 @@ LET = pattern(
 )  # fmt: skip
 SCAN = pattern(
     "scan", "n s t", _SCAN, Role.LOOP,
-    "the accumulators of the left fold; the function takes (element, accumulator)",
+    "the accumulators of the left fold", step=_STEP,
 )  # fmt: skip
 REVERSE = pattern("reverse", "n t", fun(array(_n, _t), array(_n, _t)), Role.VIEW, "back to front")
 PAD_CONST = pattern(
@@ -339,7 +381,7 @@ SCATTER_WITH = pattern(
     fun(
         fun(_t, _t, _t), array(_m, idx(_n)), array(_n, _t), array(_m, _t), array(_n, _t)
     ),
-    Role.VALUE, "combines each value with what is at its index, by f(new, old)",
+    Role.VALUE, "combines each value with what is at its index", step=("old", "new"),
 )  # fmt: skip
 GENERATE = pattern(
     "generate", "n t", fun(fun(idx(_n), _t), array(_n, _t)), Role.LOOP, "element i is f(i)",
@@ -371,8 +413,12 @@ SIZE_OF = pattern(
 )  # fmt: skip
 
 MAP_SEQ_UNROLL = pattern("mapSeqUnroll", "n s t", _MAP, Role.LOOP, "mapSeq, unrolled")
-REDUCE_SEQ_UNROLL = pattern("reduceSeqUnroll", "n s t", _REDUCE, Role.LOOP, "reduceSeq, unrolled")
-SCAN_SEQ = pattern("scanSeq", "n s t", _SCAN, Role.LOOP, "scan as one sequential loop")
+REDUCE_SEQ_UNROLL = pattern(
+    "reduceSeqUnroll", "n s t", _REDUCE, Role.LOOP, "reduceSeq, unrolled", step=_STEP,
+)  # fmt: skip
+SCAN_SEQ = pattern(
+    "scanSeq", "n s t", _SCAN, Role.LOOP, "scan as one sequential loop", step=_STEP,
+)  # fmt: skip
 ITERATE_SEQ = pattern(
     "iterateSeq", "k t", fun(fun(_t, _t), _t, _t), Role.LOOP, "iterate as one sequential loop",
     explicit="k",
@@ -380,6 +426,7 @@ ITERATE_SEQ = pattern(
 REDUCE_PAR = pattern(
     "reducePar", "n t", fun(fun(_t, _t, _t), _t, array(_n, _t), _t), Role.PARALLEL,
     "reduces chunks on threads, then their results; the chunks do not depend on the threads",
+    step=_STEP,
 )  # fmt: skip
 TO_MEM = pattern(
     "toMem", "space t", fun(_t, _t), Role.VALUE, "gives a value memory of its own",

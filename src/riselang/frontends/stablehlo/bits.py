@@ -58,11 +58,11 @@ def _bitcast_of_parts(regions: Regions, op: Op, operands: Sequence[Tensor]) -> T
         return builder.generate(max(sizes) // min(sizes), part)
 
     def together(parts: Node) -> Node:
-        def joined(pair: Node, total: Node) -> Node:
+        def joined(total: Node, pair: Node) -> Node:
             amount, part = builder.parts(pair, 2)
             grown = builder.operation("arith.extui", [as_bits(builder, part, narrow)], wide)
             moved = builder.operation("arith.shli", [grown, amount], wide)
-            return builder.operation("arith.ori", [moved, total], wide)
+            return builder.operation("arith.ori", [total, moved], wide)
 
         shifts = builder.generate(max(sizes) // min(sizes), shift)
         return cast(builder.reduce(joined, builder.literal(0, wide), builder.zip(shifts, parts)))
@@ -110,7 +110,7 @@ def _counted(
 ) -> Node:
     counts = builder.map(one, _shifts(builder, scalar, value))
     return builder.reduce(
-        lambda each, total: builder.operation("arith.addi", [each, total], scalar),
+        lambda total, each: builder.operation("arith.addi", [total, each], scalar),
         builder.literal(0, scalar),
         counts,
     )
@@ -131,7 +131,7 @@ def _integer_power(builder: Builder, element: Element, base: Node, exponent: Nod
     scalar = element.scalar
     one, zero = builder.literal(1, scalar), builder.literal(0, scalar)
 
-    def step(shifted: Node, state: Node) -> Node:
+    def step(state: Node, shifted: Node) -> Node:
         square, product = builder.parts(state, 2)
         bit = builder.operation("arith.andi", [shifted, one], scalar)
         multiplied = builder.operation("arith.muli", [product, square], scalar)

@@ -37,7 +37,7 @@ def summed(builder: Builder, depth: int, left: Node, right: Node, sum: Summing) 
             products = builder.map(lambda pair: sum.product(builder.parts(pair, 2)), pairs)
             return builder.reduce(sum.add, start, products)
 
-        def body(pair: Node, total: Node) -> Node:
+        def body(total: Node, pair: Node) -> Node:
             first, second = builder.parts(pair, 2)
             return fold(depth - 1, first, second, total)
 
@@ -64,8 +64,8 @@ class Summing:
         ]
         return self._operation("mulf", "muli", given)
 
-    def add(self, product: Node, total: Node) -> Node:
-        return self._operation("addf", "addi", [product, total])
+    def add(self, total: Node, product: Node) -> Node:
+        return self._operation("addf", "addi", [total, product])
 
     def finished(self, total: Node) -> Node:
         return self._builder.convert(total, self._result.scalar)

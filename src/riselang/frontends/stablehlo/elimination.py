@@ -33,7 +33,7 @@ class Elimination:
         builder = self.builder
         swaps = filled(builder, builder.literal(0, i64), [self.steps])
 
-        def step(k: Node, state: Node) -> Node:
+        def step(state: Node, k: Node) -> Node:
             matrix, swaps = builder.parts(state, 2)
             p = self._pivot(k, matrix)
             swapped = builder.stored(self._swapped(k, p, matrix))
@@ -63,7 +63,7 @@ class Elimination:
         """The row, from k on, with the first of the largest numbers of column k."""
         builder = self.builder
 
-        def larger(i: Node, state: Node) -> Node:
+        def larger(state: Node, i: Node) -> Node:
             size, best = builder.parts(state, 2)
             value = builder.operation("math.absf", [self._at(i, k, matrix)], self.scalar)
             is_larger = builder.compare("gt", value, size)

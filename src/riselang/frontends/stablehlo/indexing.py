@@ -10,7 +10,7 @@ from riselang.frontends.building import Builder, length_of
 from riselang.frontends.stablehlo.arithmetic import converted
 from riselang.frontends.stablehlo.elements import ELEMENTS, Element
 from riselang.frontends.stablehlo.layout import permuted, reshaped
-from riselang.frontends.stablehlo.reduction import combine, unzipped, zipped
+from riselang.frontends.stablehlo.reduction import step_of, unzipped, zipped
 from riselang.frontends.stablehlo.registry import Op, Regions, lowers
 from riselang.frontends.stablehlo.tensors import Tensor, node_of, whole, zero
 from riselang.term.build import Node
@@ -179,7 +179,7 @@ def _scatter(regions: Regions, op: Op, operands: Sequence[Tensor]) -> list[Tenso
     if count == 1 and _replaces(op):
         node = builder.scatter(flat_places, start, new)
     else:
-        added = combine(regions, op.regions[0], elements)
+        added = step_of(regions, op.regions[0], elements)
         node = builder.scatter_with(added, flat_places, start, new)
     parts = unzipped(builder, 1, builder.take(size, node), [(each, (size,)) for each in elements])
     return [reshaped(builder, each, op.results[0].shape) for each in parts]

@@ -19,7 +19,7 @@ from riselang.term.build import Node
 _PLACE = ELEMENTS["i64"]
 """What indices into a whole tensor are."""
 Step = Callable[[Node, Node], Node]
-"""An element and the accumulator before it; the accumulator behind it."""
+"""The accumulator before an element, and the element; the accumulator after it."""
 
 
 def scalars(elements: Sequence[Element], nodes: Sequence[Node]) -> list[Tensor]:
@@ -27,14 +27,13 @@ def scalars(elements: Sequence[Element], nodes: Sequence[Node]) -> list[Tensor]:
 
 
 def step_of(regions: Regions, region: GraphBlock, elements: Sequence[Element]) -> Step:
-    """The body of a reduction, on tuples; it is given accumulators first, then elements."""
+    """The body of a reduction or of a scatter, on tuples: accumulators, then elements."""
     builder, count = regions.builder, len(elements)
 
-    def step(element: Node, total: Node) -> Node:
-        # Scalars of a sum stand as people write them: the element first.
+    def step(total: Node, element: Node) -> Node:
         simple = simple_operation(region)
         if simple is not None:
-            return builder.operation(simple(elements[0]), [element, total], elements[0].scalar)
+            return builder.operation(simple(elements[0]), [total, element], elements[0].scalar)
         parts = [*builder.parts(total, count), *builder.parts(element, count)]
         found = regions.call(region, scalars([*elements, *elements], parts))
         return builder.tuple([each.make() for each in found])
@@ -69,9 +68,9 @@ SIMPLE = (
 def folded(builder: Builder, depth: int, xs: Node, start: Node, step: Step) -> Node:
     """All elements of an array of so many dimensions, one after the other."""
     if depth == 0:
-        return step(xs, start)
+        return step(start, xs)
     return builder.reduce(
-        lambda row, total: folded(builder, depth - 1, row, total, step), start, xs
+        lambda total, row: folded(builder, depth - 1, row, total, step), start, xs
     )
 
 
@@ -199,7 +198,7 @@ def _select_and_scatter(regions: Regions, op: Op, operands: Sequence[Tensor]) ->
         seen_of(builder, places, moves, nowhere),
     ]
 
-    def step(each: Node, best: Node) -> Node:
+    def step(best: Node, each: Node) -> Node:
         value, place = builder.parts(each, 2)
         held, held_place = builder.parts(best, 2)
         (keeps,) = regions.call(op.regions[0], scalars([element, element], [held, value]))
@@ -232,7 +231,7 @@ def _select_and_scatter(regions: Regions, op: Op, operands: Sequence[Tensor]) ->
         ),
         flat,
     )
-    added = combine(regions, op.regions[1], [element])
+    added = step_of(regions, op.regions[1], [element])
     result = builder.scatter_with(
         added,
         indices,
@@ -247,8 +246,3 @@ def _places(builder: Builder, shape: Sequence[int]) -> Node:
     size = prod(shape)
     counted = builder.generate(size, lambda i: builder.convert(builder.from_idx(i, size), i64))
     return node_of(builder, reshaped(builder, whole(_PLACE, (size,), counted), shape))
-
-
-def combine(regions: Regions, region: GraphBlock, elements: Sequence[Element]) -> Step:
-    """The body of a scatter on tuples: (new, old), where the region takes the old ones first."""
-    return step_of(regions, region, elements)

@@ -44,7 +44,7 @@ def _lower_triangle(builder: Builder, scalar: ScalarType, matrix: Node) -> Node:
     size = length_of(matrix).constant
     positions = positions_of(builder, size)
 
-    def column(j: Node, found: Node) -> Node:
+    def column(found: Node, j: Node) -> Node:
         at = builder.clamp_idx(size, j)
         own = builder.at(at, found)
         diagonal = builder.operation(
@@ -76,9 +76,9 @@ def _rest(
 ) -> Node:
     """An element of a row without the products of what is known."""
 
-    def step(pair: Node, total: Node) -> Node:
+    def step(total: Node, pair: Node) -> Node:
         product = builder.operation("arith.mulf", builder.parts(pair, 2), scalar)
-        return builder.operation("arith.addf", [product, total], scalar)
+        return builder.operation("arith.addf", [total, product], scalar)
 
     zero = builder.literal(0.0, scalar)
     total = builder.reduce(step, zero, builder.zip(first, second))
@@ -89,7 +89,7 @@ def first_where(builder: Builder, size: int, holds: Callable[[Node], Node]) -> N
     """The first position at which something holds, counted from 1; 0 where there is none."""
     none = builder.literal(0, i64)
 
-    def step(k: Node, before: Node) -> Node:
+    def step(before: Node, k: Node) -> Node:
         number = builder.operation("arith.addi", [k, builder.literal(1, i64)], i64)
         here = builder.select(holds(k), number, none)
         return builder.select(builder.compare("eq", before, none), here, before)
@@ -175,15 +175,15 @@ def _solution(
     positions = positions_of(builder, size)
     zero = builder.literal(0.0, scalar)
 
-    def unknown(parts: Node, known: Node) -> Node:
+    def unknown(known: Node, parts: Node) -> Node:
         i, row, right = builder.parts(parts, 3)
 
-        def counted(each: Node, total: Node) -> Node:
+        def counted(total: Node, each: Node) -> Node:
             k, factor, found = builder.parts(each, 3)
             # What is beyond the diagonal may be anything.
             product = builder.operation("arith.mulf", [factor, found], scalar)
             part = builder.select(builder.compare("lt", k, i), product, zero)
-            return builder.operation("arith.addf", [part, total], scalar)
+            return builder.operation("arith.addf", [total, part], scalar)
 
         total = builder.reduce(counted, zero, builder.zip_all([positions, row, known]))
         value = builder.operation("arith.subf", [right, total], scalar)

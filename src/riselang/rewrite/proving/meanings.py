@@ -101,7 +101,7 @@ class Meanings:
         def step(j: Nat, array: Value) -> Value:
             def at(i: Nat) -> Value:
                 old = element(array, i)
-                new = combine(element(values, j), old)
+                new = combine(old, element(values, j))
                 return self.with_index(
                     element(indices, j), lambda place: choose(equal(place, i), new, old)
                 )
@@ -148,10 +148,10 @@ WITH_INDICES: Mapping[str, Callable[..., Value]] = {
     "gather": lambda meanings, pattern, indices, array: meanings.gather(indices, array),
     "reorder": lambda meanings, pattern, function, array: meanings.reorder(function, array),
     "scatter": lambda meanings, pattern, *arguments: meanings.scatter(
-        pattern, lambda new, old: new, *arguments
+        pattern, lambda old, new: new, *arguments
     ),
     "scatterWith": lambda meanings, pattern, function, *arguments: meanings.scatter(
-        pattern, lambda new, old: apply(apply(function, new), old), *arguments
+        pattern, lambda old, new: apply(apply(function, old), new), *arguments
     ),
     "fromIdx": lambda meanings, pattern, index: meanings.from_idx(index),
     "clampIdx": lambda meanings, pattern, number: meanings.clamp_idx(pattern, number),

@@ -62,7 +62,7 @@ def _scan(pattern: Pattern, function: Value, init: Value, array: Value) -> Value
 
 def _folded(pattern: Pattern, length: Nat, function: Value, init: Value, array: Value) -> Value:
     def step(i: Nat, accumulator: Value) -> Value:
-        return apply(apply(function, element(array, i)), accumulator)
+        return apply(apply(function, accumulator), element(array, i))
 
     return fold(_type(pattern, "t"), length, init, step)
 

@@ -116,19 +116,19 @@ def gather_as_map() -> None:
 # Folds
 
 
-@law("g : s -> t, f : t -> u -> u, a : u, x : n.s")
+@law("g : s -> t, f : u -> t -> u, a : u, x : n.s")
 def reduce_map_fusion() -> None:
-    """x |> map(g) |> reduce(f, a) ~> x |> reduce(fun((e, acc), f(g(e), acc)), a)"""
+    """x |> map(g) |> reduce(f, a) ~> x |> reduce(fun((acc, e), f(acc, g(e))), a)"""
 
 
-@law("g : s -> t, f : t -> u -> u, a : u, x : n.s")
+@law("g : s -> t, f : u -> t -> u, a : u, x : n.s")
 def scan_map_fusion() -> None:
-    """x |> map(g) |> scan(f, a) ~> x |> scan(fun((e, acc), f(g(e), acc)), a)"""
+    """x |> map(g) |> scan(f, a) ~> x |> scan(fun((acc, e), f(acc, g(e))), a)"""
 
 
-@law("f : s -> t -> t, a : t, x : (n * m).s", choose="m")
+@law("f : t -> s -> t, a : t, x : (n * m).s", choose="m")
 def blocked_reduce() -> None:
-    """x |> reduce(f, a) ~> x |> split(m) |> reduce(fun((block, acc), block |> reduce(f, acc)), a)
+    """x |> reduce(f, a) ~> x |> split(m) |> reduce(fun((acc, block), block |> reduce(f, acc)), a)
 
     Each block starts from what the ones before it gave, so the order is kept."""
 
@@ -136,83 +136,83 @@ def blocked_reduce() -> None:
 unblocked_reduce = blocked_reduce.reversed("unblocked_reduce")
 
 
-@law("f : s -> t -> t, a : t, x : n.m.s")
+@law("f : t -> s -> t, a : t, x : n.m.s")
 def reduce_of_join() -> None:
-    """x |> join |> reduce(f, a) ~> x |> reduce(fun((row, acc), row |> reduce(f, acc)), a)"""
+    """x |> join |> reduce(f, a) ~> x |> reduce(fun((acc, row), row |> reduce(f, acc)), a)"""
 
 
-@law("f : s -> t -> t, a : t, x : n.s, y : m.s")
+@law("f : t -> s -> t, a : t, x : n.s, y : m.s")
 def reduce_of_concat() -> None:
     """concat(x, y) |> reduce(f, a) ~> y |> reduce(f, x |> reduce(f, a))"""
 
 
-@law("f : s -> t -> t, a : t, x : (k + n).s", choose="k")
+@law("f : t -> s -> t, a : t, x : (k + n).s", choose="k")
 def peel_reduce() -> None:
     """x |> reduce(f, a) ~> x |> drop(k) |> reduce(f, x |> take(k) |> reduce(f, a))"""
 
 
-@law("f : s -> t -> t, a : t, x : 0.s")
+@law("f : t -> s -> t, a : t, x : 0.s")
 def reduce_of_nothing() -> None:
     """x |> reduce(f, a) ~> a"""
 
 
-@law("f : s -> t -> t, a : t, x : 1.s")
+@law("f : t -> s -> t, a : t, x : 1.s")
 def reduce_of_one() -> None:
-    """x |> reduce(f, a) ~> f(x |> at(clampIdx(1, 0)), a)"""
+    """x |> reduce(f, a) ~> f(a, x |> at(clampIdx(1, 0)))"""
 
 
-@law("f : s -> t -> t, a : t, x : (n + 1).s")
+@law("f : t -> s -> t, a : t, x : (n + 1).s")
 def reduce_as_scan() -> None:
     """x |> reduce(f, a) ~> x |> scan(f, a) |> reverse |> at(clampIdx(n + 1, 0))"""
 
 
-@law("f : s -> t -> t, g : s -> u -> u, a : t, b : u, x : n.s")
+@law("f : t -> s -> t, g : u -> s -> u, a : t, b : u, x : n.s")
 def reduce_pairing() -> None:
     """(x |> reduce(f, a), x |> reduce(g, b))
-    ~> x |> reduce(fun((e, acc), (f(e, fst(acc)), g(e, snd(acc)))), (a, b))
+    ~> x |> reduce(fun((acc, e), (f(fst(acc), e), g(snd(acc), e))), (a, b))
 
     Two folds of one array in one loop."""
 
 
-@law("e : u -> m.s, f : s -> t -> t, a : u -> t, x : n.u")
+@law("e : u -> m.s, f : t -> s -> t, a : u -> t, x : n.u")
 def lift_reduce() -> None:
     """x |> map(fun(y, e(y) |> reduce(f, a(y))))
-    ~> x |> map(e) |> transpose |> reduce(fun((column, accs),
-      zip(column, accs) |> map(fun(p, f(fst(p), snd(p))))), x |> map(a))
+    ~> x |> map(e) |> transpose |> reduce(fun((accs, column),
+      zip(column, accs) |> map(fun(p, f(snd(p), fst(p))))), x |> map(a))
 
     The loop of the fold goes outside, with as many accumulators as the map has results."""
 
 
-@law("e : u -> m.s, f : u -> s -> t -> t, a : u -> t, x : n.u")
+@law("e : u -> m.s, f : u -> t -> s -> t, a : u -> t, x : n.u")
 def lift_reduce_with() -> None:
-    """x |> map(fun(y, e(y) |> reduce(fun((v, acc), f(y, v, acc)), a(y))))
-    ~> x |> map(e) |> transpose |> reduce(fun((column, accs),
-      zip(x, zip(column, accs)) |> map(fun(p, f(fst(p), fst(snd(p)), snd(snd(p)))))), x |> map(a))
+    """x |> map(fun(y, e(y) |> reduce(fun((acc, v), f(y, acc, v)), a(y))))
+    ~> x |> map(e) |> transpose |> reduce(fun((accs, column),
+      zip(x, zip(column, accs)) |> map(fun(p, f(fst(p), snd(snd(p)), fst(snd(p)))))), x |> map(a))
 
     The same where the function of the fold takes the element of the map as well."""
 
 
 @law("c : u -> n.s, f : u -> (s x t) -> t, a : n.t, x : m.u")
 def sink_reduce() -> None:
-    """x |> reduce(fun((e, accs), zip(c(e), accs) |> map(fun(p, f(e, p)))), a)
+    """x |> reduce(fun((accs, e), zip(c(e), accs) |> map(fun(p, f(e, p)))), a)
     ~> zip(x |> map(c) |> transpose, a) |> map(fun(q,
-      zip(x, fst(q)) |> reduce(fun((r, acc), f(fst(r), (snd(r), acc))), snd(q))))
+      zip(x, fst(q)) |> reduce(fun((acc, r), f(fst(r), (snd(r), acc))), snd(q))))
 
     The loop of the fold goes inside of the loop over its accumulators."""
 
 
-@law("h : s -> (n * m).t -> (n * m).t, a : (n * m).t, x : l.s", choose="m")
+@law("h : (n * m).t -> s -> (n * m).t, a : (n * m).t, x : l.s", choose="m")
 def reduce_in_blocks() -> None:
     """x |> reduce(h, a)
-    ~> x |> reduce(fun((e, acc), h(e, acc |> join) |> split(m)), a |> split(m)) |> join
+    ~> x |> reduce(fun((acc, e), h(acc |> join, e) |> split(m)), a |> split(m)) |> join
 
     The accumulators of a fold in another shape."""
 
 
-@law("h : s -> n.m.t -> n.m.t, a : n.m.t, x : l.s")
+@law("h : n.m.t -> s -> n.m.t, a : n.m.t, x : l.s")
 def reduce_transposed() -> None:
     """x |> reduce(h, a)
-    ~> x |> reduce(fun((e, acc), h(e, acc |> transpose) |> transpose), a |> transpose) |> transpose
+    ~> x |> reduce(fun((acc, e), h(acc |> transpose, e) |> transpose), a |> transpose) |> transpose
 
     The accumulators of a fold in another order."""
 

@@ -56,7 +56,7 @@ def tile_beside(term: Term, **given: object) -> Found:
 # Folds that start from the elements of a matrix.
 
 
-@law("x : n.k.s, y : m.k.t, f : (s x t) -> u -> u, a : u")
+@law("x : n.k.s, y : m.k.t, f : u -> (s x t) -> u, a : u")
 def start_from_matrix() -> None:
     """x |> map(fun(row, y |> map(fun(column, zip(row, column) |> reduce(f, a)))))
     ~> zip(x, generate(fun(i : idx[n], generate(fun(j : idx[m], a))))) |> map(fun(p,
@@ -65,7 +65,7 @@ def start_from_matrix() -> None:
     The folds start from a matrix of the same element everywhere."""
 
 
-@rule("x : n.k.s, y : m.k.t, c : n.m.w, g : w -> u, f : (s x t) -> u -> u")
+@rule("x : n.k.s, y : m.k.t, c : n.m.w, g : w -> u, f : u -> (s x t) -> u")
 def starts_first(term: Term) -> Found:
     """zip(x, c) |> map(fun(p, zip(y, snd(p)) |> map(fun(q,
         zip(fst(p), fst(q)) |> reduce(f, g(snd(q)))))))
@@ -85,11 +85,11 @@ def starts_first(term: Term) -> Found:
             "f": function}  # fmt: skip
 
 
-@law("x : n.(l * k).s, y : m.(l * k).t, c : n.m.u, f : (s x t) -> u -> u", choose="k")
+@law("x : n.(l * k).s, y : m.(l * k).t, c : n.m.u, f : u -> (s x t) -> u", choose="k")
 def folds_in_chunks() -> None:
     """zip(x, c) |> map(fun(p, zip(y, snd(p)) |> map(fun(q,
         zip(fst(p), fst(q)) |> reduce(f, snd(q))))))
-    ~> zip(x |> transpose |> split(k), y |> transpose |> split(k)) |> reduce(fun((chunk, accs),
+    ~> zip(x |> transpose |> split(k), y |> transpose |> split(k)) |> reduce(fun((accs, chunk),
       zip(fst(chunk) |> transpose, accs) |> map(fun(p,
         zip(snd(chunk) |> transpose, snd(p)) |> map(fun(q,
           zip(fst(p), fst(q)) |> reduce(f, snd(q))))))), c)
@@ -97,7 +97,7 @@ def folds_in_chunks() -> None:
     All folds go on by a few elements, and then by the next few; meanwhile they wait in memory."""
 
 
-@law("x : n.(k + l).s, y : m.(k + l).t, c : n.m.u, f : (s x t) -> u -> u", choose="k")
+@law("x : n.(k + l).s, y : m.(k + l).t, c : n.m.u, f : u -> (s x t) -> u", choose="k")
 def peel_folds() -> None:
     """zip(x, c) |> map(fun(p, zip(y, snd(p)) |> map(fun(q,
         zip(fst(p), fst(q)) |> reduce(f, snd(q))))))

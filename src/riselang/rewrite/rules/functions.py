@@ -44,7 +44,7 @@ from riselang.term.nodes import (
     operation_type,
     spine,
 )
-from riselang.term.substitution import instantiate, shift, swapped
+from riselang.term.substitution import instantiate, shift
 
 
 @rule("f : s -> t, a : s", form=Form.WRITTEN)
@@ -104,12 +104,12 @@ def hoist_from_map(term: Term) -> Found:
 
 
 @rule(
-    "c : s, h : t -> u -> s -> u, a : u, x : n.t",
+    "c : s, h : u -> t -> s -> u, a : u, x : n.t",
     condition="c is computed, and in all rounds the same",
 )
 def hoist_from_reduce(term: Term) -> Found:
-    """x |> reduce(fun((e, acc), h(e, acc, c)), a)
-    ~> let y = c; x |> reduce(fun((e, acc), h(e, acc, y)), a)"""
+    """x |> reduce(fun((acc, e), h(acc, e, c)), a)
+    ~> let y = c; x |> reduce(fun((acc, e), h(acc, e, y)), a)"""
     (function, start), xs = loop_parts(term, REDUCE.name)
     value, rest = _invariant(function, 2)
     return {"c": value, "h": rest, "a": start, "x": xs}
@@ -170,9 +170,9 @@ def folds_first_with(term: Term) -> Found:
     return {"f": made, "g": rewrapped([layer], part), "h": rewrapped([layer], other), "x": xs}
 
 
-@rule("g : s -> t, f : t -> u -> u, a : u, x : n.s")
+@rule("g : s -> t, f : u -> t -> u, a : u, x : n.s")
 def reduce_map_fission(term: Term) -> Found:
-    """x |> reduce(fun((e, acc), f(g(e), acc)), a) ~> x |> map(g) |> reduce(f, a)
+    """x |> reduce(fun((acc, e), f(acc, g(e))), a) ~> x |> map(g) |> reduce(f, a)
 
     The map computes all that does not depend on the accumulator."""
     (function, start), xs = loop_parts(term, REDUCE.name)
@@ -441,10 +441,10 @@ def _other_part(body: Term, type: RiseType) -> tuple[Term, Term]:
 
 def _fission_of_fold(function: Term) -> tuple[Term, Term]:
     """The function of a fold as one after the part that does not depend on the accumulator."""
-    (layer, accumulator), body = under(function, 2)
+    (accumulator, layer), body = under(function, 2)
     part = _of_element_alone(body)
-    rest = rewrapped([accumulator], swapped(_rest(body, part, 1)))
-    return Lambda("v", part.type, rest), rewrapped([layer], without(part, 0))
+    rest = Lambda("v", part.type, _rest(body, part, 0))
+    return rewrapped([accumulator], rest), rewrapped([layer], without(part, 1))
 
 
 def _rest(body: Term, part: Term, element: int) -> Term:
@@ -460,7 +460,7 @@ def _of_element_alone(body: Term) -> Term:
     stack = [body]
     while stack:
         part = stack.pop()
-        if mentions(part, 1) and not mentions(part, 0) and _is_computed(part):
+        if mentions(part, 0) and not mentions(part, 1) and _is_computed(part):
             return part
         if not isinstance(part, Lambda):
             stack.extend(reversed(part.children))

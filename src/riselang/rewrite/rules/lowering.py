@@ -44,12 +44,12 @@ def map_over_lanes() -> None:
     """x |> map(f) ~> x |> mapLane(f)"""
 
 
-@law("f : s -> t -> t, a : t, x : n.s")
+@law("f : t -> s -> t, a : t, x : n.s")
 def reduce_as_loop() -> None:
     """x |> reduce(f, a) ~> x |> reduceSeq(f, a)"""
 
 
-@law("f : s -> t -> t, a : t, x : n.s")
+@law("f : t -> s -> t, a : t, x : n.s")
 def reduce_unrolled() -> None:
     """x |> reduce(f, a) ~> x |> reduceSeqUnroll(f, a)"""
 
@@ -62,7 +62,7 @@ def reduce_in_parallel() -> None:
     """x |> reduce(f, a) ~> x |> reducePar(f, a)"""
 
 
-@law("f : s -> t -> t, a : t, x : n.s")
+@law("f : t -> s -> t, a : t, x : n.s")
 def scan_as_loop() -> None:
     """x |> scan(f, a) ~> x |> scanSeq(f, a)"""
 

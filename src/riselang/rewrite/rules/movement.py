@@ -383,10 +383,10 @@ def zip_swapped() -> None:
     """zip(x, y) |> map(f) ~> zip(y, x) |> map(fun(p, f((snd(p), fst(p)))))"""
 
 
-@law("f : (s x t) -> u -> u, a : u, x : n.s, y : n.t")
+@law("f : u -> (s x t) -> u, a : u, x : n.s, y : n.t")
 def reduce_of_zip_swapped() -> None:
     """zip(x, y) |> reduce(f, a)
-    ~> zip(y, x) |> reduce(fun((p, acc), f((snd(p), fst(p)), acc)), a)"""
+    ~> zip(y, x) |> reduce(fun((acc, p), f(acc, (snd(p), fst(p)))), a)"""
 
 
 @law("a : u, x : n.s")

@@ -85,10 +85,10 @@ def vectors_of_generated_scalar() -> None:
     ~> generate(fun(i : idx[n], vectorFromScalar(k, c)))"""
 
 
-@law("h : s -> (n * k).t -> (n * k).t, a : (n * k).t, x : m.s", scalar("t"), choose="k")
+@law("h : (n * k).t -> s -> (n * k).t, a : (n * k).t, x : m.s", scalar("t"), choose="k")
 def reduce_in_vectors() -> None:
     """x |> reduce(h, a)
-    ~> x |> reduce(fun((e, acc), h(e, acc |> asScalar) |> asVector(k)), a |> asVector(k))
+    ~> x |> reduce(fun((acc, e), h(acc |> asScalar, e) |> asVector(k)), a |> asVector(k))
       |> asScalar
 
     The accumulators of a fold as vectors; a fold with one scalar needs partial_sums before, which
@@ -96,34 +96,34 @@ def reduce_in_vectors() -> None:
 
 
 @law(
-    "h : s -> l.(n * k).t -> l.(n * k).t, a : l.(n * k).t, x : m.s", scalar("t"), choose="k",
+    "h : l.(n * k).t -> s -> l.(n * k).t, a : l.(n * k).t, x : m.s", scalar("t"), choose="k",
 )  # fmt: skip
 def reduce_in_rows_of_vectors() -> None:
     """x |> reduce(h, a)
     ~> x |> reduce(
-      fun((e, acc),
-        h(e, acc |> map(fun(row, row |> asScalar))) |> map(fun(row, row |> asVector(k)))),
+      fun((acc, e),
+        h(acc |> map(fun(row, row |> asScalar)), e) |> map(fun(row, row |> asVector(k)))),
       a |> map(fun(row, row |> asVector(k)))) |> map(fun(row, row |> asScalar))
 
     The same for accumulators in rows."""
 
 
 @law(
-    "h : s -> (n * k).t -> (n * k).t, a : n.vec[k, t], x : m.s", scalar("t"),
+    "h : (n * k).t -> s -> (n * k).t, a : n.vec[k, t], x : m.s", scalar("t"),
 )  # fmt: skip
 def vectors_into_fold() -> None:
     """x |> reduce(h, a |> asScalar) |> asVector(k)
-    ~> x |> reduce(fun((e, acc), h(e, acc |> asScalar) |> asVector(k)), a)"""
+    ~> x |> reduce(fun((acc, e), h(acc |> asScalar, e) |> asVector(k)), a)"""
 
 
 @law(
-    "h : s -> l.(n * k).t -> l.(n * k).t, a : l.n.vec[k, t], x : m.s", scalar("t"),
+    "h : l.(n * k).t -> s -> l.(n * k).t, a : l.n.vec[k, t], x : m.s", scalar("t"),
 )  # fmt: skip
 def rows_of_vectors_into_fold() -> None:
     """x |> reduce(h, a |> map(fun(row, row |> asScalar))) |> map(fun(row, row |> asVector(k)))
     ~> x |> reduce(
-      fun((e, acc),
-        h(e, acc |> map(fun(row, row |> asScalar))) |> map(fun(row, row |> asVector(k)))), a)"""
+      fun((acc, e),
+        h(acc |> map(fun(row, row |> asScalar)), e) |> map(fun(row, row |> asVector(k)))), a)"""
 
 
 @law("x : (n * k).t, y : (m * k).t", scalar("t"))

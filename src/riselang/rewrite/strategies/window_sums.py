@@ -238,7 +238,7 @@ def _rounds(fold: list[Term]) -> tuple[int, ...] | None:
         if not isinstance(made, Lambda) or not isinstance(made.body, Lambda):
             return None
         found = applied(made.body.body, "reduce")
-        if found is not None and found[1] != Bound(0, found[1].type):
+        if found is not None and found[1] != Bound(1, found[1].type):
             return None
     return tuple(rounds)
 

@@ -169,9 +169,9 @@ class _ProductBuilder:
         return builder.map(line_of, builder.zip(rows, target), "line")
 
     def _sum(self, start: Node, row: Node, column: Node) -> Node:
-        def added(pair: Node, total: Node) -> Node:
+        def added(total: Node, pair: Node) -> Node:
             product = self._operation("mult", *self._builder.parts(pair, 2))
-            return self._operation("add", product, total)
+            return self._operation("add", total, product)
 
         return self._builder.reduce(added, start, self._builder.zip(row, column))
 

@@ -18,7 +18,7 @@ from riselang.errors import SourceLocation
 from riselang.frontends.building import Builder
 from riselang.frontends.c.linear import Linear
 from riselang.frontends.c.model import Scop
-from riselang.frontends.c.syntax import Access, Binary, Expression, Variable
+from riselang.frontends.c.syntax import Access, Variable
 from riselang.frontends.c.tactics.recognition import Recognised
 from riselang.frontends.c.tactics.structures import NotLifted, Operand, Structure, structure_of
 from riselang.frontends.c.tactics.values import ValueBuilder, scalar_type
@@ -173,7 +173,7 @@ class _StatementBuilder:
             raise NotLifted(f"the loop over {loop} repeats it")
         with self._builder.located(self._place(loop)):
             return self._builder.reduce(
-                lambda x, total: self._folded(inner, groups, self._inside(loop, views, x), total),
+                lambda total, x: self._folded(inner, groups, self._inside(loop, views, x), total),
                 start,
                 self._along(loop, views),
             )
@@ -200,20 +200,11 @@ class _StatementBuilder:
                 self._elements[access] = partial(self._views.element, view, place)
         if start is not None:
             self._elements[self._structure.target.access] = lambda: start
-        value = self._reordered(self._structure.value)
-        return ValueBuilder(self._builder, self._element).value(value)
+        return ValueBuilder(self._builder, self._element).value(self._structure.value)
 
     def _element(self, access: Access) -> Node:
         is_target = self._structure.is_target(access)
         return self._elements[self._structure.target.access if is_target else access]()
-
-    def _reordered(self, value: Expression) -> Expression:
-        """`target + e` as `e + target`, which is the same: so sums are written in RISE."""
-        if not isinstance(value, Binary) or value.operator != "+":
-            return value
-        if not isinstance(value.left, Access) or not self._structure.is_target(value.left):
-            return value
-        return Binary(value.place, value.type, "+", value.right, value.left)
 
 
 def _fixed_part(operand: Operand, structure: Structure) -> tuple[Linear, ...]:
