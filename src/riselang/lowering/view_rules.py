@@ -9,7 +9,7 @@ from xdsl.ir import Block, Region, SSAValue
 
 from riselang.dialects.rise import codegen
 from riselang.dialects.rise.borders import EmbedOp
-from riselang.dialects.rise.codegen_views import ShiftedPadOp, ViewOp
+from riselang.dialects.rise.codegen_views import ViewOp
 from riselang.dialects.rise.functional import ReturnOp
 from riselang.dialects.rise.lanes import builtin_vector
 from riselang.dialects.rise.types import (
@@ -18,8 +18,10 @@ from riselang.dialects.rise.types import (
     VectorType,
     uncurry,
 )
+from riselang.lowering.map_rules import is_made_whole
 from riselang.lowering.translation import (
     Lazy,
+    Partial,
     ReadRule,
     StoreRule,
     Translation,
@@ -37,7 +39,18 @@ class ViewRules(Translation):
 
     def read_view(self, step: type[ViewOp]) -> ReadRule:
         def rule(pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
-            return self.add(step(self.read_data(arguments[0]), result_type(pattern)))
+            source = self.read_data(arguments[0])
+            return self.add(step(source, result_type(pattern), _kept(step, pattern)))
+
+        return rule
+
+    def store_through(self, step: type[ViewOp]) -> StoreRule:
+        def rule(pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
+            if step.ROOM is not None and not is_made_whole(arguments[0]):
+                self.copy(self.read_data(self.apply(Partial(pattern, ()), arguments)), target)
+                return
+            (source,), _ = uncurry(pattern.type)
+            self.store(arguments[0], self.add(step(target, source, _kept(step, pattern))))
 
         return rule
 
@@ -60,29 +73,11 @@ class ViewRules(Translation):
         block.add_ops([repeated, ReturnOp([repeated.vector])])
         return self.add(EmbedOp([scalar], Region(block), type))
 
-    def read_slide(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
-        source = self.read_data(arguments[0])
-        step = NatAttr(size(pattern, "sp"))
-        return self.add(codegen.SlideOp(source, result_type(pattern), step))
-
-    def read_prefetch(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
-        source = self.read_data(arguments[0])
-        distance = NatAttr(size(pattern, "d"))
-        return self.add(codegen.PrefetchOp(source, result_type(pattern), distance))
-
     def store_prefetched(
         self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue
     ) -> None:
         """Nothing is read here; what is stored reads for itself."""
         self.store(arguments[0], target)
-
-    def read_pad(self, step: type[ShiftedPadOp]) -> ReadRule:
-        def rule(pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
-            source = self.read_data(arguments[0])
-            left = NatAttr(size(pattern, "l"))
-            return self.add(step(source, result_type(pattern), left))
-
-        return rule
 
     def read_concat(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         first = self.read_data(arguments[0])
@@ -100,13 +95,6 @@ class ViewRules(Translation):
         left = NatAttr(size(pattern, "l"))
         return self.add(codegen.PadConstOp(value, source, result_type(pattern), left))
 
-    def store_through(self, step: type[ViewOp]) -> StoreRule:
-        def rule(pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
-            (source,), _ = uncurry(pattern.type)
-            self.store(arguments[0], self.add(step(target, source)))
-
-        return rule
-
     def store_zip(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
         self.store(arguments[0], self.add(codegen.ZipFirstAccOp(target)))
         self.store(arguments[1], self.add(codegen.ZipSecondAccOp(target)))
@@ -114,3 +102,9 @@ class ViewRules(Translation):
     def store_tuple(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
         self.store(arguments[0], self.component(codegen.FstOp, target))
         self.store(arguments[1], self.component(codegen.SndOp, target))
+
+
+def _kept(step: type[ViewOp], pattern: Pattern) -> NatAttr | None:
+    """The size that a step has as an attribute."""
+    kept = step.VIEW.kept
+    return None if kept is None else NatAttr(size(pattern, kept.parameter))
