@@ -185,6 +185,7 @@ VIEWS: Mapping[str, Callable[..., Value]] = {
     "zip": _zip,
     "tuple": lambda pattern, one, other: Pair(one, other),
     "join": lambda pattern, array: _joined(array, size_argument(pattern, "m")),
+    "asScalar": lambda pattern, array: _joined(array, size_argument(pattern, "k")),
     "concat": _concat,
     "pad": _pad,
     "padConst": _pad_const,
