@@ -15,8 +15,8 @@ from riselang.dialects.rise import codegen
 from riselang.dialects.rise.codegen_views import STORE_OPS, ViewOp
 from riselang.dialects.rise.functional import ReturnOp
 from riselang.dialects.rise.schemes import MAP
-from riselang.dialects.rise.types import ArrayType, array, element_of, uncurry
-from riselang.lowering.translation import Closure, Partial, Translation, Value, data_type
+from riselang.dialects.rise.types import ArrayType, NatAttr, array, element_of, uncurry
+from riselang.lowering.translation import Closure, Partial, Translation, Value, data_type, size
 from riselang.term.nodes import Bound, Lambda, Pattern, Term, spine
 
 STORED_THROUGH: Mapping[str, type[ViewOp]] = {
@@ -77,6 +77,12 @@ def _layout(function: Term) -> Layout | None:
     return Layout(tuple(views)) if body.index == 0 and views else None
 
 
+def kept_size(step: type[ViewOp], view: Pattern) -> NatAttr | None:
+    """The size of a view that its step has as an attribute."""
+    kept = step.VIEW.kept
+    return None if kept is None else NatAttr(size(view, kept.parameter))
+
+
 class LayoutRules(Translation):
     """Storing through maps of views."""
 
@@ -97,5 +103,6 @@ class LayoutRules(Translation):
                 target = self.before_map(view, target)
             else:
                 (source,), _ = uncurry(view.type)
-                target = self.add(STORED_THROUGH[view.spec.name](target, source))
+                step = STORED_THROUGH[view.spec.name]
+                target = self.add(step(target, source, kept_size(step, view)))
         return target

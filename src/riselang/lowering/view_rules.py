@@ -18,6 +18,7 @@ from riselang.dialects.rise.types import (
     VectorType,
     uncurry,
 )
+from riselang.lowering.layouts import kept_size
 from riselang.lowering.map_rules import is_made_whole
 from riselang.lowering.translation import (
     Lazy,
@@ -40,7 +41,7 @@ class ViewRules(Translation):
     def read_view(self, step: type[ViewOp]) -> ReadRule:
         def rule(pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
             source = self.read_data(arguments[0])
-            return self.add(step(source, result_type(pattern), _kept(step, pattern)))
+            return self.add(step(source, result_type(pattern), kept_size(step, pattern)))
 
         return rule
 
@@ -50,7 +51,7 @@ class ViewRules(Translation):
                 self.copy(self.read_data(self.apply(Partial(pattern, ()), arguments)), target)
                 return
             (source,), _ = uncurry(pattern.type)
-            self.store(arguments[0], self.add(step(target, source, _kept(step, pattern))))
+            self.store(arguments[0], self.add(step(target, source, kept_size(step, pattern))))
 
         return rule
 
@@ -102,9 +103,3 @@ class ViewRules(Translation):
     def store_tuple(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
         self.store(arguments[0], self.component(codegen.FstOp, target))
         self.store(arguments[1], self.component(codegen.SndOp, target))
-
-
-def _kept(step: type[ViewOp], pattern: Pattern) -> NatAttr | None:
-    """The size that a step has as an attribute."""
-    kept = step.VIEW.kept
-    return None if kept is None else NatAttr(size(pattern, kept.parameter))
