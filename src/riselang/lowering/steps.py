@@ -66,9 +66,8 @@ class PathSteps(LaneAccess):
     def step(self, op: Operation, path: Path) -> tuple[SSAValue, Path]:
         """One step of figure 8 of seed 000."""
         if isinstance(op, ViewOp):
-            room = op.room(path)
-            if room is not None:
-                self.guards.append(room)
+            if op.ROOM is not None:
+                self.guards.append(op.room(path))
             return op.source, op.lead(path)
         match op:
             case codegen.IdxOp():

@@ -69,10 +69,9 @@ class ViewOp(RiseOperation):
         """The path into the operand that a path into the result becomes."""
         return self.ROUTE([read(self) for read in self.ROUTE_SIZES], path)
 
-    def room(self, path: Path) -> Nat | None:
+    def room(self, path: Path) -> Nat:
         """What must not be negative for something to be stored at a path into the result."""
-        if self.ROOM is None:
-            return None
+        assert self.ROOM is not None
         found = self.ROOM([self.size(name) for name in self.ROOM.sizes], path)[0]
         assert isinstance(found, Nat)
         return found

@@ -38,9 +38,9 @@ class Route:
     """How many parts of a path it takes."""
 
     def __call__(self, sizes: Sequence[Nat], path: Path) -> Path:
-        found = self.function(*sizes, *path[: self.parts])
-        rest = path[self.parts :]
-        return (*found, *rest) if isinstance(found, tuple) else (found, *rest)
+        parts = self.parts
+        found = self.function(*sizes, *path[:parts])
+        return found + path[parts:] if isinstance(found, tuple) else (found, *path[parts:])
 
 
 @dataclass(frozen=True)
