@@ -20,6 +20,7 @@ from making import (
     pictures,
     rules,
     settings,
+    stubs,
     tables,
 )
 
@@ -40,6 +41,7 @@ FILES = {
     SYNTAXES / "rise.tmLanguage.json": grammars.notation,
     SYNTAXES / "mlir.tmLanguage.json": grammars.mlir,
     ROOT / "src" / "riselang" / "rewrite" / "prepared.json": rules.prepared_laws,
+    ROOT / "src" / "riselang" / "dsl" / "patterns.pyi": stubs.patterns,
 }
 """Files beside the documentation that are made from the same registries."""
 

@@ -9,9 +9,9 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from riselang import pipelines
+from riselang.passes import PASSES
 from riselang.tools import rise
 from riselang.tools.rise_opt import RiseOptMain
-from riselang.universe import PASSES
 
 COMMANDS_HEADER = """# Commands
 
@@ -101,8 +101,8 @@ def _is_shown(default: object) -> bool:
 def passes() -> str:
     """A section for each pass, and the pipelines."""
     parts = [PASSES_HEADER]
-    for name, load in PASSES.items():
-        made: Any = load()
+    for name, spec in PASSES.items():
+        made: Any = spec.load()
         parts.append(f"## {name}\n\n{inspect.cleandoc(made.__doc__ or '')}\n")
         parts += _options(made)
     parts.append(PIPELINES_HEADER)

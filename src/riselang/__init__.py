@@ -36,76 +36,24 @@ if TYPE_CHECKING:
         i64,
         index,
     )
+    from riselang.dsl import patterns as _patterns
+    from riselang.dsl.patterns import *  # noqa: F403
     from riselang.dsl.prelude import (
         abs,
         add,
-        as_scalar,
-        as_vector,
-        at,
         cast,
-        check_idx,
-        circular_buffer,
-        clamp_idx,
-        concat,
         div,
-        drop,
-        from_idx,
-        fst,
-        gather,
-        generate,
-        iterate,
-        iterate_seq,
-        join,
         literal,
-        map,
         map2d,
-        map_block,
-        map_lane,
-        map_par,
-        map_seq,
         map_seq2d,
-        map_seq_unroll,
-        map_thread,
-        map_warp,
         math,
         max,
         min,
         mult,
-        pad,
         pad2d,
-        pad_const,
-        pad_reflect,
-        pad_wrap,
-        prefetch,
-        reduce,
-        reduce_par,
-        reduce_seq,
-        reduce_seq_unroll,
-        reorder,
-        reverse,
-        rotate_values,
-        scan,
-        scan_seq,
-        scatter,
-        scatter_with,
-        size_of,
-        slice_at,
-        slide,
         slide2d,
-        snd,
-        sort,
-        split,
         sub,
-        take,
-        to_mem,
-        transpose,
-        tuple,
-        unzip,
-        update_at,
-        vector_from_scalar,
         where,
-        while_,
-        zip,
         zip2d,
     )
     from riselang.errors import InternalError, LimitationError, RiseError, UserError
@@ -124,115 +72,62 @@ if TYPE_CHECKING:
     from riselang.runtime.device_arrays import DeviceArray, to_gpu
     from riselang.term.cost import Cost
 
-__all__ = [
-    "Array",
-    "Cost",
-    "DeviceArray",
-    "InternalError",
-    "Jitted",
-    "LimitationError",
-    "Lowered",
-    "RiseError",
-    "Traced",
-    "UserError",
-    "abs",
-    "add",
-    "as_scalar",
-    "as_vector",
-    "at",
-    "bf16",
-    "build",
-    "cast",
-    "check_idx",
-    "circular_buffer",
-    "clamp_idx",
-    "concat",
-    "div",
-    "drop",
-    "explore",
-    "f16",
-    "f32",
-    "f64",
-    "from_c",
-    "from_idx",
-    "from_jax",
-    "from_keras",
-    "from_onnx",
-    "from_stablehlo",
-    "from_tensorflow",
-    "from_torch",
-    "fst",
-    "gather",
-    "generate",
-    "i1",
-    "i8",
-    "i16",
-    "i32",
-    "i64",
-    "index",
-    "iterate",
-    "iterate_seq",
-    "jit",
-    "join",
-    "literal",
-    "load",
-    "load_model",
-    "loads",
-    "map",
-    "map2d",
-    "map_block",
-    "map_lane",
-    "map_par",
-    "map_seq",
-    "map_seq2d",
-    "map_seq_unroll",
-    "map_thread",
-    "map_warp",
-    "math",
-    "max",
-    "min",
-    "mult",
-    "pad",
-    "pad2d",
-    "pad_const",
-    "pad_reflect",
-    "pad_wrap",
-    "prefetch",
-    "reduce",
-    "reduce_par",
-    "reduce_seq",
-    "reduce_seq_unroll",
-    "reorder",
-    "reverse",
-    "rotate_values",
-    "scan",
-    "scan_seq",
-    "scatter",
-    "scatter_with",
-    "show_term",
-    "size_of",
-    "slice_at",
-    "slide",
-    "slide2d",
-    "snd",
-    "sort",
-    "split",
-    "sub",
-    "take",
-    "to_gpu",
-    "to_mem",
-    "transpose",
-    "tuple",
-    "unzip",
-    "update_at",
-    "vector_from_scalar",
-    "where",
-    "while_",
-    "zip",
-    "zip2d",
-]
+    __all__ = [
+        "Array",
+        "Cost",
+        "DeviceArray",
+        "InternalError",
+        "Jitted",
+        "LimitationError",
+        "Lowered",
+        "RiseError",
+        "Traced",
+        "UserError",
+        "abs",
+        "add",
+        "bf16",
+        "build",
+        "cast",
+        "div",
+        "explore",
+        "f16",
+        "f32",
+        "f64",
+        "from_c",
+        "from_jax",
+        "from_keras",
+        "from_onnx",
+        "from_stablehlo",
+        "from_tensorflow",
+        "from_torch",
+        "i1",
+        "i8",
+        "i16",
+        "i32",
+        "i64",
+        "index",
+        "jit",
+        "literal",
+        "load",
+        "load_model",
+        "loads",
+        "map2d",
+        "map_seq2d",
+        "math",
+        "max",
+        "min",
+        "mult",
+        "pad2d",
+        "show_term",
+        "slide2d",
+        "sub",
+        "to_gpu",
+        "where",
+        "zip2d",
+    ]
+    __all__ += _patterns.__all__
 
-_PRELUDE = "riselang.dsl.prelude"
+_PATTERNS = "riselang.dsl.patterns"
 _HOMES = {
     name: module
     for module, names in {
@@ -241,6 +136,8 @@ _HOMES = {
         "riselang.api.lowered": "Lowered",
         "riselang.api.specs": "Array",
         "riselang.api.traced": "Traced",
+        "riselang.dsl.prelude": "abs add cast div literal map2d map_seq2d math max min mult "
+        "pad2d slide2d sub where zip2d",
         "riselang.dialects.rise.types": "bf16 f16 f32 f64 i1 i8 i16 i32 i64 index",
         "riselang.errors": "InternalError LimitationError RiseError UserError",
         "riselang.explorer.entry": "explore",
@@ -252,11 +149,16 @@ _HOMES = {
     }.items()
     for name in names.split()
 }
-"""The modules of the names that are not from the prelude: each is imported when it is used."""
+"""The modules of the names that are no patterns: each is imported when it is used."""
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *_names()})
+
+
+def _names() -> list[str]:
+    """What this module has for those who import all of it."""
+    return sorted({*_HOMES, *import_module(_PATTERNS).__all__})
 
 
 def _has_module(name: str) -> bool:
@@ -269,14 +171,18 @@ if not TYPE_CHECKING:  # to which every name would be one that exists
 
     def __getattr__(name: str) -> object:
         with hold_forks(), fewer_collections():  # what is imported lives as long as the process
-            if name in __all__:
-                value = getattr(import_module(_HOMES.get(name, _PRELUDE)), name)
-                return globals().setdefault(name, value)
+            if name in _HOMES:
+                return globals().setdefault(name, getattr(import_module(_HOMES[name]), name))
+            if name == "__all__":
+                return globals().setdefault(name, _names())
             if name.startswith("__"):  # what Python and its tools ask any module
                 raise AttributeError(f"module '{__name__}' has no attribute '{name}'", name=name)
             if _has_module(name):
                 return import_module(f"{__name__}.{name}")
+            functions = import_module(_PATTERNS).FUNCTIONS
+            if name in functions:
+                return globals().setdefault(name, functions[name])
             from riselang.dsl.elsewhere import missing
 
-            math = import_module(_PRELUDE).math
-        raise AttributeError(missing(__name__, name, __all__, vars(math)), name=name)
+            math = import_module(_HOMES["math"]).math
+        raise AttributeError(missing(__name__, name, _names(), vars(math)), name=name)

@@ -16,7 +16,7 @@ from riselang.dialects.rise.types import uncurry
 from riselang.interpreter.evaluate import from_buffers, run, to_buffers
 from riselang.term.from_dialect import units
 from riselang.term.to_dialect import program_module
-from riselang.universe import PASSES
+from riselang.universe import RISE_UNIVERSE
 from support.checking import Inputs, call_of, inputs_of, interpreted, module_of
 from support.fuzzing import Ran, seeds
 from support.guarded import Request, runner
@@ -32,7 +32,9 @@ TOGETHER = "inline,canonicalize,cse,canonicalize,dce,symbol-dce"
 
 def run_passes(module: ModuleOp, passes: str) -> None:
     """Run passes in the spelling of `rise-opt`; what they leave must be valid."""
-    PassPipeline.parse_spec({**get_all_passes(), **PASSES}, passes).apply(make_context(), module)
+    PassPipeline.parse_spec({**get_all_passes(), **RISE_UNIVERSE.all_passes}, passes).apply(
+        make_context(), module
+    )
     verify_module(module)
 
 

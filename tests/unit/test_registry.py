@@ -2,54 +2,32 @@
 
 from __future__ import annotations
 
-import pytest
-from xdsl.ir import Block
-from xdsl.rewriter import InsertPoint
+from dataclasses import replace
 
-import riselang as rl
-from riselang.dialects.rise.patterns import PATTERN_OPS
-from riselang.dialects.rise.schemes import PATTERNS, PatternSpec
-from riselang.dsl.functions import PatternFunction
-from riselang.interpreter.patterns import MEANINGS
-from riselang.lowering.imperative import _Translator, compiled_patterns
-from riselang.lowering.loops import Emitter
+import pytest
+
+from riselang.dialects.rise.schemes import MAP, PATTERNS, REVERSE, PatternSpec
 from riselang.term.mathlib import LIBRARY_FUNCTIONS
 from riselang.term.scalars import OVERLOADS, SCALAR_OPS
-
-TRANSLATOR = _Translator(Emitter(InsertPoint.at_end(Block())), "scf")
-NOT_LOWERED_YET = {"mapBlock", "mapThread", "mapWarp", "mapLane"}
-"""The interpreter runs these; the compiler refuses them by name."""
-SPECS = pytest.mark.parametrize("spec", PATTERNS.values(), ids=PATTERNS.keys())
+from support.concerns import CONCERNS, forgotten
 
 
-@SPECS
-def test_the_interpreter_knows_it(spec: PatternSpec) -> None:
-    assert spec.name in MEANINGS
+@pytest.mark.parametrize("spec", PATTERNS.values(), ids=PATTERNS.keys())
+def test_nothing_is_forgotten(spec: PatternSpec) -> None:
+    assert forgotten(spec) == []
 
 
-@SPECS
-def test_lowering_reads_it(spec: PatternSpec) -> None:
-    assert (spec.name in compiled_patterns()) != (spec.name in NOT_LOWERED_YET)
+def test_all_that_a_view_lacks_is_named_with_its_file() -> None:
+    found = forgotten(replace(REVERSE, name="everyOther", view=None))
+    others = ("a count of its rounds", "a rule to store it")
+    expected = [each for each in CONCERNS if each.name not in others]
+    assert found == [f"everyOther lacks {c.name}: src/riselang/{c.file}" for c in expected]
 
 
-@SPECS
-def test_python_has_a_function_for_it(spec: PatternSpec) -> None:
-    if spec.name == "let":
-        return  # Python's own names are lets
-    function = getattr(rl, spec.python_name)
-    assert isinstance(function, PatternFunction)
-    assert function.spec is spec
-
-
-@SPECS
-def test_the_dialect_has_an_op_for_it(spec: PatternSpec) -> None:
-    assert (spec.name in PATTERN_OPS) == spec.in_dialect
-
-
-@SPECS
-def test_a_map_is_stored_without_a_copy(spec: PatternSpec) -> None:
-    if spec.name.startswith("map") and spec.name not in NOT_LOWERED_YET:
-        assert spec.name in TRANSLATOR.store_rules
+def test_a_pattern_with_functions_needs_a_count_and_a_map_is_stored() -> None:
+    found = forgotten(replace(MAP, name="mapTwice"))
+    assert "mapTwice lacks a count of its rounds: src/riselang/term/cost.py" in found
+    assert "mapTwice lacks a rule to store it: src/riselang/lowering/imperative.py" in found
 
 
 def test_every_overload_is_an_operation_that_terms_know() -> None:

@@ -8,7 +8,6 @@ from typing import Any
 from riselang.dialects.rise.schemes import (
     KEYWORD_PARAMETERS,
     LOOP_DIALECTS,
-    PATTERNS,
     TYPE_PARAMETERS,
     Argument,
     PatternSpec,
@@ -168,10 +167,6 @@ def scalar_function(name: str) -> ScalarFunction:
     arity = 2 if name in _BINARY else 3 if name in _TERNARY else 1
     ops = " or ".join(op for op in OVERLOADS[name] if op is not None)
     return ScalarFunction(name, arity, f"`{name}` of {arity} scalar(s): {ops}")
-
-
-def pattern_function(name: str) -> PatternFunction:
-    return PatternFunction(PATTERNS[name])
 
 
 class Helper:

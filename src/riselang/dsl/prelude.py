@@ -1,4 +1,4 @@
-"""The functions a user writes: every pattern, scalar functions, and 2D helpers.
+"""The functions a user writes beside patterns: scalar functions and 2D helpers.
 
 Many names here hide Python's own on purpose, so this module holds nothing but definitions.
 """
@@ -9,66 +9,12 @@ from types import SimpleNamespace
 from typing import Any
 
 from riselang.dialects.rise.types import ScalarType
-from riselang.dsl.functions import helper, pattern_function, scalar_function
+from riselang.dsl.functions import helper, scalar_function
 from riselang.dsl.locations import user_location
+from riselang.dsl.patterns import map, map_seq, pad, slide, transpose, zip
 from riselang.dsl.values import Value, as_node, convert, select
 from riselang.errors import UserError
 from riselang.term.scalars import OVERLOADS
-
-map = pattern_function("map")
-map_seq = pattern_function("mapSeq")
-map_par = pattern_function("mapPar")
-reduce = pattern_function("reduce")
-reduce_seq = pattern_function("reduceSeq")
-zip = pattern_function("zip")
-unzip = pattern_function("unzip")
-tuple = pattern_function("tuple")
-fst = pattern_function("fst")
-snd = pattern_function("snd")
-split = pattern_function("split")
-join = pattern_function("join")
-transpose = pattern_function("transpose")
-slide = pattern_function("slide")
-pad = pattern_function("pad")
-scan = pattern_function("scan")
-reverse = pattern_function("reverse")
-pad_const = pattern_function("padConst")
-pad_wrap = pattern_function("padWrap")
-pad_reflect = pattern_function("padReflect")
-prefetch = pattern_function("prefetch")
-take = pattern_function("take")
-drop = pattern_function("drop")
-concat = pattern_function("concat")
-at = pattern_function("at")
-slice_at = pattern_function("sliceAt")
-update_at = pattern_function("updateAt")
-gather = pattern_function("gather")
-reorder = pattern_function("reorder")
-scatter = pattern_function("scatter")
-scatter_with = pattern_function("scatterWith")
-generate = pattern_function("generate")
-iterate = pattern_function("iterate")
-while_ = pattern_function("while")
-sort = pattern_function("sort")
-clamp_idx = pattern_function("clampIdx")
-check_idx = pattern_function("checkIdx")
-from_idx = pattern_function("fromIdx")
-size_of = pattern_function("sizeOf")
-map_seq_unroll = pattern_function("mapSeqUnroll")
-reduce_seq_unroll = pattern_function("reduceSeqUnroll")
-scan_seq = pattern_function("scanSeq")
-iterate_seq = pattern_function("iterateSeq")
-reduce_par = pattern_function("reducePar")
-to_mem = pattern_function("toMem")
-as_vector = pattern_function("asVector")
-as_scalar = pattern_function("asScalar")
-vector_from_scalar = pattern_function("vectorFromScalar")
-circular_buffer = pattern_function("circularBuffer")
-rotate_values = pattern_function("rotateValues")
-map_block = pattern_function("mapBlock")
-map_thread = pattern_function("mapThread")
-map_warp = pattern_function("mapWarp")
-map_lane = pattern_function("mapLane")
 
 add, sub, mult, div = (scalar_function(name) for name in ("add", "sub", "mult", "div"))
 max, min, abs = (scalar_function(name) for name in ("max", "min", "abs"))

@@ -21,6 +21,7 @@ from xdsl.rewriter import InsertPoint
 from riselang.dialects.module import walk
 from riselang.dialects.rise import codegen
 from riselang.dialects.rise.borders import EmbedOp
+from riselang.dialects.rise.codegen_views import ViewOp
 from riselang.dialects.rise.functional import ReturnOp
 from riselang.dialects.rise.lanes import builtin_vector
 from riselang.dialects.rise.types import (
@@ -135,7 +136,7 @@ class _Resolver(Stores):
         """The plain scalar at the end of `path`, which has only tuple positions, in `value`."""
         while True:
             owner = value.owner
-            if isinstance(owner, codegen.FstOp | codegen.SndOp):
+            if isinstance(owner, (codegen.FstOp, codegen.SndOp)):
                 if contains_array(data_of(owner.source)):
                     break
                 side = Side.FIRST if isinstance(owner, codegen.FstOp) else Side.SECOND
@@ -229,11 +230,11 @@ class _Resolver(Stores):
                 value, path = self.step(op, path)
                 path = self.shortened(data_of(value), path, builder)
 
-    def fetch_later(self, op: codegen.PrefetchOp, path: Path, builder: Builder) -> None:
+    def fetch_later(self, op: ViewOp, path: Path, builder: Builder) -> None:
         """Fetch what stands at a path some elements later, if that is a place in a buffer."""
         last = array_of(op.source).length - 1
         value: SSAValue = op.source
-        path = (nat_min(index_at(path[0]) + op.distance.data, last), *path[1:])
+        path = (nat_min(index_at(path[0]) + op.size("d"), last), *path[1:])
         while not isinstance(value.owner, codegen.CastOp):
             step = value.owner
             assert isinstance(step, Operation), "a RISE value is never a block argument here"

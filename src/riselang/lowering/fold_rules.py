@@ -6,6 +6,7 @@ from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
 from riselang.dialects.rise import codegen
+from riselang.dialects.rise.codegen_views import ViewOp
 from riselang.dialects.rise.types import (
     ArrayType,
     RiseType,
@@ -57,15 +58,16 @@ def is_readable(target: SSAValue) -> bool:
     stack = [target]
     while stack:
         op = stack.pop().owner
-        if isinstance(op, codegen.TakeAccOp):
-            return False
-        if isinstance(op, codegen.MapAccOp) and any(
-            isinstance(inner, codegen.TakeAccOp) for inner in op.walk()
-        ):
+        if isinstance(op, ViewOp | codegen.MapAccOp) and any(map(drops_elements, op.walk())):
             return False
         if isinstance(op, Operation) and not isinstance(op, codegen.CastOp):
             stack += [operand for operand in op.operands if isinstance(operand.type, RiseType)]
     return True
+
+
+def drops_elements(op: Operation) -> bool:
+    """Whether some of what is stored through a step is stored nowhere."""
+    return isinstance(op, ViewOp) and op.ROOM is not None
 
 
 def place_of(value: SSAValue) -> tuple[SSAValue, tuple[SSAValue | int, ...]]:
@@ -75,7 +77,7 @@ def place_of(value: SSAValue) -> tuple[SSAValue, tuple[SSAValue | int, ...]]:
         op = value.owner
         if isinstance(op, codegen.IdxOp):
             value, path = op.array, (op.index, *path)
-        elif isinstance(op, codegen.FstOp | codegen.SndOp):
+        elif isinstance(op, (codegen.FstOp, codegen.SndOp)):
             value, path = op.source, (int(isinstance(op, codegen.SndOp)), *path)
         elif isinstance(op, codegen.TupleOp) and path:
             value, path = (op.second if path[0] == 1 else op.first), path[1:]

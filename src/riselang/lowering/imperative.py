@@ -11,13 +11,12 @@ from collections.abc import Sequence
 from xdsl.ir import Block, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from riselang.dialects.rise import codegen
+from riselang.dialects.rise.codegen_views import READ_OPS, STORE_OPS
 from riselang.dialects.rise.schemes import PATTERNS, Role
 from riselang.lowering.callees import Callees
 from riselang.lowering.checks import Checks
 from riselang.lowering.fold_rules import FoldRules
 from riselang.lowering.index_rules import IndexRules
-from riselang.lowering.layouts import STORED_THROUGH
 from riselang.lowering.loops import Emitter
 from riselang.lowering.sizes import Sizes
 from riselang.lowering.sort_rules import SortRules
@@ -114,23 +113,8 @@ class _Translator(FoldRules, ViewRules, IndexRules, SortRules):
             "checkIdx": self.read_check_idx,
             "zip": self.read_zip,
             "tuple": self.read_tuple,
-            "fst": self.read_view(codegen.FstOp),
-            "snd": self.read_view(codegen.SndOp),
-            "unzip": self.read_view(codegen.UnzipOp),
-            "split": self.read_view(codegen.SplitOp),
-            "join": self.read_view(codegen.JoinOp),
-            "transpose": self.read_view(codegen.TransposeOp),
-            "asVector": self.read_view(codegen.AsVectorOp),
-            "asScalar": self.read_view(codegen.AsScalarOp),
+            **{name: self.read_view(step) for name, step in READ_OPS.items()},
             "vectorFromScalar": self.read_vector_from_scalar,
-            "reverse": self.read_view(codegen.ReverseOp),
-            "prefetch": self.read_prefetch,
-            "take": self.read_view(codegen.TakeOp),
-            "drop": self.read_view(codegen.DropOp),
-            "slide": self.read_slide,
-            "pad": self.read_pad(codegen.PadOp),
-            "padWrap": self.read_pad(codegen.PadWrapOp),
-            "padReflect": self.read_pad(codegen.PadReflectOp),
             "let": self.read_let,
         }
         self.store_rules = {
@@ -147,9 +131,7 @@ class _Translator(FoldRules, ViewRules, IndexRules, SortRules):
             "scanSeq": self.store_scan,
             "zip": self.store_zip,
             "tuple": self.store_tuple,
-            "unzip": self.store_through(codegen.UnzipAccOp),
-            **{name: self.store_through(step) for name, step in STORED_THROUGH.items()},
-            "take": self.store_take,
+            **{name: self.store_through(step) for name, step in STORE_OPS.items()},
             "prefetch": self.store_prefetched,
             "asVector": self.store_vectors,
             "let": self.store_let,

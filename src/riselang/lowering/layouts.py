@@ -12,21 +12,17 @@ from dataclasses import dataclass
 from xdsl.ir import Block, Region, SSAValue
 
 from riselang.dialects.rise import codegen
-from riselang.dialects.rise.codegen_views import ViewOp
+from riselang.dialects.rise.codegen_views import STORE_OPS, ViewOp
 from riselang.dialects.rise.functional import ReturnOp
-from riselang.dialects.rise.schemes import MAP, TAKE
-from riselang.dialects.rise.types import ArrayType, array, element_of, uncurry
-from riselang.lowering.translation import Closure, Partial, Translation, Value, data_type
+from riselang.dialects.rise.schemes import MAP
+from riselang.dialects.rise.types import ArrayType, NatAttr, array, element_of, uncurry
+from riselang.lowering.translation import Closure, Partial, Translation, Value, data_type, size
 from riselang.term.nodes import Bound, Lambda, Pattern, Term, spine
 
 STORED_THROUGH: Mapping[str, type[ViewOp]] = {
-    "split": codegen.SplitAccOp,
-    "join": codegen.JoinAccOp,
-    "transpose": codegen.TransposeAccOp,
-    "reverse": codegen.ReverseAccOp,
-    "asVector": codegen.AsVectorAccOp,
-    "asScalar": codegen.AsScalarAccOp,
-    "take": codegen.TakeAccOp,
+    name: step
+    for name, step in STORE_OPS.items()
+    if isinstance(uncurry(step.SPEC.type)[1], ArrayType)
 }
 """The views that are stored through as they stand, and in maps."""
 
@@ -43,7 +39,8 @@ def keeps_all(layout: Layout) -> bool:
     """Whether what is stored through a layout is stored as a whole."""
     views = layout.views
     return all(
-        keeps_all(view) if isinstance(view, Layout) else view.spec is not TAKE for view in views
+        keeps_all(view) if isinstance(view, Layout) else STORED_THROUGH[view.spec.name].ROOM is None
+        for view in views
     )
 
 
@@ -80,6 +77,12 @@ def _layout(function: Term) -> Layout | None:
     return Layout(tuple(views)) if body.index == 0 and views else None
 
 
+def kept_size(step: type[ViewOp], view: Pattern) -> NatAttr | None:
+    """The size of a view that its step has as an attribute."""
+    kept = step.VIEW.kept
+    return None if kept is None else NatAttr(size(view, kept.parameter))
+
+
 class LayoutRules(Translation):
     """Storing through maps of views."""
 
@@ -100,5 +103,6 @@ class LayoutRules(Translation):
                 target = self.before_map(view, target)
             else:
                 (source,), _ = uncurry(view.type)
-                target = self.add(STORED_THROUGH[view.spec.name](target, source))
+                step = STORED_THROUGH[view.spec.name]
+                target = self.add(step(target, source, kept_size(step, view)))
         return target

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from xdsl.ir import Block, Region, SSAValue
 
 from riselang.dialects.rise import codegen
+from riselang.dialects.rise.codegen_views import STORE_OPS
 from riselang.dialects.rise.functional import ReturnOp
 from riselang.dialects.rise.schemes import GENERATE, LET, MAP, ZIP, Role
 from riselang.dialects.rise.types import (
@@ -215,14 +216,7 @@ class MapRules(WindowRules, LayoutRules):
         """Scalars that are computed are stored one by one; those that are there, in vectors."""
         if is_computed(arguments[0]):
             (source,), _ = uncurry(pattern.type)
-            self.store(arguments[0], self.add(codegen.AsVectorAccOp(target, source)))
-        else:
-            self.copy(self.read_data(self.apply(Partial(pattern, ()), arguments)), target)
-
-    def store_take(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
-        if is_made_whole(arguments[0]):
-            (source,), _ = uncurry(pattern.type)
-            self.store(arguments[0], self.add(codegen.TakeAccOp(target, source)))
+            self.store(arguments[0], self.add(STORE_OPS["asVector"](target, source)))
         else:
             self.copy(self.read_data(self.apply(Partial(pattern, ()), arguments)), target)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from enum import Enum
 from typing import TypeAlias, cast
 
 from xdsl.builder import Builder
@@ -39,6 +38,7 @@ from riselang.dialects.rise.types import (
     components,
     leaves,
 )
+from riselang.dialects.rise.views import Path, Side
 from riselang.lowering.indices import (
     IndexEmitter,
     affine_expression,
@@ -62,15 +62,9 @@ LOCALITY = 2
 """Into the second cache: the first is small, and rows of large arrays share few places in it."""
 
 
-class Side(Enum):
-    FIRST = 0
-    SECOND = 1
-
-
 MAXIMUM_DEPTH = 12
 """Indices nested deeper than this are computed step by step, so that code stays linear."""
 
-Path: TypeAlias = "tuple[Nat | Side, ...]"
 Anchor: TypeAlias = "SSAValue | Block"
 """The value or the branch for which a path is followed; copies are shared within one."""
 Branch: TypeAlias = "Callable[[Block, Builder], SSAValue]"

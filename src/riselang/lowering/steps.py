@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from riselang.dialects.rise import codegen
-from riselang.dialects.rise.codegen_views import ShiftedPadOp
+from riselang.dialects.rise.codegen_views import READ_OPS, ShiftedPadOp, ViewOp
 from riselang.dialects.rise.functional import ReturnOp
 from riselang.dialects.rise.types import (
     ArrayType,
@@ -20,18 +20,18 @@ from riselang.dialects.rise.types import (
 )
 from riselang.errors import InternalError
 from riselang.lowering.lane_access import LaneAccess
-from riselang.lowering.memory import Path, Side, array_of, index_at, inner_length
-from riselang.nat import Nat, nat_max, nat_min
+from riselang.lowering.memory import Path, Side, array_of, index_at
+from riselang.nat import Nat
 
 PaddedOp: TypeAlias = ShiftedPadOp | codegen.PadConstOp
 """The pads: each has its array somewhere in the middle."""
 
 
 SHOWN = (
-    codegen.FstOp, codegen.SndOp, codegen.TupleOp, codegen.ZipOp, codegen.UnzipOp,
-    codegen.TransposeOp, codegen.SplitOp, codegen.JoinOp, codegen.SlideOp, codegen.ReverseOp,
-    codegen.TakeOp, codegen.DropOp, codegen.AsScalarOp,
-)  # fmt: skip
+    codegen.TupleOp,
+    codegen.ZipOp,
+    *(op for op in READ_OPS.values() if not op.VIEW.is_pad and op is not codegen.PrefetchOp),
+)
 """Ops that show a part of a value, or all of it in another layout, whatever the index is."""
 
 
@@ -65,13 +65,13 @@ class PathSteps(LaneAccess):
 
     def step(self, op: Operation, path: Path) -> tuple[SSAValue, Path]:
         """One step of figure 8 of seed 000."""
+        if isinstance(op, ViewOp):
+            if op.ROOM is not None:
+                self.guards.append(op.room(path))
+            return op.source, op.lead(path)
         match op:
             case codegen.IdxOp():
                 return op.array, (self.index(op), *path)
-            case codegen.FstOp():
-                return op.source, (Side.FIRST, *path)
-            case codegen.SndOp():
-                return op.source, (Side.SECOND, *path)
             case codegen.TupleOp():
                 return (op.first if path[0] is Side.FIRST else op.second), path[1:]
             case codegen.ZipOp():
@@ -81,52 +81,12 @@ class PathSteps(LaneAccess):
                 return op.elements[index_at(path[0]).constant], path[1:]
             case codegen.ZipAccOp():
                 return op.target, (path[0], Side(op.POSITION), *path[1:])
-            case codegen.UnzipOp():
-                return op.source, (path[1], path[0], *path[2:])
-            case codegen.UnzipAccOp():
-                return op.source, (path[1], path[0], *path[2:])
-            case codegen.TransposeOp() | codegen.TransposeAccOp():
-                return op.source, (path[1], path[0], *path[2:])
-            case codegen.SplitOp():
-                return op.source, (_joined(path, inner_length(op.result)), *path[2:])
-            case codegen.JoinAccOp():
-                return op.source, (_joined(path, inner_length(op.result)), *path[2:])
-            case codegen.JoinOp() | codegen.SplitAccOp():
-                # In an empty array there is nothing to read, so any index will do.
-                length = nat_max(inner_length(op.source), Nat.const(1))
-                return op.source, (
-                    index_at(path[0]) // length,
-                    index_at(path[0]) % length,
-                    *path[1:],
-                )
-            case codegen.AsVectorOp() | codegen.AsScalarAccOp():
-                return op.source, (_joined(path, _lanes_of(op.result)), *path[2:])
-            case codegen.AsScalarOp() | codegen.AsVectorAccOp():
-                lanes = _lanes_of(op.source)
-                index = index_at(path[0])
-                return op.source, (index // lanes, index % lanes, *path[1:])
-            case codegen.SlideOp():
-                start = index_at(path[0]) * op.step.data
-                return op.source, (start + index_at(path[1]), *path[2:])
-            case codegen.ReverseOp() | codegen.ReverseAccOp():
-                return op.source, (array_of(op.source).length - 1 - index_at(path[0]), *path[1:])
             case codegen.SliceAtOp():
                 starts = array_of(op.source).length - array_of(op.result).length + 1
                 start = self.known_index(op.index, starts)
                 return op.source, (start + index_at(path[0]), *path[1:])
-            case codegen.TakeOp() | codegen.PrefetchOp():
-                return op.source, path
-            case codegen.TakeAccOp():
-                self.guards.append(array_of(op.source).length - 1 - index_at(path[0]))
-                return op.source, path
-            case codegen.DropOp():
-                dropped = array_of(op.source).length - array_of(op.result).length
-                return op.source, (index_at(path[0]) + dropped, *path[1:])
             case codegen.MapAccOp():
                 return op.source, (path[0], *self.in_element(op, path[1:]))
-            case ShiftedPadOp():
-                length = array_of(op.source).length
-                return op.source, (_padded_index(op, index_at(path[0]), length), *path[1:])
             case _:
                 raise InternalError(f"{op.name} is no step of an access path")
 
@@ -177,28 +137,6 @@ def _scalar(type: RiseType) -> ScalarType:
     return type
 
 
-def _padded_index(op: ShiftedPadOp, index: Nat, length: Nat) -> Nat:
-    """Where in an array of `length` elements a padded array has its element `index`."""
-    if isinstance(op, codegen.PadWrapOp):
-        # The left pad is at most the length, so adding the length once makes it positive.
-        return (index - op.left.data + length) % nat_max(length, Nat.const(1))
-    inside, last = index - op.left.data, length - 1
-    if isinstance(op, codegen.PadReflectOp):
-        distance = nat_max(inside, -inside)
-        return nat_min(distance, last * 2 - distance)
-    return nat_max(nat_min(inside, last), Nat.const(0))
-
-
 def is_plain_step(op: Operation) -> bool:
     """Whether following an op only changes the path."""
     return not isinstance(op, LED_ELSEWHERE)
-
-
-def _lanes_of(array: SSAValue) -> Nat:
-    vector = array_of(array).element
-    assert isinstance(vector, VectorType)
-    return vector.length
-
-
-def _joined(path: Path, length: Nat) -> Nat:
-    return index_at(path[0]) * length + index_at(path[1])

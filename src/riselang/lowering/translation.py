@@ -313,9 +313,7 @@ class Translation:
         else:
             raise LimitationError(f"storing a value of type {show(type)} is not supported yet")
 
-    def component(
-        self, step: type[codegen.FstOp] | type[codegen.SndOp], value: SSAValue
-    ) -> SSAValue:
+    def component(self, step: type[ViewOp], value: SSAValue) -> SSAValue:
         position, type = 0 if step is codegen.FstOp else 1, data_type(value)
         if not isinstance(type, TupleType):
             raise LimitationError(f"a value of type {show(type)} cannot be carried by a loop yet")
@@ -426,7 +424,7 @@ def is_in_memory(value: SSAValue) -> bool:
             continue
         operands = [operand for operand in op.operands if isinstance(operand.type, RiseType)]
         # What is asked of a pair is remembered until the pair is found, of which only that counts.
-        if isinstance(op, codegen.FstOp | codegen.SndOp):
+        if isinstance(op, (codegen.FstOp, codegen.SndOp)):
             path = (*path, int(isinstance(op, codegen.SndOp)))
         elif path and isinstance(op, codegen.ZipOp | codegen.TupleOp):
             operands = [operands[path[-1]]]

@@ -9,7 +9,7 @@ from xdsl.ir import Block, Region, SSAValue
 
 from riselang.dialects.rise import codegen
 from riselang.dialects.rise.borders import EmbedOp
-from riselang.dialects.rise.codegen_views import ShiftedPadOp, ViewOp
+from riselang.dialects.rise.codegen_views import ViewOp
 from riselang.dialects.rise.functional import ReturnOp
 from riselang.dialects.rise.lanes import builtin_vector
 from riselang.dialects.rise.types import (
@@ -18,8 +18,11 @@ from riselang.dialects.rise.types import (
     VectorType,
     uncurry,
 )
+from riselang.lowering.layouts import kept_size
+from riselang.lowering.map_rules import is_made_whole
 from riselang.lowering.translation import (
     Lazy,
+    Partial,
     ReadRule,
     StoreRule,
     Translation,
@@ -37,7 +40,18 @@ class ViewRules(Translation):
 
     def read_view(self, step: type[ViewOp]) -> ReadRule:
         def rule(pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
-            return self.add(step(self.read_data(arguments[0]), result_type(pattern)))
+            source = self.read_data(arguments[0])
+            return self.add(step(source, result_type(pattern), kept_size(step, pattern)))
+
+        return rule
+
+    def store_through(self, step: type[ViewOp]) -> StoreRule:
+        def rule(pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
+            if step.ROOM is not None and not is_made_whole(arguments[0]):
+                self.copy(self.read_data(self.apply(Partial(pattern, ()), arguments)), target)
+                return
+            (source,), _ = uncurry(pattern.type)
+            self.store(arguments[0], self.add(step(target, source, kept_size(step, pattern))))
 
         return rule
 
@@ -60,29 +74,11 @@ class ViewRules(Translation):
         block.add_ops([repeated, ReturnOp([repeated.vector])])
         return self.add(EmbedOp([scalar], Region(block), type))
 
-    def read_slide(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
-        source = self.read_data(arguments[0])
-        step = NatAttr(size(pattern, "sp"))
-        return self.add(codegen.SlideOp(source, result_type(pattern), step))
-
-    def read_prefetch(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
-        source = self.read_data(arguments[0])
-        distance = NatAttr(size(pattern, "d"))
-        return self.add(codegen.PrefetchOp(source, result_type(pattern), distance))
-
     def store_prefetched(
         self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue
     ) -> None:
         """Nothing is read here; what is stored reads for itself."""
         self.store(arguments[0], target)
-
-    def read_pad(self, step: type[ShiftedPadOp]) -> ReadRule:
-        def rule(pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
-            source = self.read_data(arguments[0])
-            left = NatAttr(size(pattern, "l"))
-            return self.add(step(source, result_type(pattern), left))
-
-        return rule
 
     def read_concat(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         first = self.read_data(arguments[0])
@@ -99,13 +95,6 @@ class ViewRules(Translation):
         source = self.read_data(arguments[1])
         left = NatAttr(size(pattern, "l"))
         return self.add(codegen.PadConstOp(value, source, result_type(pattern), left))
-
-    def store_through(self, step: type[ViewOp]) -> StoreRule:
-        def rule(pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
-            (source,), _ = uncurry(pattern.type)
-            self.store(arguments[0], self.add(step(target, source)))
-
-        return rule
 
     def store_zip(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
         self.store(arguments[0], self.add(codegen.ZipFirstAccOp(target)))

@@ -29,6 +29,7 @@ from riselang.dialects.rise.dialect import Rise
 from riselang.dialects.rise.schemes import PATTERNS
 from riselang.errors import InternalError, LimitationError, RiseError, UserError
 from riselang.files import write_file
+from riselang.passes import PASSES
 from riselang.stack import deep
 from riselang.text import decode
 from riselang.timing import add_time, recording, timed, tree
@@ -68,7 +69,8 @@ class RiseOptMain(xDSLOptMain):
             self.ctx.register_dialect(name, factory)
 
     def register_all_passes(self) -> None:
-        self.available_passes |= _multiverse().all_passes
+        ours = {name: spec.load for name, spec in PASSES.items()}
+        self.available_passes |= {**_multiverse().all_passes, **ours}
 
     def register_all_targets(self) -> None:
         # Those that are there already are the driver's own.
@@ -104,7 +106,7 @@ class RiseOptMain(xDSLOptMain):
 
     def run(self) -> None:
         if self.args.list_passes:
-            print("\n".join(sorted(self.available_passes)))
+            print("\n".join(map(_listed_pass, sorted(self.available_passes))))
         elif self.args.list_patterns:
             print("\n".join(f"{spec!r}  -- {spec.description}" for spec in PATTERNS.values()))
         elif self.args.list_rules or self.args.list_strategies:
@@ -180,6 +182,11 @@ class RiseOptMain(xDSLOptMain):
         if not self.args.disable_verify:
             verify_module(prog)
         super().apply_passes(prog)
+
+
+def _listed_pass(name: str) -> str:
+    """A line for a pass; what those of other packages do would take loading them."""
+    return f"{name}  -- {PASSES[name].summary}" if name in PASSES else name
 
 
 def _reproducible(text: str, passes: str, error: Exception) -> InternalError:

@@ -4,6 +4,7 @@ import pytest
 from dialect_text import assert_prints_as_written, assert_refused
 
 from riselang.dialects.rise.codegen import CODEGEN_OPS
+from riselang.dialects.rise.codegen_views import ViewOp
 
 A4 = "!rise.array<4, scalar<f32>>"
 I4 = "!rise.array<4, scalar<i32>>"
@@ -142,7 +143,9 @@ def test_round_trip(text: str) -> None:
 
 
 def test_every_op_is_in_the_table() -> None:
-    names = {op.name.removeprefix("rise.codegen.") for op in CODEGEN_OPS}
+    """Those of views have a test of their own, made from the registry."""
+    written = [op for op in CODEGEN_OPS if not issubclass(op, ViewOp)]
+    names = {op.name.removeprefix("rise.codegen.") for op in written}
     assert names <= {name.split()[0] for name in ROUND_TRIPS}
 
 

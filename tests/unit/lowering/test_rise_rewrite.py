@@ -15,7 +15,7 @@ from riselang.notation.program import parse_term
 from riselang.term.from_dialect import units
 from riselang.term.nodes import Term
 from riselang.term.to_dialect import program_module
-from riselang.universe import PASSES
+from riselang.universe import RISE_UNIVERSE
 
 ROWS = parse_term("fun((x : 4.6.f32), x |> map(fun(row, row |> map(fun(e, e * e + e)))))")
 
@@ -34,7 +34,7 @@ def rewritten(
         function.attributes["rise.strategy"] = StringAttr(strategy)
     if float is not None:
         module.attributes["rise.float"] = StringAttr(float)
-    PassPipeline.parse_spec(PASSES, pipeline).apply(make_context(), module)
+    PassPipeline.parse_spec(RISE_UNIVERSE.all_passes, pipeline).apply(make_context(), module)
     verify_module(module)
     ((_, unit),) = units(function)
     return unit.term

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import riselang as rl
@@ -67,6 +69,7 @@ def test_a_module_without_short_loops_is_the_same():
 def test_a_window_is_written_out_and_long_loops_are_not():
     text = """fun((x : 130.f32), x |> slide(3, 1) |> mapSeq(fun(w,
       w |> reduceSeq(fun((a, b), a + b), 0.0))))"""
-    kernel = rl.loads(text, name="window.rise", strategy="none").main
+    loaded: Any = rl.loads(text, name="window.rise", strategy="none")
+    kernel = loaded.main
     ir = kernel.lower().as_text("llvm")
     assert ir.count("!llvm.loop !") == 1

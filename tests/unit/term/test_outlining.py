@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -115,7 +117,8 @@ def test_a_layer_that_reads_its_input_twice():
 @pytest.mark.parametrize("loops", ["affine", "scf"])
 def test_layers_compile_to_one_function(strategy: str, loops: str):
     text = repr(outline(dense(5)))
-    kernel = rl.loads(text, name="dense.rise", loops=loops, strategy=strategy).main
+    loaded: Any = rl.loads(text, name="dense.rise", loops=loops, strategy=strategy)
+    kernel = loaded.main
     arrays = [np.array(each, np.float32) for each in values(5)]
     expected = np.array(run(dense(5), values(5)), np.float32)
     np.testing.assert_allclose(kernel(*arrays), expected, rtol=1e-5)
@@ -128,7 +131,8 @@ def test_a_function_takes_scalars_pairs_and_views():
         xs |> map(fun(row, zip(row, snd(p)) |> map(fun(q, fst(q) * fst(p) + snd(q) - s)))));
       let first = x |> map(fun(row, row |> reduce(add, 0.0)));
       (f(x |> transpose, (a, first), b), f(x |> transpose, (b, first), a)))"""
-    kernel = rl.loads(text, name="pairs.rise").main
+    loaded: Any = rl.loads(text, name="pairs.rise")
+    kernel = loaded.main
     x = np.random.default_rng(0).random((4, 6), np.float32)
     sums = x.sum(1)
     first, second = kernel(x, np.float32(2), np.float32(3))
@@ -141,7 +145,8 @@ def test_a_function_with_a_check_tells_its_caller():
     text = """fun((x : 8.f32, i : i32, j : i32),
       let f = fun((xs : 8.f32, k : i32), xs |> map(fun(v, v * (xs |> at(k |> checkIdx(8))))));
       (f(x, i), f(x, j)))"""
-    kernel = rl.loads(text, name="checks.rise").main
+    loaded: Any = rl.loads(text, name="checks.rise")
+    kernel = loaded.main
     x = np.arange(8, dtype=np.float32)
     first, second = kernel(x, np.int32(2), np.int32(3))
     np.testing.assert_array_equal(first, x * 2)

@@ -26,30 +26,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from riselang.dialects.rise.borders import check_buffers
 from riselang.dialects.rise.codegen_views import (
-    AsScalarAccOp,
-    AsScalarOp,
-    AsVectorAccOp,
-    AsVectorOp,
-    DropOp,
-    FstOp,
-    JoinAccOp,
-    JoinOp,
-    PadOp,
-    PadReflectOp,
-    PadWrapOp,
-    PrefetchOp,
-    ReverseAccOp,
-    ReverseOp,
-    SlideOp,
-    SndOp,
-    SplitAccOp,
-    SplitOp,
-    TakeAccOp,
-    TakeOp,
-    TransposeAccOp,
-    TransposeOp,
-    UnzipAccOp,
-    UnzipOp,
+    READ_OPS,
+    STORE_OPS,
     data_type,
 )
 from riselang.dialects.rise.functional import returned_value
@@ -418,12 +396,15 @@ class AssignOp(RiseOperation):
             )
 
 
+FstOp, SndOp, SplitOp, SlideOp, TakeOp, DropOp, PadWrapOp, PrefetchOp = (
+    READ_OPS[name]
+    for name in ("fst", "snd", "split", "slide", "take", "drop", "padWrap", "prefetch")
+)
+"""The steps made from the registry that lowering has by name."""
 CODEGEN_OPS = (
     CastOp, SizeOp, IdxOp, ZipOp, TupleOp, ConcatOp, PadConstOp, GatherOp, SliceAtOp, GenerateOp,
-    FstOp, SndOp, UnzipOp, UnzipAccOp, SplitOp, SplitAccOp, JoinOp, JoinAccOp, TransposeOp,
-    TransposeAccOp, AsVectorOp, AsVectorAccOp, AsScalarOp, AsScalarAccOp, ListOp, SlideOp, PadOp,
-    PadWrapOp, PadReflectOp, PrefetchOp, ReverseOp, ReverseAccOp, TakeOp, TakeAccOp, DropOp,
-    ZipFirstAccOp, ZipSecondAccOp, MapReadOp, MapAccOp, AssignOp,
+    ListOp, ZipFirstAccOp, ZipSecondAccOp, MapReadOp, MapAccOp, AssignOp,
+    *READ_OPS.values(), *STORE_OPS.values(),
 )  # fmt: skip
 
 

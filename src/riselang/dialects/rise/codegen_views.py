@@ -1,12 +1,14 @@
 """Steps of access paths that are views: each is a pattern of one argument, to read or to write.
 
-Those that end in `Acc` stand on the store side: what the pattern gives is to be written as what it
-was given.
+They are made from the registry of patterns. Those that end in `Acc` stand on the store side: what
+the pattern gives is to be written as what it was given.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import attrgetter
+from typing import ClassVar, TypeAlias, cast
 
 from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
@@ -14,27 +16,18 @@ from xdsl.utils.exceptions import VerifyException
 
 from riselang.dialects.rise.matching import match_scheme
 from riselang.dialects.rise.operation import RiseOperation
-from riselang.dialects.rise.schemes import (
-    AS_SCALAR,
-    AS_VECTOR,
-    DROP,
-    FST,
-    JOIN,
-    PAD,
-    PAD_REFLECT,
-    PAD_WRAP,
-    PREFETCH,
-    REVERSE,
-    SLIDE,
-    SND,
-    SPLIT,
-    TAKE,
-    TRANSPOSE,
-    UNZIP,
-    PatternSpec,
-)
+from riselang.dialects.rise.schemes import PATTERNS, PatternSpec
 from riselang.dialects.rise.traits import ReadsScalars
-from riselang.dialects.rise.types import DataType, NatAttr, RiseType
+from riselang.dialects.rise.types import (
+    ArrayType,
+    DataType,
+    NatAttr,
+    RiseType,
+    TupleType,
+    VectorType,
+    uncurry,
+)
+from riselang.dialects.rise.views import Kept, Path, Route, View, route
 from riselang.nat import Nat
 
 
@@ -45,260 +38,154 @@ def data_type(value: SSAValue) -> RiseType:
 
 
 class ViewOp(RiseOperation):
-    """Base of the steps with one operand; `spec` relates operand and result as the pattern does."""
+    """Base of the steps with one operand; the pattern relates operand and result."""
 
     SPEC: ClassVar[PatternSpec]
-    IS_STORE: ClassVar[bool] = False
+    VIEW: ClassVar[View]
+    IS_STORE: ClassVar[bool]
     """Acceptors run the other way: the pattern maps the result type to the operand type."""
+    ROUTE: ClassVar[Route]
+    """What becomes of a path into the result."""
+    ROUTE_SIZES: ClassVar[Sequence[SizeReader]]
+    ROOM: ClassVar[Route | None]
+    """What must not be negative for something to be stored, if that is not always so."""
+    SIZES: ClassVar[Mapping[str, SizeReader]]
 
     source = operand_def(DataType)
     result = result_def(DataType)
     traits = traits_def(ReadsScalars())
-    assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
 
-    def __init__(self, source: SSAValue, type: RiseType):
+    def __init__(self, source: SSAValue, type: RiseType, kept: NatAttr | None = None):
         super().__init__(operands=[source], result_types=[type])
+        if kept is not None:
+            assert self.VIEW.kept is not None
+            self.properties[self.VIEW.kept.attribute] = kept
 
-    def known_sizes(self) -> dict[str, Nat]:
-        return {}
+    def size(self, name: str) -> Nat:
+        """What a parameter of the pattern stands for."""
+        return self.SIZES[name](self)
+
+    def lead(self, path: Path) -> Path:
+        """The path into the operand that a path into the result becomes."""
+        return self.ROUTE([read(self) for read in self.ROUTE_SIZES], path)
+
+    def room(self, path: Path) -> Nat:
+        """What must not be negative for something to be stored at a path into the result."""
+        assert self.ROOM is not None
+        found = self.ROOM([self.size(name) for name in self.ROOM.sizes], path)[0]
+        assert isinstance(found, Nat)
+        return found
 
     def verify_(self) -> None:
         before, after = data_type(self.source), data_type(self.result)
         if self.IS_STORE:
             before, after = after, before
-        if match_scheme(self.SPEC.type, [before, after], self.known_sizes()) is None:
+        kept = self.VIEW.kept
+        known = {} if kept is None else {kept.parameter: self.size(kept.parameter)}
+        if match_scheme(self.SPEC.type, [before, after], known) is None:
             raise VerifyException(
                 f"{self.source.type} and {self.result.type} are not related by {self.SPEC}"
             )
-
-
-@irdl_op_definition
-class FstOp(ViewOp):
-    """The first of a pair."""
-
-    name = "rise.codegen.fst"
-    SPEC: ClassVar = FST
-
-
-@irdl_op_definition
-class SndOp(ViewOp):
-    """The second of a pair."""
-
-    name = "rise.codegen.snd"
-    SPEC: ClassVar = SND
-
-
-@irdl_op_definition
-class UnzipOp(ViewOp):
-    """An array of pairs, read as a pair of arrays."""
-
-    name = "rise.codegen.unzip"
-    SPEC: ClassVar = UNZIP
-
-
-@irdl_op_definition
-class UnzipAccOp(ViewOp):
-    """What `unzip` gives, to be written as the array of pairs."""
-
-    name = "rise.codegen.unzipAcc"
-    SPEC: ClassVar = UNZIP
-    IS_STORE: ClassVar = True
-
-
-@irdl_op_definition
-class SplitOp(ViewOp):
-    """An array, read as chunks of it."""
-
-    name = "rise.codegen.split"
-    SPEC: ClassVar = SPLIT
-
-
-@irdl_op_definition
-class SplitAccOp(ViewOp):
-    """What `split` gives, to be written as the array."""
-
-    name = "rise.codegen.splitAcc"
-    SPEC: ClassVar = SPLIT
-    IS_STORE: ClassVar = True
-
-
-@irdl_op_definition
-class JoinOp(ViewOp):
-    """An array of arrays, read as one."""
-
-    name = "rise.codegen.join"
-    SPEC: ClassVar = JOIN
-
-
-@irdl_op_definition
-class JoinAccOp(ViewOp):
-    """What `join` gives, to be written as the array of arrays."""
-
-    name = "rise.codegen.joinAcc"
-    SPEC: ClassVar = JOIN
-    IS_STORE: ClassVar = True
-
-
-@irdl_op_definition
-class TransposeOp(ViewOp):
-    """An array of arrays, read with the two dimensions swapped."""
-
-    name = "rise.codegen.transpose"
-    SPEC: ClassVar = TRANSPOSE
-
-
-@irdl_op_definition
-class TransposeAccOp(ViewOp):
-    """What `transpose` gives, to be written as the array of arrays before it."""
-
-    name = "rise.codegen.transposeAcc"
-    SPEC: ClassVar = TRANSPOSE
-    IS_STORE: ClassVar = True
-
-
-@irdl_op_definition
-class AsVectorOp(ViewOp):
-    """An array of scalars, read in vectors."""
-
-    name = "rise.codegen.asVector"
-    SPEC: ClassVar = AS_VECTOR
-
-
-@irdl_op_definition
-class AsVectorAccOp(ViewOp):
-    """What `asVector` gives, to be written as the scalars before it."""
-
-    name = "rise.codegen.asVectorAcc"
-    SPEC: ClassVar = AS_VECTOR
-    IS_STORE: ClassVar = True
-
-
-@irdl_op_definition
-class AsScalarOp(ViewOp):
-    """An array of vectors, read as that of their scalars."""
-
-    name = "rise.codegen.asScalar"
-    SPEC: ClassVar = AS_SCALAR
-
-
-@irdl_op_definition
-class AsScalarAccOp(ViewOp):
-    """What `asScalar` gives, to be written as the vectors before it."""
-
-    name = "rise.codegen.asScalarAcc"
-    SPEC: ClassVar = AS_SCALAR
-    IS_STORE: ClassVar = True
-
-
-@irdl_op_definition
-class SlideOp(ViewOp):
-    """An array, read as overlapping windows."""
-
-    name = "rise.codegen.slide"
-    SPEC: ClassVar = SLIDE
-    step = prop_def(NatAttr)
-    assembly_format = "$source `step` $step attr-dict `:` type($source) `->` type($result)"
-
-    def __init__(self, source: SSAValue, type: RiseType, step: NatAttr):
-        super().__init__(source, type)
-        self.properties["step"] = step
-
-    def known_sizes(self) -> dict[str, Nat]:
-        return {"sp": self.step.data}
-
-
-@irdl_op_definition
-class ReverseOp(ViewOp):
-    """An array, read back to front."""
-
-    name = "rise.codegen.reverse"
-    SPEC: ClassVar = REVERSE
-
-
-@irdl_op_definition
-class ReverseAccOp(ViewOp):
-    """What `reverse` gives, to be written as the array before it."""
-
-    name = "rise.codegen.reverseAcc"
-    SPEC: ClassVar = REVERSE
-    IS_STORE: ClassVar = True
-
-
-@irdl_op_definition
-class PrefetchOp(ViewOp):
-    """An array; what comes later in it is fetched where an element is read."""
-
-    name = "rise.codegen.prefetch"
-    SPEC: ClassVar = PREFETCH
-    distance = prop_def(NatAttr)
-    assembly_format = "$source `by` $distance attr-dict `:` type($source) `->` type($result)"
-
-    def __init__(self, source: SSAValue, type: RiseType, distance: NatAttr):
-        super().__init__(source, type)
-        self.properties["distance"] = distance
-
-    def known_sizes(self) -> dict[str, Nat]:
-        return {"d": self.distance.data}
-
-
-@irdl_op_definition
-class TakeOp(ViewOp):
-    """The beginning of an array."""
-
-    name = "rise.codegen.take"
-    SPEC: ClassVar = TAKE
-
-
-@irdl_op_definition
-class TakeAccOp(ViewOp):
-    """What `take` gives, to be written as the array before it: what is too much is dropped."""
-
-    name = "rise.codegen.takeAcc"
-    SPEC: ClassVar = TAKE
-    IS_STORE: ClassVar = True
-
-
-@irdl_op_definition
-class DropOp(ViewOp):
-    """The rest of an array."""
-
-    name = "rise.codegen.drop"
-    SPEC: ClassVar = DROP
 
 
 class ShiftedPadOp(ViewOp):
     """Base of the pads that need to know how much stands on the left."""
 
     left = prop_def(NatAttr)
-    assembly_format = "$source `left` $left attr-dict `:` type($source) `->` type($result)"
-
-    def __init__(self, source: SSAValue, type: RiseType, left: NatAttr):
-        super().__init__(source, type)
-        self.properties["left"] = left
-
-    def known_sizes(self) -> dict[str, Nat]:
-        return {"l": self.left.data}
 
 
-@irdl_op_definition
-class PadOp(ShiftedPadOp):
-    """An array with its first and last elements repeated."""
-
-    name = "rise.codegen.pad"
-    SPEC: ClassVar = PAD
+SizeReader: TypeAlias = Callable[[ViewOp], Nat]
+Hops: TypeAlias = "tuple[str, ...]"
+"""The way from an op to one of the lengths in its types, by attributes."""
 
 
-@irdl_op_definition
-class PadWrapOp(ShiftedPadOp):
-    """An array with its end before it and its beginning after it."""
+def _size_readers(spec: PatternSpec, is_store: bool) -> Mapping[str, SizeReader]:
+    """How the sizes of a pattern are read from the types of a step, and from what it keeps.
 
-    name = "rise.codegen.padWrap"
-    SPEC: ClassVar = PAD_WRAP
+    A size that is a length is read as it is; one in a sum is what is left of a length.
+    """
+    assert spec.view is not None
+    inputs, output = uncurry(spec.type)
+    before, after = ("result", "source") if is_store else ("source", "result")
+    readers: dict[str, SizeReader] = {}
+    if spec.view.kept is not None:
+        readers[spec.view.kept.parameter] = _kept_reader(spec.view.kept)
+    lengths = [*_lengths(inputs[0], (before, "type")), *_lengths(output, (after, "type"))]
+    for hops, length in sorted(lengths, key=lambda each: (len(each[1].variables), len(each[0]))):
+        names = [name for name in length.variables if name not in readers]
+        if len(names) == 1 and length == Nat.var(names[0]):
+            readers[names[0]] = attrgetter(".".join(hops))
+        elif len(names) == 1 and (rest := length - Nat.var(names[0])).variables <= readers.keys():
+            readers[names[0]] = _rest_reader(hops, rest, readers)
+    return readers
 
 
-@irdl_op_definition
-class PadReflectOp(ShiftedPadOp):
-    """An array with its ends mirrored."""
+def _lengths(type: RiseType, hops: Hops) -> Iterator[tuple[Hops, Nat]]:
+    if isinstance(type, ArrayType | VectorType):
+        yield (*hops, "length"), type.length
+        yield from _lengths(type.element, (*hops, "element"))
+    elif isinstance(type, TupleType):
+        yield from _lengths(type.first, (*hops, "first"))
+        yield from _lengths(type.second, (*hops, "second"))
 
-    name = "rise.codegen.padReflect"
-    SPEC: ClassVar = PAD_REFLECT
+
+def _kept_reader(kept: Kept) -> SizeReader:
+    def read(op: ViewOp) -> Nat:
+        size = op.properties[kept.attribute]
+        assert isinstance(size, NatAttr)
+        return size.data
+
+    return read
+
+
+def _rest_reader(hops: Hops, rest: Nat, readers: Mapping[str, SizeReader]) -> SizeReader:
+    whole: SizeReader = attrgetter(".".join(hops))
+    known = {name: readers[name] for name in rest.variables}
+
+    def read(op: ViewOp) -> Nat:
+        return whole(op) - rest.substitute({name: size(op) for name, size in known.items()})
+
+    return read
+
+
+def _view_op(spec: PatternSpec, is_store: bool) -> type[ViewOp]:
+    view = spec.view
+    assert view is not None
+    function = view.store if is_store else view.read
+    assert function is not None
+    ending = "Acc" if is_store else ""
+    base: type[ViewOp] = ShiftedPadOp if view.is_pad else ViewOp
+    kept = "" if view.kept is None else f"`{view.kept.keyword}` ${view.kept.attribute} "
+    path, sizes = route(spec.parameters, function), _size_readers(spec, is_store)
+    constants: dict[str, object] = {
+        "SPEC": spec,
+        "VIEW": view,
+        "IS_STORE": is_store,
+        "ROUTE": path,
+        "ROUTE_SIZES": tuple(sizes[name] for name in path.sizes),
+        "ROOM": route(spec.parameters, view.room) if is_store and view.room else None,
+        "SIZES": sizes,
+    }
+    members: dict[str, object] = {
+        "name": f"rise.codegen.{spec.name}{ending}",
+        "assembly_format": f"$source {kept}attr-dict `:` type($source) `->` type($result)",
+        "__doc__": view.stores if is_store else view.reads,
+        "__annotations__": dict.fromkeys(constants, ClassVar[object]),
+    }
+    if view.kept is not None and not hasattr(base, view.kept.attribute):
+        members[view.kept.attribute] = prop_def(NatAttr)
+    class_name = f"{spec.name[0].upper()}{spec.name[1:]}{ending}Op"
+    made = type(class_name, (base,), members | constants)
+    return irdl_op_definition(cast("type[ViewOp]", made))
+
+
+READ_OPS: Mapping[str, type[ViewOp]] = {
+    name: _view_op(spec, is_store=False) for name, spec in PATTERNS.items() if spec.view is not None
+}
+"""The step that reads a view, by the name of the pattern."""
+STORE_OPS: Mapping[str, type[ViewOp]] = {
+    name: _view_op(spec, is_store=True)
+    for name, spec in PATTERNS.items()
+    if spec.view is not None and spec.view.store is not None
+}
+"""The step that stores through a view, of those that have one."""

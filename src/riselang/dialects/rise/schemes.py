@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 
+from riselang.dialects.rise.argument_checks import Argument, Check, at_least, at_most, both
 from riselang.dialects.rise.binding import substitute
 from riselang.dialects.rise.showing import show
 from riselang.dialects.rise.types import (
@@ -31,14 +32,8 @@ from riselang.dialects.rise.types import (
     variable,
     vector,
 )
-from riselang.nat import Nat, as_nat
-
-Argument = Nat | RiseType | str
-"""What a parameter of a pattern stands for: a size, a data type or a keyword."""
-Check = Callable[[Mapping[str, "Argument"]], str | None]
-"""Says what is wrong with the arguments of a pattern, if anything."""
-Inequality = tuple[Nat, Nat]
-"""Two sizes that may mention the parameters of a pattern; the first is at most the second."""
+from riselang.dialects.rise.views import Kept, Side, View, positive
+from riselang.nat import Nat, nat_max, nat_min
 
 
 class Role(Enum):
@@ -70,6 +65,8 @@ class PatternSpec:
 
     The function in the dialect takes both in the other order; `term` converts at the border.
     """
+    view: View | None = None
+    """Where the elements of the result are in the argument, of a view that takes one."""
 
     @property
     def accumulates(self) -> bool:
@@ -159,86 +156,15 @@ def pattern(
     check: Check = _accept,
     in_dialect: bool = True,
     step: tuple[str, str] | None = None,
+    view: View | None = None,
 ) -> PatternSpec:
     """Define and register a pattern."""
     spec = PatternSpec(
         name, tuple(parameters.split()), tuple(explicit.split()), type, role, summary, check,
-        in_dialect, step,
+        in_dialect, step, view,
     )  # fmt: skip
     PATTERNS[name] = spec
     return spec
-
-
-@dataclass(frozen=True)
-class AtLeast:
-    """Refuses constant sizes below `minimum`."""
-
-    minimum: int
-    names: tuple[str, ...]
-
-    def __call__(self, arguments: Mapping[str, Argument]) -> str | None:
-        for name in self.names:
-            size = arguments[name]
-            if isinstance(size, Nat) and size.is_constant and size.constant < self.minimum:
-                return f"{name} must be at least {self.minimum}, but is {size}"
-        return None
-
-    @property
-    def inequalities(self) -> tuple[Inequality, ...]:
-        return tuple((Nat.const(self.minimum), Nat.var(name)) for name in self.names)
-
-
-@dataclass(frozen=True)
-class AtMost:
-    """Refuses constant sizes above another one, less `margin`."""
-
-    limit: Nat
-    margin: int
-    names: tuple[str, ...]
-
-    def __call__(self, arguments: Mapping[str, Argument]) -> str | None:
-        sizes = {name: value for name, value in arguments.items() if isinstance(value, Nat)}
-        bound = self.limit.substitute(sizes) - self.margin
-        for size, name in ((sizes[name], name) for name in self.names):
-            if bound.is_constant and size.is_constant and size.constant > bound.constant:
-                return f"{name} must be at most {bound}, but is {size}"
-        return None
-
-    @property
-    def inequalities(self) -> tuple[Inequality, ...]:
-        return tuple((Nat.var(name), self.limit - self.margin) for name in self.names)
-
-
-@dataclass(frozen=True)
-class Both:
-    """Refuses what one of several checks refuses."""
-
-    checks: tuple[Check, ...]
-
-    def __call__(self, arguments: Mapping[str, Argument]) -> str | None:
-        found = (check(arguments) for check in self.checks)
-        return next((problem for problem in found if problem is not None), None)
-
-    @property
-    def inequalities(self) -> tuple[Inequality, ...]:
-        return tuple(pair for check in self.checks for pair in inequalities(check))
-
-
-def at_least(minimum: int, *names: str) -> Check:
-    return AtLeast(minimum, names)
-
-
-def at_most(limit: str | int, margin: int, *names: str) -> Check:
-    return AtMost(as_nat(limit), margin, names)
-
-
-def both(*checks: Check) -> Check:
-    return Both(checks)
-
-
-def inequalities(check: Check) -> tuple[Inequality, ...]:
-    """What a check asks of sizes, also of those that are no constants."""
-    return check.inequalities if isinstance(check, AtLeast | AtMost | Both) else ()
 
 
 def _integer(arguments: Mapping[str, Argument]) -> str | None:
@@ -256,6 +182,12 @@ def _scalar(arguments: Mapping[str, Argument]) -> str | None:
     return None
 
 
+def _reflected(l: Nat, n: Nat, i: Nat) -> Nat:
+    distance = nat_max(i - l, l - i)
+    return nat_min(distance, (n - 1) * 2 - distance)
+
+
+_LEFT = Kept("l", "left", "left")
 _n, _m, _size, _step = (Nat.var(name) for name in ("n", "m", "sz", "sp"))
 _l, _r, _k = Nat.var("l"), Nat.var("r"), Nat.var("k")
 _s, _t = variable("s"), variable("t")
@@ -282,33 +214,66 @@ ZIP = pattern(
 UNZIP = pattern(
     "unzip", "n s t", fun(array(_n, pair(_s, _t)), pair(array(_n, _s), array(_n, _t))), Role.VIEW,
     "splits an array of pairs into a pair of arrays",
+    view=View(
+        lambda side, i: (i, side), "An array of pairs, read as a pair of arrays.",
+        lambda i, side: (side, i), "What `unzip` gives, to be written as the array of pairs.",
+    ),
 )  # fmt: skip
 TUPLE = pattern("tuple", "s t", fun(_s, _t, pair(_s, _t)), Role.VIEW, "makes a pair")
-FST = pattern("fst", "s t", fun(pair(_s, _t), _s), Role.VIEW, "the first of a pair")
-SND = pattern("snd", "s t", fun(pair(_s, _t), _t), Role.VIEW, "the second of a pair")
+FST = pattern(
+    "fst", "s t", fun(pair(_s, _t), _s), Role.VIEW, "the first of a pair",
+    view=View(lambda: Side.FIRST, "The first of a pair."),
+)  # fmt: skip
+SND = pattern(
+    "snd", "s t", fun(pair(_s, _t), _t), Role.VIEW, "the second of a pair",
+    view=View(lambda: Side.SECOND, "The second of a pair."),
+)  # fmt: skip
 SPLIT = pattern(
     "split", "m n t", fun(array(_n * _m, _t), array(_n, array(_m, _t))), Role.VIEW,
     "cuts an array into chunks of length m",
     explicit="m", check=at_least(1, "m"),
+    view=View(
+        lambda m, i, j: i * m + j, "An array, read as chunks of it.",
+        lambda m, i: (i // positive(m), i % positive(m)),
+        "What `split` gives, to be written as the array.",
+    ),
 )  # fmt: skip
 JOIN = pattern(
     "join", "n m t", fun(array(_n, array(_m, _t)), array(_n * _m, _t)), Role.VIEW,
     "flattens one level; element i is [i / m][i % m]",
+    view=View(
+        lambda m, i: (i // positive(m), i % positive(m)), "An array of arrays, read as one.",
+        lambda m, i, j: i * m + j, "What `join` gives, to be written as the array of arrays.",
+    ),
 )  # fmt: skip
 TRANSPOSE = pattern(
     "transpose", "n m t", fun(array(_n, array(_m, _t)), array(_m, array(_n, _t))), Role.VIEW,
     "swaps the two outer dimensions",
+    view=View(
+        lambda i, j: (j, i), "An array of arrays, read with the two dimensions swapped.",
+        lambda i, j: (j, i),
+        "What `transpose` gives, to be written as the array of arrays before it.",
+    ),
 )  # fmt: skip
 SLIDE = pattern(
     "slide", "n sz sp t",
     fun(array(_step * _n + _size - _step, _t), array(_n, array(_size, _t))), Role.VIEW,
     "overlapping windows of length sz, sp apart",
     explicit="sz sp", check=at_least(1, "sz", "sp"),
+    view=View(
+        lambda sp, i, j: i * sp + j, "An array, read as overlapping windows.",
+        kept=Kept("sp", "step", "step"),
+    ),
 )  # fmt: skip
 PAD = pattern(
     "pad", "n l r t", fun(array(_n, _t), array(_l + _n + _r, _t)), Role.VIEW,
     "repeats the first element l times before and the last r times after",
     explicit="l r", check=at_least(1, "n"),
+    view=View(
+        lambda l, n, i: nat_max(nat_min(i - l, n - 1), 0),
+        "An array with its first and last elements repeated.",
+        kept=_LEFT, is_pad=True,
+    ),
 )  # fmt: skip
 LET = pattern(
     "let", "s t", fun(_s, fun(_s, _t), _t), Role.VALUE,
@@ -319,7 +284,13 @@ SCAN = pattern(
     "scan", "n s t", _SCAN, Role.LOOP,
     "the accumulators of the left fold", step=_STEP,
 )  # fmt: skip
-REVERSE = pattern("reverse", "n t", fun(array(_n, _t), array(_n, _t)), Role.VIEW, "back to front")
+REVERSE = pattern(
+    "reverse", "n t", fun(array(_n, _t), array(_n, _t)), Role.VIEW, "back to front",
+    view=View(
+        lambda n, i: n - 1 - i, "An array, read back to front.",
+        lambda n, i: n - 1 - i, "What `reverse` gives, to be written as the array before it.",
+    ),
+)  # fmt: skip
 PAD_CONST = pattern(
     "padConst", "n l r t", fun(_t, array(_n, _t), array(_l + _n + _r, _t)), Role.VIEW,
     "puts a value l times before and r times after",
@@ -329,24 +300,42 @@ PAD_WRAP = pattern(
     "padWrap", "n l r t", fun(array(_n, _t), array(_l + _n + _r, _t)), Role.VIEW,
     "puts the last l elements before and the first r after",
     explicit="l r", check=at_most("n", 0, "l", "r"),
+    view=View(
+        # The left pad is at most the length, so adding the length once makes it positive.
+        lambda l, n, i: (i - l + n) % positive(n),
+        "An array with its end before it and its beginning after it.",
+        kept=_LEFT, is_pad=True,
+    ),
 )  # fmt: skip
 PAD_REFLECT = pattern(
     "padReflect", "n l r t", fun(array(_n, _t), array(_l + _n + _r, _t)), Role.VIEW,
     "mirrors l elements before and r after, the edge not repeated",
     explicit="l r", check=at_most("n", 1, "l", "r"),
+    view=View(_reflected, "An array with its ends mirrored.", kept=_LEFT, is_pad=True),
 )  # fmt: skip
 PREFETCH = pattern(
     "prefetch", "d n t", fun(array(_n, _t), array(_n, _t)), Role.VIEW,
     "the array itself; what reads an element has the one d later fetched, too",
     explicit="d",
+    view=View(
+        lambda: (), "An array; what comes later in it is fetched where an element is read.",
+        kept=Kept("d", "distance", "by"),
+    ),
 )  # fmt: skip
 TAKE = pattern(
     "take", "k n t", fun(array(_k + _n, _t), array(_k, _t)), Role.VIEW, "the first k elements",
     explicit="k",
+    view=View(
+        lambda: (), "The beginning of an array.",
+        lambda: (),
+        "What `take` gives, to be written as the array before it: what is too much is dropped.",
+        room=lambda k, i: k - 1 - i,
+    ),
 )  # fmt: skip
 DROP = pattern(
     "drop", "k n t", fun(array(_k + _n, _t), array(_n, _t)), Role.VIEW, "all but the first k",
     explicit="k",
+    view=View(lambda k, i: i + k, "The rest of an array."),
 )  # fmt: skip
 CONCAT = pattern(
     "concat", "n m t", fun(array(_n, _t), array(_m, _t), array(_n + _m, _t)), Role.VIEW,
@@ -436,10 +425,20 @@ AS_VECTOR = pattern(
     "asVector", "k n t", fun(array(_n * _k, _t), array(_n, vector(_k, _t))), Role.VIEW,
     "cuts an array of scalars into vectors of length k",
     explicit="k", check=both(at_least(1, "k"), _scalar),
+    view=View(
+        lambda k, i, j: i * k + j, "An array of scalars, read in vectors.",
+        lambda k, i: (i // k, i % k),
+        "What `asVector` gives, to be written as the scalars before it.",
+    ),
 )  # fmt: skip
 AS_SCALAR = pattern(
     "asScalar", "k n t", fun(array(_n, vector(_k, _t)), array(_n * _k, _t)), Role.VIEW,
     "the scalars of an array of vectors", check=_scalar,
+    view=View(
+        lambda k, i: (i // k, i % k), "An array of vectors, read as that of their scalars.",
+        lambda k, i, j: i * k + j,
+        "What `asScalar` gives, to be written as the vectors before it.",
+    ),
 )  # fmt: skip
 VECTOR_FROM_SCALAR = pattern(
     "vectorFromScalar", "k t", fun(_t, vector(_k, _t)), Role.VALUE, "a scalar k times",

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from riselang.dialects.rise.argument_checks import inequalities
 from riselang.dialects.rise.binding import nat_variables
-from riselang.dialects.rise.schemes import inequalities
 from riselang.dialects.rise.types import (
     ArrayType,
     FunType,

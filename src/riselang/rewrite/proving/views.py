@@ -7,7 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from riselang.dialects.rise.types import RiseType
+from riselang.dialects.rise.schemes import PATTERNS, PatternSpec
+from riselang.dialects.rise.types import (
+    ArrayType,
+    RiseType,
+    TupleType,
+    VectorType,
+    components,
+    uncurry,
+)
+from riselang.dialects.rise.views import Path, Side, View, route
 from riselang.nat import Nat
 from riselang.rewrite.proving.conditions import less
 from riselang.rewrite.proving.values import (
@@ -16,11 +25,10 @@ from riselang.rewrite.proving.values import (
     Pair,
     Value,
     apply,
+    at_place,
     choose,
     element,
-    first,
     fold,
-    second,
 )
 from riselang.term.nodes import Pattern
 
@@ -76,31 +84,12 @@ def _zip(pattern: Pattern, left: Value, right: Value) -> Value:
     return Array(lambda i: Pair(element(left, i), element(right, i)))
 
 
-def _unzip(pattern: Pattern, pairs: Value) -> Value:
-    return Pair(
-        Array(lambda i: first(element(pairs, i))), Array(lambda i: second(element(pairs, i)))
-    )
-
-
-def _chunks(array: Value, step: Nat) -> Value:
-    """Arrays that begin `step` elements apart; how long they are, their type says."""
-    return Array(lambda i: Array(lambda j: element(array, i * step + j)))
-
-
 def _joined(array: Value, length: Nat) -> Value:
     return Array(lambda i: element(element(array, _quotient(i, length)), _remainder(i, length)))
 
 
-def _transpose(pattern: Pattern, array: Value) -> Value:
-    return Array(lambda i: Array(lambda j: element(element(array, j), i)))
-
-
 def _windows(pattern: Pattern, function: Value, array: Value) -> Value:
-    return _chunks(_map(pattern, function, array), Nat.const(1))
-
-
-def _reverse(pattern: Pattern, array: Value) -> Value:
-    return Array(lambda i: element(array, size_argument(pattern, "n") - 1 - i))
+    return Array(lambda i: Array(lambda j: apply(function, element(array, i + j))))
 
 
 def _concat(pattern: Pattern, left: Value, right: Value) -> Value:
@@ -145,7 +134,43 @@ def _pad_reflect(pattern: Pattern, array: Value) -> Value:
     )
 
 
+def _shown(spec: PatternSpec, view: View) -> Callable[[Pattern, Value], Value]:
+    """What a view means, by the route that reads it."""
+    path = route(spec.parameters, view.read)
+    _, result = uncurry(spec.type)
+
+    def meaning(pattern: Pattern, argument: Value) -> Value:
+        sizes = [size_argument(pattern, name) for name in path.sizes]
+        return _built(result, path.parts, lambda parts: _found(argument, path(sizes, parts)))
+
+    return meaning
+
+
+def _built(type: RiseType, count: int, at: Callable[[Path], Value], parts: Path = ()) -> Value:
+    """A value of a type, by what is at the paths of so many parts in it."""
+    if len(parts) == count:
+        return at(parts)
+    if isinstance(type, TupleType):
+        one, other = (
+            _built(each, count, at, (*parts, side))
+            for each, side in zip(components(type), Side, strict=True)
+        )
+        return Pair(one, other)
+    assert isinstance(type, ArrayType | VectorType)
+    return Array(lambda i: _built(type.element, count, at, (*parts, i)))
+
+
+def _found(value: Value, path: Path) -> Value:
+    names = {Side.FIRST: "fst", Side.SECOND: "snd"}
+    return at_place(value, tuple(part if isinstance(part, Nat) else names[part] for part in path))
+
+
 VIEWS: Mapping[str, Callable[..., Value]] = {
+    **{
+        name: _shown(spec, spec.view)
+        for name, spec in PATTERNS.items()
+        if spec.view is not None
+    },
     **dict.fromkeys(
         (
             "map", "mapSeq", "mapPar", "mapSeqUnroll", "mapBlock", "mapThread", "mapWarp",
@@ -158,20 +183,9 @@ VIEWS: Mapping[str, Callable[..., Value]] = {
     **dict.fromkeys(("iterate", "iterateSeq"), _iterate),
     **dict.fromkeys(("circularBuffer", "rotateValues"), _windows),
     "zip": _zip,
-    "unzip": _unzip,
     "tuple": lambda pattern, one, other: Pair(one, other),
-    "fst": lambda pattern, pair: first(pair),
-    "snd": lambda pattern, pair: second(pair),
-    "split": lambda pattern, array: _chunks(array, size_argument(pattern, "m")),
-    "asVector": lambda pattern, array: _chunks(array, size_argument(pattern, "k")),
-    "slide": lambda pattern, array: _chunks(array, size_argument(pattern, "sp")),
     "join": lambda pattern, array: _joined(array, size_argument(pattern, "m")),
     "asScalar": lambda pattern, array: _joined(array, size_argument(pattern, "k")),
-    "transpose": _transpose,
-    "reverse": _reverse,
-    "prefetch": lambda pattern, array: array,
-    "take": lambda pattern, array: array,
-    "drop": lambda pattern, array: Array(lambda i: element(array, size_argument(pattern, "k") + i)),
     "concat": _concat,
     "pad": _pad,
     "padConst": _pad_const,

@@ -1,0 +1,88 @@
+"""What a pattern asks of its arguments beside their types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from riselang.dialects.rise.types import RiseType
+from riselang.nat import Nat, as_nat
+
+Argument = Nat | RiseType | str
+"""What a parameter of a pattern stands for: a size, a data type or a keyword."""
+Check = Callable[[Mapping[str, "Argument"]], str | None]
+"""Says what is wrong with the arguments of a pattern, if anything."""
+Inequality = tuple[Nat, Nat]
+"""Two sizes that may mention the parameters of a pattern; the first is at most the second."""
+
+
+@dataclass(frozen=True)
+class AtLeast:
+    """Refuses constant sizes below `minimum`."""
+
+    minimum: int
+    names: tuple[str, ...]
+
+    def __call__(self, arguments: Mapping[str, Argument]) -> str | None:
+        for name in self.names:
+            size = arguments[name]
+            if isinstance(size, Nat) and size.is_constant and size.constant < self.minimum:
+                return f"{name} must be at least {self.minimum}, but is {size}"
+        return None
+
+    @property
+    def inequalities(self) -> tuple[Inequality, ...]:
+        return tuple((Nat.const(self.minimum), Nat.var(name)) for name in self.names)
+
+
+@dataclass(frozen=True)
+class AtMost:
+    """Refuses constant sizes above another one, less `margin`."""
+
+    limit: Nat
+    margin: int
+    names: tuple[str, ...]
+
+    def __call__(self, arguments: Mapping[str, Argument]) -> str | None:
+        sizes = {name: value for name, value in arguments.items() if isinstance(value, Nat)}
+        bound = self.limit.substitute(sizes) - self.margin
+        for size, name in ((sizes[name], name) for name in self.names):
+            if bound.is_constant and size.is_constant and size.constant > bound.constant:
+                return f"{name} must be at most {bound}, but is {size}"
+        return None
+
+    @property
+    def inequalities(self) -> tuple[Inequality, ...]:
+        return tuple((Nat.var(name), self.limit - self.margin) for name in self.names)
+
+
+@dataclass(frozen=True)
+class Both:
+    """Refuses what one of several checks refuses."""
+
+    checks: tuple[Check, ...]
+
+    def __call__(self, arguments: Mapping[str, Argument]) -> str | None:
+        found = (check(arguments) for check in self.checks)
+        return next((problem for problem in found if problem is not None), None)
+
+    @property
+    def inequalities(self) -> tuple[Inequality, ...]:
+        return tuple(pair for check in self.checks for pair in inequalities(check))
+
+
+def at_least(minimum: int, *names: str) -> Check:
+    return AtLeast(minimum, names)
+
+
+def at_most(limit: str | int, margin: int, *names: str) -> Check:
+    return AtMost(as_nat(limit), margin, names)
+
+
+def both(*checks: Check) -> Check:
+    return Both(checks)
+
+
+def inequalities(check: Check) -> tuple[Inequality, ...]:
+    """What a check asks of sizes, also of those that are no constants."""
+    return check.inequalities if isinstance(check, AtLeast | AtMost | Both) else ()

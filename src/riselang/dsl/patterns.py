@@ -1,0 +1,17 @@
+"""Every pattern as a Python function, made from the registry.
+
+`patterns.pyi` lists them for type checkers and editors; `docs/generate.py` writes it. `let` has no
+function: Python's own names are lets.
+"""
+
+from __future__ import annotations
+
+from riselang.dialects.rise.schemes import LET, PATTERNS
+from riselang.dsl.functions import PatternFunction
+
+FUNCTIONS = {
+    spec.python_name: PatternFunction(spec) for spec in PATTERNS.values() if spec is not LET
+}
+globals().update(FUNCTIONS)
+
+__all__ = sorted(FUNCTIONS)  # pyright: ignore[reportUnsupportedDunderAll]
