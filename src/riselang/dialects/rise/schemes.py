@@ -31,6 +31,7 @@ from riselang.dialects.rise.types import (
     variable,
     vector,
 )
+from riselang.lazy import cached_property
 from riselang.nat import Nat, as_nat
 
 Argument = Nat | RiseType | str
@@ -71,9 +72,14 @@ class PatternSpec:
         name = re.sub(r"([a-z])([A-Z])", r"\1_\2", self.name).lower()
         return f"{name}_" if keyword.iskeyword(name) else name
 
-    @property
+    @cached_property
     def arity(self) -> int:
         return len(uncurry(self.type)[0])
+
+    @property
+    def accepts_all(self) -> bool:
+        """Whether there is nothing to check of its arguments."""
+        return self.check is _accept
 
     @property
     def has_target(self) -> bool:
@@ -84,6 +90,10 @@ class PatternSpec:
         return _instantiated(self, tuple(arguments.items()))
 
     def __repr__(self) -> str:
+        return self._text
+
+    @cached_property
+    def _text(self) -> str:
         return f"{self.name} : {show(self.type)}"
 
 
