@@ -270,6 +270,8 @@ def _check_data(
 
 
 def check_arguments(trace: Trace, spec: PatternSpec, parameters: Mapping[str, Argument]) -> None:
+    if spec.accepts_all:
+        return
     arguments = {
         name: trace.inference.resolve_argument(value) for name, value in parameters.items()
     }
