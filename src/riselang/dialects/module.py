@@ -367,8 +367,9 @@ def walk(module: Operation) -> Iterator[Operation]:
     while stack:
         op = stack.pop()
         yield op
-        inner = [child for region in op.regions for block in region.blocks for child in block.ops]
-        stack.extend(reversed(inner))
+        if op.regions:
+            inner = [each for region in op.regions for block in region.blocks for each in block.ops]
+            stack.extend(reversed(inner))
 
 
 def functions(module: ModuleOp) -> list[FuncOp]:

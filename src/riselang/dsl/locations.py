@@ -7,8 +7,9 @@ import linecache
 import os
 import re
 import sys
+from functools import lru_cache
 from itertools import islice
-from types import FrameType
+from types import CodeType, FrameType
 
 from riselang.errors import SourceLocation
 
@@ -25,7 +26,7 @@ def user_location() -> SourceLocation | None:
     frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
-    return None if frame is None else _location(frame)
+    return None if frame is None else _location(frame.f_code, frame.f_lasti)
 
 
 def function_location(function: object) -> SourceLocation | None:
@@ -41,26 +42,32 @@ def function_location(function: object) -> SourceLocation | None:
     return SourceLocation(code.co_filename, code.co_firstlineno)
 
 
-def _last_stage(frame: FrameType) -> Positions | None:
+def _last_stage(code: CodeType, current: int) -> Positions | None:
     """The place of `f` in `x | f` on several lines, where `x` may be a chain of many stages.
 
     What computes `f` is the instruction before the operator.
     """
-    code, current = frame.f_code, frame.f_lasti
     instruction = code.co_code[current : current + 2]
     if current < 2 or tuple(instruction) != _PIPE:
         return None
     return next(islice(code.co_positions(), current // 2 - 1, None), None)
 
 
-def _location(frame: FrameType) -> SourceLocation:
-    code = frame.f_code
-    positions = next(islice(code.co_positions(), frame.f_lasti // 2, None), None)
-    line, end_line, column, end_column = positions or (frame.f_lineno, None, None, None)
-    if line != end_line and (stage := _last_stage(frame)) is not None:
+@lru_cache(maxsize=4096)
+def _location(code: CodeType, current: int) -> SourceLocation:
+    """Where an instruction was written; a function that is called often has the same ones."""
+    positions = next(islice(code.co_positions(), current // 2, None), None)
+    line, end_line, column, end_column = positions or (None, None, None, None)
+    if line != end_line and (stage := _last_stage(code, current)) is not None:
         line, end_line, column, end_column = stage
-    line = line or frame.f_lineno
+    line = line or _line(code, current)
     if column is None:
         return SourceLocation(code.co_filename, line)
     length = end_column - column if end_column and end_line == line else 1
     return SourceLocation(code.co_filename, line, column + 1, max(1, length))
+
+
+def _line(code: CodeType, current: int) -> int:
+    """The line of an instruction whose columns nobody kept."""
+    lines = (line for start, end, line in code.co_lines() if start <= current < end)
+    return next(lines, None) or code.co_firstlineno

@@ -29,6 +29,7 @@ from riselang.dsl.locations import function_location, user_location
 from riselang.errors import LimitationError, UserError
 from riselang.term import build
 from riselang.term.inference import Inference, TypeMismatch, order_note
+from riselang.term.parameters import known_parameters
 
 _state = threading.local()
 
@@ -213,7 +214,8 @@ def apply_pattern(
 
     trace = current_trace()
     location = user_location()
-    parameters = trace.inference.instantiate(spec, given)
+    known = known_parameters(spec, given, [_type_of(trace, each) for each in arguments])
+    parameters = trace.inference.instantiate(spec, known)
     check_arguments(trace, spec, parameters)
     inputs, result = uncurry(spec.instantiate(parameters))
     nodes: dict[int, build.Node] = {}
@@ -246,6 +248,13 @@ def apply_pattern(
     )
 
 
+def _type_of(trace: Trace, argument: Any) -> RiseType | None:
+    """The type of an argument that is a value of the program."""
+    from riselang.dsl.values import Value
+
+    return trace.inference.resolve(argument.node.type) if isinstance(argument, Value) else None
+
+
 def _check_numbers(trace: Trace, spec: PatternSpec, nodes: Mapping[int, build.Node]) -> None:
     """A number is a scalar, also where only a function shows that a vector is wanted."""
     for position, node in nodes.items():
@@ -270,6 +279,8 @@ def _check_data(
 
 
 def check_arguments(trace: Trace, spec: PatternSpec, parameters: Mapping[str, Argument]) -> None:
+    if spec.accepts_all:
+        return
     arguments = {
         name: trace.inference.resolve_argument(value) for name, value in parameters.items()
     }

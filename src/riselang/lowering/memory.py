@@ -107,6 +107,8 @@ class Memory:
 
     def shortened(self, type: RiseType, path: Path, builder: Builder) -> Path:
         """The path with each index that has grown deep computed here, once, and named."""
+        if not any(isinstance(part, Nat) and part.depth > MAXIMUM_DEPTH for part in path):
+            return path
         parts: list[Nat | Side] = []
         for part in path:
             if isinstance(part, Side):

@@ -21,7 +21,7 @@ def sequentialise_inner_loops(function: Operation) -> None:
     stack = [(block, False) for region in function.regions for block in region.blocks]
     while stack:
         block, is_inside = stack.pop()
-        for op in list(block.ops):
+        for op in [op for op in block.ops if op.regions]:
             is_of_gpu = PART_OF_GPU in op.attributes
             spreads = isinstance(op, Parallel) and not is_inside and not _is_short(op)
             if isinstance(op, Parallel) and not (spreads or is_of_gpu) and _is_plain(op):

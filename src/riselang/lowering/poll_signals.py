@@ -169,6 +169,8 @@ class Work:
         self.total = self.inside[function]
 
     def _whole(self, op: Operation, known: Mapping[str, Work]) -> int:
+        if not op.regions and not isinstance(op, func.CallOp):
+            return 1
         if isinstance(op, Sequential | Parallel | scf.WhileOp):
             start = TEAM if isinstance(op, Parallel) else 0
             return start + _trips(op, self.guess) * max(1, self.inside[op])

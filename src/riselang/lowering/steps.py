@@ -17,6 +17,8 @@ from riselang.dialects.rise.types import (
     ScalarType,
     VectorType,
     components,
+    kept,
+    parts_of,
 )
 from riselang.errors import InternalError
 from riselang.lowering.lane_access import LaneAccess
@@ -110,6 +112,8 @@ def is_nowhere(type: RiseType, path: Path) -> bool:
 
     Loops over it do not run, but an index into it that a check has refused gets here.
     """
+    if not kept(type, "_has_empty_array", _has_empty_array):
+        return False
     for part in path:
         if isinstance(part, Side):
             type = components(type)[part.value]
@@ -119,6 +123,13 @@ def is_nowhere(type: RiseType, path: Path) -> bool:
                 return True
             type = type.element
     return False
+
+
+def _has_empty_array(type: RiseType) -> bool:
+    """Whether an array in a type is known to have no elements."""
+    if isinstance(type, ArrayType | VectorType) and type.length == Nat.const(0):
+        return True
+    return any(kept(part, "_has_empty_array", _has_empty_array) for part in parts_of(type))
 
 
 def leaf_type(type: RiseType, path: Path) -> Attribute:

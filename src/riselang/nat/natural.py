@@ -196,6 +196,8 @@ class Nat:
 
     def substitute(self, replacements: Mapping[str, NatLike]) -> Nat:
         """Replaces variables, all at the same time."""
+        if isinstance(atom := self.atom, Variable):
+            return _coerce(replacements.get(atom.name, self))
         if not any(name in replacements for name in self.variables):
             return self
         return self.map_atoms(lambda atom: _substitute_atom(atom, replacements))

@@ -204,10 +204,8 @@ def nest_depth(term: Term, names: tuple[str, ...]) -> int:
 
 
 def _is_application(term: Term, names: tuple[str, ...]) -> bool:
-    head, arguments = spine(term)
-    return (
-        isinstance(head, Pattern) and head.spec.name in names and len(arguments) == head.spec.arity
-    )
+    head = term.head
+    return head is not None and head.name in names and term.given == head.arity
 
 
 def _length(term: Term) -> Nat | None:

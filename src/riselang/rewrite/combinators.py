@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from riselang.errors import UserError
 from riselang.lazy import cached_property
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Step, Strategy, Success
-from riselang.term.nodes import Apply, Pattern, Term
+from riselang.term.nodes import Term
 
 MOST_ROUNDS = 10_000
 """How often `repeat` repeats at most; a strategy that goes on for longer does not end."""
@@ -56,6 +56,9 @@ class Sequence(Strategy):
             steps.extend(result.steps)
         return Success(term, tuple(steps))
 
+    def can_apply(self, head: str) -> bool:
+        return self.parts[0].can_apply(head)
+
     def __str__(self) -> str:
         return " >> ".join(inside_text(part) for part in self.parts)
 
@@ -68,25 +71,34 @@ class Choice(Strategy):
 
     def run(self, term: Term, setting: Setting) -> Result:
         closest: Failure | None = None
-        for part in self.fitting(head_of(term)):
+        for part in self.fitting(head_of(term), setting.explains):
             result = part.run(term, setting)
             if isinstance(result, Success):
                 return result
             closest = closer(closest, result)
-        return self.parts[0].run(term, setting) if closest is None else closest
+        if closest is not None:
+            return closest
+        return self.parts[0].run(term, setting) if setting.explains else Failure(self, "", term)
 
     def suits(self, head: str) -> bool:
-        return bool(self.fitting(head))
+        return bool(self.fitting(head, explains=True))
 
-    def fitting(self, head: str) -> tuple[Strategy, ...]:
+    def can_apply(self, head: str) -> bool:
+        return bool(self.fitting(head, explains=False))
+
+    def fitting(self, head: str, explains: bool) -> tuple[Strategy, ...]:
         """The parts that may apply to a term with this head: of many rules, only a few."""
-        known = self._fitting
-        if head not in known:
-            known[head] = tuple(part for part in self.parts if part.suits(head))
-        return known[head]
+        known = self._fitting.get((head, explains))
+        if known is None:
+            known = tuple(
+                part for part in self.parts
+                if (part.suits(head) if explains else part.can_apply(head))
+            )  # fmt: skip
+            self._fitting[head, explains] = known
+        return known
 
     @cached_property
-    def _fitting(self) -> dict[str, tuple[Strategy, ...]]:
+    def _fitting(self) -> dict[tuple[str, bool], tuple[Strategy, ...]]:
         return {}
 
     def __str__(self) -> str:
@@ -95,9 +107,7 @@ class Choice(Strategy):
 
 def head_of(term: Term) -> str:
     """The name of the pattern that a term applies last; "" where it applies none."""
-    while isinstance(term, Apply):
-        term = term.function
-    return term.spec.name if isinstance(term, Pattern) else ""
+    return "" if term.head is None else term.head.name
 
 
 def inside_text(strategy: Strategy) -> str:
@@ -117,7 +127,7 @@ class Try(Strategy):
     strategy: Strategy
 
     def run(self, term: Term, setting: Setting) -> Result:
-        result = self.strategy.run(term, setting)
+        result = self.strategy.run(term, setting.quiet)
         return Success(term) if isinstance(result, Failure) else result
 
     def __str__(self) -> str:
@@ -134,6 +144,7 @@ class Repeat(Strategy):
     def run(self, term: Term, setting: Setting) -> Result:
         steps: list[Step] = []
         deepest = term.depth + MOST_GROWTH
+        setting = setting.quiet if self.times is None else setting
         for _ in range(MOST_ROUNDS if self.times is None else self.times):
             result = self.strategy.run(term, setting)
             if isinstance(result, Failure):
@@ -163,7 +174,7 @@ class Not(Strategy):
     strategy: Strategy
 
     def run(self, term: Term, setting: Setting) -> Result:
-        if isinstance(self.strategy.run(term, setting), Failure):
+        if isinstance(self.strategy.run(term, setting.quiet), Failure):
             return Success(term)
         return Failure(self, f"{self.strategy} applies here", term, closeness=CONDITION)
 
@@ -196,6 +207,9 @@ class Named(Strategy):
 
     def run(self, term: Term, setting: Setting) -> Result:
         return self.strategy.run(term, setting)
+
+    def can_apply(self, head: str) -> bool:
+        return self.strategy.can_apply(head)
 
     def __str__(self) -> str:
         return self.name

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from riselang.lazy import cached_property
 from riselang.term.nodes import Term
 
 if TYPE_CHECKING:
@@ -30,6 +31,21 @@ class Setting:
     )
     """Terms that were found to be normal forms, by strategy: most parts stay as they are while
     strategies go on, and need not be looked at again."""
+    failed: dict[Strategy, dict[Term, Failure]] = field(
+        default_factory=dict["Strategy", "dict[Term, Failure]"], compare=False, repr=False
+    )
+    """Where strategies were found not to apply when nobody asked why."""
+    kernels: dict[tuple[Term, bool], int] = field(
+        default_factory=dict["tuple[Term, bool]", int], compare=False, repr=False
+    )
+    """How many kernels there are in terms, in no other kernel or in one."""
+    explains: bool = field(default=True, compare=False)
+    """Whether anybody asks why a strategy fails: most failures only say to try something else."""
+
+    @cached_property
+    def quiet(self) -> Setting:
+        """The same for a strategy whose failure is not reported: it may be without a reason."""
+        return replace(self, explains=False) if self.explains else self
 
 
 @dataclass(frozen=True)
@@ -44,7 +60,7 @@ class Step:
 
     def below(self, path: Path) -> Step:
         """The same step, seen from further up."""
-        return replace(self, path=path + self.path)
+        return Step(self.rule, path + self.path, self.before, self.after) if path else self
 
 
 @dataclass(frozen=True)
@@ -95,8 +111,14 @@ class Strategy(ABC):
         """What becomes of the term."""
 
     def suits(self, head: str) -> bool:
-        """Whether it may apply to a term that applies this pattern last; "" where that is none."""
+        """Whether it may apply to a term that applies this pattern last; "" where that is none.
+
+        Where it does not, the failures of others say more than its own."""
         return True
+
+    def can_apply(self, head: str) -> bool:
+        """The same where failures are not reported, as `Setting.explains` says."""
+        return self.suits(head)
 
     @abstractmethod
     def __str__(self) -> str:

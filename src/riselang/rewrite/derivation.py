@@ -151,7 +151,7 @@ def derive(term: Term, strategy: Strategy, float: str = "contract") -> Derivatio
 @deep
 def attempted(term: Term, strategy: Strategy, setting: Setting) -> Derivation | None:
     """The same where the strategy applies, else None."""
-    result = (data_flow_normal_form >> strategy).run(term, setting)
+    result = (data_flow_normal_form >> strategy).run(term, setting.quiet)
     if isinstance(result, Failure):
         return None
     return Derivation(term, result.steps, result.term, str(strategy), setting.float)

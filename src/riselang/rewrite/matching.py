@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import lru_cache
 
 from riselang.dialects.rise.binding import substitute
 from riselang.dialects.rise.patterns import wrong_argument
@@ -45,6 +46,7 @@ from riselang.term.nodes import (
 )
 from riselang.term.substitution import instantiate, shift, with_children
 
+_CACHE_SIZE = 1 << 12
 _Around = tuple[Lambda, ...]
 """The lambdas that the law has around a place, as they are in the term; the innermost last."""
 
@@ -59,6 +61,16 @@ class Applying(Enum):
 
 class NoMatch(Exception):
     """Why a term is not what a law is about."""
+
+    def __init__(self, reason: str, *types: RiseType):
+        """The reason has braces for types, which are only written out where it is read."""
+        super().__init__(reason)
+        self.types = types
+
+    def __str__(self) -> str:
+        reason = str(self.args[0])
+        shown = [show(type).replace(UNKNOWN, "") for type in self.types]
+        return reason.format(*shown) if shown else reason
 
 
 @dataclass
@@ -77,6 +89,10 @@ class Match:
     """Where what is rewritten was written; what takes its place comes from there."""
     _patterns: dict[str, Pattern] = field(default_factory=dict[str, Pattern])
     """The patterns of the left side, as they stand in the term."""
+    _concrete: dict[tuple[RiseType, int, int], RiseType] = field(
+        default_factory=dict[tuple[RiseType, int, int], RiseType]
+    )
+    """Types of the law with what was known put in, by how much was known."""
 
     def size(self, name: str) -> Nat:
         return self.sizes[UNKNOWN + name]
@@ -185,8 +201,8 @@ class Match:
                 if isinstance(found, FunType):
                     raise NoMatch("expected data, found a function")
                 if self.types.setdefault(law.label.data, found) != found:
-                    raise NoMatch(f"expected {show(self.types[law.label.data])}, "
-                                  f"found {show(found)}")  # fmt: skip
+                    expected = self.types[law.label.data]
+                    raise NoMatch("expected {}, found {}", expected, found)
             case (ArrayType(), ArrayType()) | (VectorType(), VectorType()):
                 self._match_size(law.length, found.length)
                 self.match_type(law.element, found.element)
@@ -201,8 +217,7 @@ class Match:
             case _ if law == found:
                 return
             case _:
-                expected = show(law).replace(UNKNOWN, "")
-                raise NoMatch(f"expected {expected}, found {show(found)}")
+                raise NoMatch("expected {}, found {}", law, found)
 
     def _match_size(self, law: Nat, found: Nat) -> None:
         name = _plain_variable(law)
@@ -300,17 +315,10 @@ class Match:
 
     def _name(self, law: Lambda) -> str:
         """What the function that takes the variable calls it, else what the law does."""
-        stack: list[tuple[Term, int]] = [(law.body, 0)]
-        while stack:
-            current, level = stack.pop()
-            head, arguments = spine(current)
-            for position, argument in enumerate(arguments):
-                if isinstance(argument, Bound) and argument.index == level:
-                    name = self._name_of_parameter(head, arguments, position)
-                    if name is not None:
-                        return name
-            inner = level + 1 if isinstance(current, Lambda) else level
-            stack.extend((child, inner) for child in reversed(current.children))
+        for head, arguments, position in _uses(law):
+            name = self._name_of_parameter(head, arguments, position)
+            if name is not None:
+                return name
         return law.name
 
     def _name_of_parameter(self, head: Term, arguments: list[Term], position: int) -> str | None:
@@ -331,7 +339,14 @@ class Match:
         return names[1] if len(names) > 1 else None
 
     def concrete(self, type: RiseType) -> RiseType:
-        return substitute(type, self.sizes, self.types)
+        """A type of the law with everything known put in."""
+        if type.is_closed:
+            return type
+        key = type, len(self.sizes), len(self.types)
+        known = self._concrete.get(key)
+        if known is None:
+            known = self._concrete[key] = substitute(type, self.sizes, self.types)
+        return known
 
     def _argument(self, argument: Argument) -> Argument:
         if isinstance(argument, Nat):
@@ -345,6 +360,22 @@ def _parameter_names(function: Term) -> list[str]:
         names.append(function.name)
         function = function.body
     return names
+
+
+def may_match(law: Term, term: Term) -> bool:
+    """Whether the patterns of a law stand where it has them: most terms differ in these."""
+    stack = [(law, term)]
+    while stack:
+        law, term = stack.pop()
+        if law.head is not None:
+            if term.head is not law.head or term.given != law.given:
+                return False
+            while isinstance(law, Apply) and isinstance(term, Apply):
+                stack.append((law.argument, term.argument))
+                law, term = law.function, term.function
+        elif isinstance(law, Lambda) and isinstance(term, Lambda):
+            stack.append((law.body, term.body))
+    return True
 
 
 def _own_variables(arguments: Sequence[Term], around: _Around) -> tuple[int, ...] | None:
@@ -380,6 +411,23 @@ def _function_of(term: Term, around: _Around, parameters: Sequence[int]) -> Term
     return body
 
 
+@lru_cache(maxsize=_CACHE_SIZE)
+def _uses(law: Lambda) -> tuple[tuple[Term, list[Term], int], ...]:
+    """Where the variable of a lambda is an argument: of what, among which, and the how manieth."""
+    found: list[tuple[Term, list[Term], int]] = []
+    stack: list[tuple[Term, int]] = [(law.body, 0)]
+    while stack:
+        current, level = stack.pop()
+        head, arguments = spine(current)
+        for position, argument in enumerate(arguments):
+            if isinstance(argument, Bound) and argument.index == level:
+                found.append((head, arguments, position))
+        inner = level + 1 if isinstance(current, Lambda) else level
+        stack.extend((child, inner) for child in reversed(current.children))
+    return tuple(found)
+
+
+@lru_cache(maxsize=_CACHE_SIZE)
 def _eta_redex(law: Term) -> str | None:
     """The unknown `f` of `fun((x, y), f(x, y))`, which is the function itself."""
     count = 0

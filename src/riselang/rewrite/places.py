@@ -135,8 +135,9 @@ def written_places(term: Term) -> Iterator[Path]:
         if isinstance(current, Lambda | DepLambda):
             stack.append(((*path, 0), current.children[0]))
             continue
-        head, arguments = spine(current)
-        if isinstance(head, Pattern) and len(arguments) == head.spec.arity:
+        if current.head is not None and current.given == current.head.arity:
+            head, arguments = spine(current)
+            assert isinstance(head, Pattern)
             count = len(arguments)
             for number in _written_arguments(head, count):
                 place = (*path, *[0] * (count - 1 - number), 1)

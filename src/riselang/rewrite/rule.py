@@ -26,8 +26,8 @@ from riselang.rewrite.core import (
     Success,
 )
 from riselang.rewrite.laws import UNKNOWN, Form, Law
-from riselang.rewrite.matching import Applying, Match, NoMatch
-from riselang.term.nodes import Free, Pattern, Term, spine, subterms
+from riselang.rewrite.matching import Applying, Match, NoMatch, may_match
+from riselang.term.nodes import Apply, Free, Term, subterms
 
 
 class Permission(Enum):
@@ -145,7 +145,31 @@ class Rule(Strategy):
             return None
         return self.law.outline[0]
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.name, self.module, self.arguments))
+
     def run(self, term: Term, setting: Setting) -> Result:
+        return self._explained(term, setting) if setting.explains else self._tried(term, setting)
+
+    def _tried(self, term: Term, setting: Setting) -> Result:
+        """What becomes of the term where nobody asks why nothing does."""
+        failed = setting.failed.setdefault(self, {})
+        known = failed.get(term)
+        if known is not None:
+            return known
+        if self.rewrite is None and not may_match(self.law.sides[0], term):
+            result: Result = Failure(self, "", term)
+        else:
+            result = self._explained(term, setting)
+        if isinstance(result, Failure):
+            failed[term] = result
+        return result
+
+    def _explained(self, term: Term, setting: Setting) -> Result:
         outline = () if self.rewrite is not None else self.law.outline
         for depth, (wanted, name) in enumerate(zip(outline, _outline(term), strict=False)):
             if wanted != name and depth == 0:
@@ -225,13 +249,10 @@ def _takes_setting(rewrite: Rewrite) -> bool:
 
 def _outline(term: Term) -> Iterator[str]:
     """The patterns that a term ends with, the last one first; at the end of them, no pattern."""
-    while True:
-        head, arguments = spine(term)
-        if not isinstance(head, Pattern) or not arguments:
-            yield ""
-            return
-        yield head.spec.name
-        term = arguments[-1]
+    while isinstance(term, Apply) and term.head is not None:
+        yield term.head.name
+        term = term.argument
+    yield ""
 
 
 def _finish(match: Match) -> None:

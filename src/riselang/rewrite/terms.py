@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from riselang.dialects.rise.schemes import MAP, Role
+from functools import lru_cache
+
+from riselang.dialects.rise.schemes import MAP, PATTERNS, Role
 from riselang.dialects.rise.types import FunType
 from riselang.rewrite.eta import mentions, without
 from riselang.term.nodes import (
+    ARITHMETIC,
+    Apply,
     Bound,
-    Embed,
     Lambda,
     Literal,
     Pattern,
-    Scalar,
     Term,
+    pattern_bits,
     spine,
-    subterms,
 )
 from riselang.term.recursion import recursive
 from riselang.term.substitution import shift, with_children
@@ -22,25 +24,27 @@ from riselang.term.substitution import shift, with_children
 
 def applied(term: Term, *names: str) -> list[Term] | None:
     """The arguments of one of these patterns, where the term applies it to all of them."""
-    head, arguments = spine(term)
-    if not isinstance(head, Pattern) or len(arguments) != head.spec.arity:
+    head = term.head
+    if head is None or head.name not in names or term.given != head.arity:
         return None
-    return arguments if head.spec.name in names else None
+    return spine(term)[1]
 
 
 def viewed(term: Term) -> Term | None:
     """What a term only shows in another layout: `x` of `x |> transpose` or `x |> map(join)`."""
-    head, arguments = spine(term)
-    if not isinstance(head, Pattern) or len(arguments) != head.spec.arity:
+    head = term.head
+    if head is None or term.given != head.arity:
         return None
-    if head.spec.role is Role.VIEW and len(arguments) == 1:
-        return arguments[0]
-    if head.spec is MAP and isinstance(arguments[0], Lambda):
-        inner: Term | None = arguments[0].body
+    if head.role is Role.VIEW and term.given == 1:
+        assert isinstance(term, Apply)
+        return term.argument
+    if head is MAP:
+        function, xs = spine(term)[1]
+        inner: Term | None = function.body if isinstance(function, Lambda) else None
         while inner is not None and not isinstance(inner, Bound):
             inner = viewed(inner)
         if isinstance(inner, Bound) and inner.index == 0:
-            return arguments[1]
+            return xs
     return None
 
 
@@ -68,14 +72,14 @@ FREE = ("map", "generate", "let", "vectorFromScalar", "clampIdx", "fromIdx", "si
 
 def costs_something(term: Term) -> bool:
     """Whether there is arithmetic in a term, or a pattern that asks for a loop or for memory."""
-    for part in subterms(term):
-        if isinstance(part, Scalar | Embed):
-            return True
-        if not isinstance(part, Pattern) or part.spec.role is Role.VIEW:
-            continue
-        if part.spec.name not in FREE:
-            return True
-    return False
+    return _cost_something(term.patterns)
+
+
+@lru_cache(maxsize=1 << 12)
+def _cost_something(bits: int) -> bool:
+    """Whether one of these patterns does, or there is arithmetic."""
+    costly = [spec.name for spec in PATTERNS.values() if spec.role is not Role.VIEW]
+    return bool(bits & (ARITHMETIC | pattern_bits(*(name for name in costly if name not in FREE))))
 
 
 def _is_function(term: Term) -> bool:

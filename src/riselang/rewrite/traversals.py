@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from riselang.rewrite.combinators import ENDLESS, MOST_GROWTH, closer
+from riselang.rewrite.combinators import ENDLESS, MOST_GROWTH, closer, head_of
 from riselang.rewrite.core import (
     CONDITION,
     Failure,
@@ -52,6 +52,8 @@ class First(Strategy):
     def run(self, term: Term, setting: Setting) -> Result:
         closest: Failure | None = None
         for trail, part in self.order(term):
+            if not setting.explains and not self.strategy.can_apply(head_of(part)):
+                continue
             result = self.strategy.run(part, setting)
             if isinstance(result, Success):
                 path = path_of(trail)
@@ -72,12 +74,13 @@ class Every(Strategy):
 
     @deep
     def run(self, term: Term, setting: Setting) -> Result:
-        return self._everywhere(term, setting, term.depth + MOST_GROWTH)
+        return self._everywhere(term, setting.quiet, term.depth + MOST_GROWTH)
 
     def _everywhere(self, term: Term, setting: Setting, levels: int) -> Result:
         """`levels` says how deep the term may become: it may apply to what it makes for ever."""
         steps: list[Step] = []
-        result = self.strategy.run(term, setting)
+        is_possible = self.strategy.can_apply(head_of(term))
+        result = self.strategy.run(term, setting) if is_possible else None
         if isinstance(result, Success):
             term = result.term
             steps.extend(result.steps)
@@ -118,7 +121,7 @@ class Normalize(Strategy):
 class _Normalizer:
     def __init__(self, strategy: Strategy, setting: Setting):
         self.strategy = strategy
-        self.setting = setting
+        self.setting = setting.quiet
         self.steps: list[Step] = []
         self.known = setting.normal.setdefault(strategy, set())
         """Terms to which the strategy applies nowhere: a part that was not changed stays so."""
@@ -129,7 +132,8 @@ class _Normalizer:
     def normal(self, term: Term, trail: Trail, levels: int) -> Term:
         """The normal form of the part at a place, which may become so many levels deep."""
         while term not in self.known and self.failure is None:
-            result = self.strategy.run(term, self.setting)
+            is_possible = self.strategy.can_apply(head_of(term))
+            result = self.strategy.run(term, self.setting) if is_possible else None
             if isinstance(result, Success) and result.term != term:
                 term = result.term
                 path = path_of(trail)

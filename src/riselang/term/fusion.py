@@ -35,6 +35,8 @@ from riselang.term.views import is_view
 MAPS = ("map", "mapSeq", "mapPar", "mapSeqUnroll")
 FOLDS = ("reduce", "reduceSeq", "reduceSeqUnroll", "scan", "scanSeq")
 
+_FUSIBLE = frozenset((*MAPS, *FOLDS, FST.name, SND.name))
+
 
 @recursive
 def inline_element_functions(term: Term) -> Term:
@@ -49,17 +51,23 @@ def _visit(term: Term) -> Term:
 def _fuse(term: Term) -> Term:
     if isinstance(term, DepApply) and isinstance(term.function, DepLambda):
         return _visit(at_argument(term.function, term.argument))
+    if not isinstance(term, Apply) or (term.head is not None and not _is_fusible(term)):
+        return term
     head, arguments = spine(term)
     if isinstance(head, Lambda) and arguments:
         body = _fuse(beta(head, arguments[0]))
         return _fuse(apply_all(body, arguments[1:])) if arguments[1:] else body
-    if not isinstance(head, Pattern) or len(arguments) != head.spec.arity:
+    if not isinstance(head, Pattern):
         return term
     if head.spec in (FST, SND):
         return _projected(head, arguments[0], term)
-    if head.spec.name in (*MAPS, *FOLDS):
-        return _fused_consumer(head, arguments, term)
-    return term
+    return _fused_consumer(head, arguments, term)
+
+
+def _is_fusible(term: Term) -> bool:
+    """Whether a pattern is applied here that may take in what its argument is made of."""
+    head = term.head
+    return head is not None and head.name in _FUSIBLE and term.given == head.arity
 
 
 def _projected(head: Pattern, argument: Term, term: Term) -> Term:
@@ -114,14 +122,12 @@ def _step_names(function: Term, element: Lambda) -> tuple[str, str]:
 
 def _producer(xs: Term) -> tuple[Term, Lambda] | None:
     """An array as the elements of another array under a function, where a map makes it."""
-    head, arguments = spine(xs)
-    if not isinstance(head, Pattern) or len(arguments) != head.spec.arity:
+    if xs.head not in (MAP, ZIP) or xs.given != 2:
         return None
-    if head.spec is MAP:
-        return arguments[1], _as_lambda(arguments[0])
-    if head.spec is ZIP:
-        return _zip_producer(arguments[0], arguments[1])
-    return None
+    first, second = spine(xs)[1]
+    if xs.head is MAP:
+        return second, _as_lambda(first)
+    return _zip_producer(first, second)
 
 
 def _as_lambda(function: Term) -> Lambda:

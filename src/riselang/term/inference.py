@@ -30,7 +30,7 @@ from riselang.dialects.rise.types import (
     variable,
     vector,
 )
-from riselang.nat import Divides, Impossible, Nat, Solved, divides, refinement, solve
+from riselang.nat import Divides, Impossible, Nat, Solved, Variable, divides, refinement, solve
 
 _WORD_BREAKS = re.compile(r"\W+")
 
@@ -99,6 +99,10 @@ class Inference:
 
     def resolve(self, type: RiseType) -> RiseType:
         """`type` with everything filled in that is known by now."""
+        if type.is_closed:
+            return type
+        if isinstance(type, TypeVariable):
+            return self._resolve_variable(type)
         return rebuilt(type, self.resolve_size, self._resolve_variable)
 
     def _resolve_variable(self, variable: TypeVariable) -> RiseType:
@@ -116,7 +120,7 @@ class Inference:
         return argument if isinstance(argument, str) else self.resolve(argument)
 
     def resolve_size(self, size: Nat) -> Nat:
-        while any(name in self._sizes for name in size.variables):
+        while not size.is_constant and not self._sizes.keys().isdisjoint(size.variables):
             size = size.substitute(self._sizes)
         return size
 
@@ -244,6 +248,11 @@ class Inference:
         left, right = self.resolve_size(left), self.resolve_size(right)
         if left == right:
             return
+        for unknown, size in ((left, right), (right, left)):
+            name = _unknown_size(unknown)
+            if name is not None and size.is_constant and size.constant >= 0:
+                self._sizes[name] = size
+                return
         unknowns = [name for name in left.variables | right.variables if name.startswith("?")]
         answer = solve(left, right, sorted(unknowns))
         if isinstance(answer, Impossible):
@@ -295,6 +304,12 @@ class _Clash(Exception):
     def __init__(self, detail: str):
         super().__init__(detail)
         self.detail = detail
+
+
+def _unknown_size(size: Nat) -> str | None:
+    """The name of the unknown that a size is, if it is nothing else."""
+    atom = size.atom
+    return atom.name if isinstance(atom, Variable) and atom.name.startswith("?") else None
 
 
 def _is_unknown(type: TypeVariable) -> bool:

@@ -34,14 +34,36 @@ class Key:
         self.parts = parts
 
 
-_KEYS: weakref.WeakValueDictionary[tuple[Hashable, ...], Key] = weakref.WeakValueDictionary()
+class _Reference(weakref.ref[Key]):
+    """A reference to a key that knows where in the table it stands."""
+
+    __slots__ = ("parts",)
+
+    parts: tuple[Hashable, ...]
+
+
+_KEYS: dict[tuple[Hashable, ...], _Reference] = {}
+"""A dictionary of weak values, without the layers of the one in the library: every term is looked
+up here."""
+
+
+def _forget(reference: weakref.ref[Key]) -> None:
+    assert isinstance(reference, _Reference)
+    if _KEYS.get(reference.parts) is reference:
+        del _KEYS[reference.parts]
+
+
+ARITHMETIC = 1
+"""The bit of terms that have operations on scalars in them, beside those of patterns."""
 
 
 def _intern(parts: tuple[Hashable, ...]) -> Key:
-    key = _KEYS.get(parts)
+    known = _KEYS.get(parts)
+    key = None if known is None else known()
     if key is None:
         key = Key(parts)
-        _KEYS[parts] = key
+        reference = _KEYS[parts] = _Reference(key, _forget)
+        reference.parts = parts
     return key
 
 
@@ -59,7 +81,9 @@ def _show_first(term: Term) -> str:
 class Term:
     """Base of the closed set of nodes below. Immutable."""
 
-    __slots__ = ("binders", "depth", "key", "location", "open", "patterns", "type")
+    __slots__ = (
+        "binders", "depth", "given", "head", "key", "location", "open", "patterns", "type",
+    )  # fmt: skip
     __match_args__: ClassVar[tuple[str, ...]] = ()
 
     type: RiseType
@@ -72,6 +96,10 @@ class Term:
     """How many dependent lambdas stand below each other at most, or how many such types."""
     patterns: int
     """Which patterns are in it, a bit for each; see `has_pattern`."""
+    head: PatternSpec | None
+    """The pattern that the term is, or applies last."""
+    given: int
+    """How many arguments the term applies its head to."""
     location: SourceLocation | None
 
     def _init(
@@ -99,6 +127,8 @@ class Term:
         self.open = open
         self.binders = binders
         self.patterns = patterns
+        self.head = None
+        self.given = 0
         self.location = location
 
     @property
@@ -181,7 +211,16 @@ class Apply(Term):
         function_type = function.type
         assert isinstance(function_type, FunType), function_type
         assert function_type.input == argument.type, (function_type, argument.type)
-        self._init(function_type.output, (function, argument), location)
+        # What `_init` does: more applications are made than anything else.
+        self.type = function_type.output
+        self.key = _intern(("Apply", function.key, argument.key))
+        self.depth = 1 + (function.depth if function.depth > argument.depth else argument.depth)
+        self.open = function.open if function.open > argument.open else argument.open
+        self.binders = max(function.binders, argument.binders)
+        self.patterns = function.patterns | argument.patterns
+        self.head = function.head
+        self.given = function.given + 1
+        self.location = location
 
     @property
     def children(self) -> tuple[Term, ...]:
@@ -276,6 +315,7 @@ class Pattern(Term):
         type = spec.instantiate(dict(zip(spec.parameters, arguments, strict=True)))
         self._init(type, (), location, spec.name, self.arguments, to)
         self.patterns = pattern_bits(spec.name)
+        self.head = spec
 
     def argument(self, name: str) -> Argument:
         return self.arguments[self.spec.parameters.index(name)]
@@ -302,6 +342,7 @@ class Scalar(Term):
         self.operands = tuple(operands)
         self.predicate = predicate
         self._init(type, self.operands, location, op, predicate, type)
+        self.patterns |= ARITHMETIC
 
     @property
     def children(self) -> tuple[Term, ...]:
@@ -324,6 +365,7 @@ class Embed(Term):
         self.region = region
         self.operands = tuple(operands)
         self._init(type, self.operands, location, region.text, type)
+        self.patterns |= ARITHMETIC
 
     @property
     def children(self) -> tuple[Term, ...]:
@@ -365,7 +407,7 @@ def pattern_bits(*names: str) -> int:
     bits = 0
     for name in names:
         if name not in _BITS:
-            _BITS[name] = 1 << len(_BITS)
+            _BITS[name] = ARITHMETIC << (len(_BITS) + 1)
         bits |= _BITS[name]
     return bits
 

@@ -73,7 +73,8 @@ def rebuilt(
     variable: Callable[[TypeVariable], RiseType],
 ) -> RiseType:
     """`type` with its sizes and type variables replaced; the same object where nothing is."""
-
+    if type.is_closed:
+        return type
     known: dict[RiseType, RiseType] = {}
 
     def visit(type: RiseType) -> RiseType:

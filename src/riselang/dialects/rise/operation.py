@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import TypeVar, cast
 
 from xdsl.ir import Attribute, Operation, Region, SSAValue
@@ -40,11 +41,17 @@ class RiseOperation(IRDLOperation, metaclass=PlainClass):
 def _flat(parts: Sequence[T | Sequence[T]]) -> list[T]:
     found: list[T] = []
     for part in parts:
-        if isinstance(part, Sequence):
+        if _is_sequence(part.__class__):
             found.extend(cast(Sequence[T], part))
         else:
-            found.append(part)
+            found.append(cast(T, part))
     return found
+
+
+@cache
+def _is_sequence(kind: type) -> bool:
+    """Whether values of a class are sequences, which takes long to ask of each of them."""
+    return issubclass(kind, Sequence)
 
 
 def _given(properties: Mapping[str, Attribute | None]) -> dict[str, Attribute]:

@@ -33,6 +33,7 @@ from riselang.dialects.rise.types import (
     vector,
 )
 from riselang.dialects.rise.views import Kept, Side, View, positive
+from riselang.lazy import cached_property
 from riselang.nat import Nat, nat_max, nat_min
 
 
@@ -89,9 +90,14 @@ class PatternSpec:
         name = re.sub(r"([a-z])([A-Z])", r"\1_\2", self.name).lower()
         return f"{name}_" if keyword.iskeyword(name) else name
 
-    @property
+    @cached_property
     def arity(self) -> int:
         return len(uncurry(self.type)[0])
+
+    @property
+    def accepts_all(self) -> bool:
+        """Whether there is nothing to check of its arguments."""
+        return self.check is _accept
 
     @property
     def has_target(self) -> bool:
@@ -110,6 +116,10 @@ class PatternSpec:
         return _instantiated(self.dialect_type, tuple(arguments.items()))
 
     def __repr__(self) -> str:
+        return self._text
+
+    @cached_property
+    def _text(self) -> str:
         return f"{self.name} : {show(self.type)}"
 
 

@@ -381,12 +381,11 @@ def _on_heap(term: Term) -> Term | None:
 
 def _is_computed(term: Term) -> bool:
     """Whether a term is data that is computed, and not a view of such."""
-    head, arguments = spine(term)
-    if isinstance(term.type, FunType | DepFunType):
+    if not costs_something(term) or isinstance(term.type, FunType | DepFunType):
         return False
-    if isinstance(head, Pattern) and len(arguments) < head.spec.arity:
+    if term.head is not None and term.given < term.head.arity:
         return False
-    return viewed(term) is None and costs_something(term)
+    return viewed(term) is None
 
 
 def _fission(function: Term) -> tuple[Term, Term]:

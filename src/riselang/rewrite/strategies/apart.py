@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from riselang.dialects.rise.schemes import MAP, TO_MEM
 from riselang.rewrite.combinators import Guard
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy, Success
 from riselang.rewrite.rules.lowering import store_on_heap
@@ -29,15 +30,27 @@ class KernelApart(Strategy):
 
     is_kernel: Callable[[Term], bool]
 
+    def suits(self, head: str) -> bool:
+        return head == MAP.name
+
     def run(self, term: Term, setting: Setting) -> Result:
-        if applied(term, "map") is not None:
-            before = self._kernels(term)
-            for way in self._ways():
-                result = (way >> TIDY).run(term, setting)
-                if isinstance(result, Success) and self._kernels(result.term) > before:
-                    return result
+        failed = setting.failed.setdefault(self, {})
+        result = None if term in failed else self._apart(term, setting.quiet)
+        if result is not None:
+            return result
         reason = "expected a map of which a part is a kernel once it is stored"
-        return Failure(self, reason, term, closeness=CONDITION)
+        failure = failed[term] = Failure(self, reason, term, closeness=CONDITION)
+        return failure
+
+    def _apart(self, term: Term, setting: Setting) -> Success | None:
+        if applied(term, MAP.name) is None:
+            return None
+        before = self._kernels(term, setting)
+        for way in self._ways():
+            result = (way >> TIDY).run(term, setting)
+            if isinstance(result, Success) and self._kernels(result.term, setting) > before:
+                return result
+        return None
 
     def _ways(self) -> Iterator[Strategy]:
         yield from _BETWEEN
@@ -45,16 +58,17 @@ class KernelApart(Strategy):
         yield argument(stored)
         yield inside(argument(stored)) >> hoist()
 
-    def _kernels(self, term: Term) -> int:
+    def _kernels(self, term: Term, setting: Setting, is_inside: bool = False) -> int:
         """How many there are; those in a kernel count where they are stored first."""
-        count, stack = 0, [(term, False)]
-        while stack:
-            part, is_inside = stack.pop()
-            is_kernel = not is_inside and self.is_kernel(part)
-            count += is_kernel
-            is_inside = (is_inside or is_kernel) and applied(part, "toMem") is None
-            stack += [(child, is_inside) for child in part.children]
-        return count
+        known = setting.kernels.get((term, is_inside))
+        if known is None:
+            is_kernel = not is_inside and self.is_kernel(term)
+            known = int(is_kernel)
+            below = (is_inside or is_kernel) and applied(term, TO_MEM.name) is None
+            for child in term.children:
+                known += self._kernels(child, setting, below)
+            setting.kernels[term, is_inside] = known
+        return known
 
     def __str__(self) -> str:
         return "kernel_apart()"

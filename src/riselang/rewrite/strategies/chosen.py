@@ -191,7 +191,7 @@ class Arrange(Strategy):
         steps: tuple[Step, ...] = ()
         for found in choices(term, setting):
             part = at_path(term, found.path)
-            result = run_at(found.strategy, term, found.path, part, setting)
+            result = run_at(found.strategy, term, found.path, part, setting.quiet)
             if isinstance(result, Success):
                 term, steps = result.term, (*steps, *result.steps)
         return Success(term, steps) if steps else Failure(self, "no kernel is recognised", term)
