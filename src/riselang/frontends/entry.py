@@ -25,6 +25,7 @@ def from_stablehlo(
     loops: str | None = None,
     debug_info: bool | None = None,
     library: str | None = None,
+    effort: str | None = None,
     strategy: Strategy | str | None = None,
     fallback: str | None = None,
 ) -> Any:
@@ -40,7 +41,7 @@ def from_stablehlo(
 
     return read_model(
         source, function=function, backend=backend, strategy=strategy, fallback=fallback,
-        float=float, loops=loops, debug_info=debug_info, library=library,
+        float=float, loops=loops, debug_info=debug_info, library=library, effort=effort,
     )  # fmt: skip
 
 
@@ -54,6 +55,7 @@ def load_model(
     loops: str | None = None,
     debug_info: bool | None = None,
     library: str | None = None,
+    effort: str | None = None,
     strategy: Strategy | str | None = None,
 ) -> Any:
     """A model that was saved, with the arrays that were bound; the options are its own, or new."""
@@ -61,7 +63,10 @@ def load_model(
     from riselang.frontends.stablehlo.saving import load_model_file
     from riselang.rewrite.default import DEFAULT
 
-    choices = {"float": float, "loops": loops, "debug_info": debug_info, "library": library}
+    choices = {
+        "float": float, "loops": loops, "debug_info": debug_info, "library": library,
+        "effort": effort,
+    }  # fmt: skip
     return load_model_file(path, backend, as_strategy(strategy, DEFAULT), choices)
 
 
@@ -75,6 +80,7 @@ def from_jax(
     loops: str | None = None,
     debug_info: bool | None = None,
     library: str | None = None,
+    effort: str | None = None,
     strategy: Strategy | str | None = None,
     fallback: str | None = None,
 ) -> Any:
@@ -86,7 +92,7 @@ def from_jax(
     """
     from riselang.frontends.jax import read_jax
 
-    choices = _choices(backend, float, loops, debug_info, library, strategy, fallback)
+    choices = _choices(backend, float, loops, debug_info, library, effort, strategy, fallback)
     return read_jax(function, specs, choices)
 
 
@@ -100,6 +106,7 @@ def from_tensorflow(
     loops: str | None = None,
     debug_info: bool | None = None,
     library: str | None = None,
+    effort: str | None = None,
     strategy: Strategy | str | None = None,
     fallback: str | None = None,
 ) -> Any:
@@ -110,7 +117,7 @@ def from_tensorflow(
     """
     from riselang.frontends.tensorflow import read_tensorflow
 
-    choices = _choices(backend, float, loops, debug_info, library, strategy, fallback)
+    choices = _choices(backend, float, loops, debug_info, library, effort, strategy, fallback)
     return read_tensorflow(function, specs, choices)
 
 
@@ -124,6 +131,7 @@ def from_torch(
     loops: str | None = None,
     debug_info: bool | None = None,
     library: str | None = None,
+    effort: str | None = None,
     strategy: Strategy | str | None = None,
     fallback: str | None = None,
 ) -> Any:
@@ -134,7 +142,7 @@ def from_torch(
     """
     from riselang.frontends.torch import read_torch
 
-    choices = _choices(backend, float, loops, debug_info, library, strategy, fallback)
+    choices = _choices(backend, float, loops, debug_info, library, effort, strategy, fallback)
     return read_torch(module, arguments, choices)
 
 
@@ -148,6 +156,7 @@ def from_onnx(
     loops: str | None = None,
     debug_info: bool | None = None,
     library: str | None = None,
+    effort: str | None = None,
     strategy: Strategy | str | None = None,
     fallback: str | None = None,
 ) -> Any:
@@ -157,7 +166,7 @@ def from_onnx(
     """
     from riselang.frontends.onnx import read_onnx
 
-    choices = _choices(backend, float, loops, debug_info, library, strategy, fallback)
+    choices = _choices(backend, float, loops, debug_info, library, effort, strategy, fallback)
     return read_onnx(source, choices)
 
 
@@ -171,6 +180,7 @@ def from_keras(
     loops: str | None = None,
     debug_info: bool | None = None,
     library: str | None = None,
+    effort: str | None = None,
     strategy: Strategy | str | None = None,
     fallback: str | None = None,
 ) -> Any:
@@ -181,7 +191,7 @@ def from_keras(
     """
     from riselang.frontends.keras import read_keras
 
-    choices = _choices(backend, float, loops, debug_info, library, strategy, fallback)
+    choices = _choices(backend, float, loops, debug_info, library, effort, strategy, fallback)
     return read_keras(model, specs, choices)
 
 
@@ -223,10 +233,11 @@ def _choices(
     loops: str | None,
     debug_info: bool | None,
     library: str | None,
+    effort: str | None,
     strategy: Strategy | str | None,
     fallback: str | None,
 ) -> dict[str, Any]:
     return {
         "backend": backend, "float": float, "loops": loops, "debug_info": debug_info,
-        "library": library, "strategy": strategy, "fallback": fallback,
+        "library": library, "effort": effort, "strategy": strategy, "fallback": fallback,
     }  # fmt: skip
