@@ -73,7 +73,7 @@ def rewrite(
     else:
         program = arranged(program, options)
         if contracts:
-            program = settled(replace(program, term=contract(program.term)))
+            program = arranged(replace(program, term=contract(program.term)), options)
     is_decided = contracts or options.contracted or derivation is not None
     return Rewritten(program, replace(options, contracted=is_decided), derivation)
 
@@ -99,19 +99,13 @@ def _derivation(term: Term, strategy: Strategy, options: Options, ahead: bool) -
 
 
 def arranged(program: Program, options: Options) -> Program:
-    """The program in the form that its options are for."""
+    """The program in the form that its options are for, with its lets in normal form."""
+    from riselang.term.lets import with_settled_lets
     from riselang.term.storing import store_computed_operands
 
-    if options.library != "none":
-        program = replace(program, term=store_computed_operands(program.term))
-    return settled(program)
-
-
-def settled(program: Program) -> Program:
-    """The program with its lets in normal form."""
-    from riselang.term.lets import with_settled_lets
-
-    return replace(program, term=with_settled_lets(program.term, program.results))
+    has_library = options.library != "none"
+    term = store_computed_operands(program.term) if has_library else program.term
+    return replace(program, term=with_settled_lets(term, program.results))
 
 
 # 3. From terms to a module of loops, loads and stores
