@@ -20,7 +20,8 @@ from overhead import convolution, matmul  # noqa: E402
 from reporting import record  # noqa: E402
 
 import riselang as rl  # noqa: E402
-from riselang.api.compile import Compilation  # noqa: E402
+from riselang.compiler import pipeline  # noqa: E402
+from riselang.compiler.sources import ModuleSource  # noqa: E402
 from riselang.config import Options  # noqa: E402
 from riselang.dialects.module import parse_module, verify_module  # noqa: E402
 from riselang.tools.figures import Rival  # noqa: E402
@@ -52,14 +53,13 @@ def compile_once(text: str) -> Laps:
     watch.lap("read")
     verify_module(module)
     watch.lap("check")
-    compilation = Compilation(module, Options("affine"))
-    assert compilation.lowered is not None
+    lowered = pipeline.lower(ModuleSource(module), Options("affine"))
     watch.lap(PASSES)
-    assert compilation.native_text
+    job = pipeline.emit(lowered)
     watch.lap("print")
-    assert compilation.llvm_ir
+    assert job.llvm_ir
     watch.lap("MLIR")
-    assert compilation.object_code
+    assert job.object_code()
     watch.lap("LLVM")
     return watch.laps
 

@@ -37,6 +37,12 @@ FLOAT = Setting(
     "contract",
     "what may be done to float arithmetic: strict, contract or relaxed",
 )
+EFFORT = Setting(
+    "effort",
+    "RISE_EFFORT",
+    "default",
+    "how much time the compiler takes for faster code: fast, default or max",
+)
 DEBUG_INFO = Setting(
     "debug_info",
     "RISE_DEBUG_INFO",
@@ -80,6 +86,7 @@ DEBUG = Setting(
 SETTINGS = (
     NUM_THREADS,
     FLOAT,
+    EFFORT,
     DEBUG_INFO,
     JOBS,
     BLAS,
@@ -94,6 +101,8 @@ SETTINGS = (
 
 FLOAT_PERMISSIONS = ("strict", "contract", "relaxed")
 LIBRARIES = ("none", "blas")
+EFFORTS = ("fast", "default", "max")
+"""Plain loops and little of LLVM; what pays; all that LLVM can do."""
 
 
 def num_threads() -> int:
@@ -173,6 +182,8 @@ class Options:
     """Whose routines take the place of loops."""
     contracted: bool = False
     """Whether what `float` permits to contract has been contracted: it is decided once."""
+    effort: str = "default"
+    """How much time the compiler takes for faster code."""
 
     def changed(
         self,
@@ -181,6 +192,8 @@ class Options:
         float: str | None = None,
         debug_info: bool | None = None,
         library: str | None = None,
+        contracted: bool | None = None,
+        effort: str | None = None,
     ) -> Options:
         """With what is given and not None in the place of what was there.
 
@@ -190,7 +203,10 @@ class Options:
         if library == "blas":
             float = float or "relaxed"
             loops = loops or ("affine" if self.loops == "scf" else None)
-        given = {"loops": loops, "float": float, "debug_info": debug_info, "library": library}
+        given = {
+            "loops": loops, "float": float, "debug_info": debug_info, "library": library,
+            "contracted": contracted, "effort": effort,
+        }  # fmt: skip
         changed = replace(
             self, **{name: value for name, value in given.items() if value is not None}
         )
@@ -204,6 +220,8 @@ class Options:
             ("float", self.float, FLOAT_PERMISSIONS),
             ("debug_info", self.debug_info, (False, True)),
             ("library", self.library, LIBRARIES),
+            ("contracted", self.contracted, (False, True)),
+            ("effort", self.effort, EFFORTS),
         ):
             if value not in choices:
                 known = ", ".join(map(str, choices))
@@ -221,6 +239,6 @@ class Options:
 
 def default_options(loops: str) -> Options:
     """What the environment says; `loops` is for those who say nothing."""
-    options = Options(loops, FLOAT.value(), _switch(DEBUG_INFO))
+    options = Options(loops, FLOAT.value(), _switch(DEBUG_INFO), effort=EFFORT.value())
     options.check()
     return options

@@ -10,7 +10,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import TypeAttribute
 
-from riselang.api.compile import Compilation
+from riselang.compiler.compilation import Compilation
 from riselang.dialects.irdl import irdl_text
 from riselang.dialects.module import parse_module, verify_module
 from riselang.dialects.native_form import VARIADIC_LIMIT, native_form, native_name
@@ -59,7 +59,7 @@ def test_every_op_type_and_attribute_is_there() -> None:
 def test_native_mlir_verifies_the_seeds(path: Path) -> None:
     module = read(path)
     accept(module)
-    imperative = Compilation(module)._stages[0]
+    imperative = parse_module(Compilation(module).text("imperative"))
     assert "rise.codegen." in str(imperative)
     accept(imperative)
 

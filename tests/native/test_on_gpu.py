@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.api.compile import Compilation
+from riselang.compiler.compilation import Compilation
 from riselang.config import Options
 from riselang.errors import LimitationError, UserError
 from riselang.native import cuda

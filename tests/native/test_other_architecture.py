@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.api.compile import Compilation
+from riselang.compiler.compilation import Compilation
 from riselang.config import Options
 from riselang.dialects.module import parse_module
 from support.machines import compiled_for

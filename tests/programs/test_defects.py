@@ -20,8 +20,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 import riselang as rl
-from riselang.api.compile import Compilation
 from riselang.api.jit import Jitted
+from riselang.compiler.compilation import Compilation
 from riselang.config import Options
 from riselang.dialects.module import parse_module
 from riselang.dsl.values import Value

@@ -17,7 +17,7 @@ COMMON = """
 import json, os, random, struct, sys
 import numpy as np
 import riselang as rl
-from riselang.api.caching import find
+from riselang.compiler.caching import find
 from riselang.api.lowered import Lowered
 from riselang.runtime.artefact import Artefact
 from riselang.runtime.cache import default_cache

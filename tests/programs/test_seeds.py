@@ -23,7 +23,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region
 
 import riselang as rl
-from riselang.api.compile import Compilation
+from riselang.compiler.compilation import Compilation
 from riselang.config import Options
 from riselang.dialects.module import module_text, parse_module, verify_module
 from riselang.dialects.rise.borders import LoweringUnitOp

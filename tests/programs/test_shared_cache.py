@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.api.caching import find, term_key
 from riselang.api.lowered import Lowered
+from riselang.compiler.caching import find, term_key
 from support.fuzzing import SHARE
 
 PROCESSES = 64 if SHARE else 12

@@ -11,7 +11,7 @@ from functools import partial
 
 import pytest
 
-from riselang.api.compile import Compilation
+from riselang.compiler.compilation import Compilation
 from riselang.config import Options
 from riselang.dialects.module import module_text
 from riselang.native import mlir

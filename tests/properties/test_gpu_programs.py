@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from riselang.api.compile import Compilation
+from riselang.compiler.compilation import Compilation
 from riselang.config import Options
 from riselang.errors import LimitationError, UserError
 from riselang.native import cuda

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from riselang.api.compile import Compilation
+from riselang.compiler.compilation import Compilation
 from riselang.config import Options
 from riselang.dialects.module import module_text, parse_module
 from riselang.dialects.rise.types import leaves

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from riselang import pipelines
-from riselang.api.compile import our_passes
+from riselang.compiler.steps import loop_passes
 from riselang.config import Options
 from riselang.dialects.module import make_context, parse_module
 from support.affine_nests import RandomNest, random_nest
@@ -49,7 +49,7 @@ def compare(nests: list[RandomNest]) -> None:
 def planned(nest: RandomNest) -> str:
     """The passes that the nest gets."""
     module = parse_module(nest.text)
-    our_passes(Options("polyhedral"))[-1].apply(make_context(), module)
+    loop_passes(Options("polyhedral"))[-1].apply(make_context(), module)
     (function,) = module.body.block.ops
     attribute = function.attributes.get(pipelines.PLANNED)
     return str(attribute)

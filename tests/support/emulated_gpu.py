@@ -20,9 +20,10 @@ from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from riselang import pipelines
-from riselang.api.gpu import GpuCode
-from riselang.api.host_plans import kernels_of
 from riselang.api.lowered import Lowered
+from riselang.compiler.facts import facts_of
+from riselang.compiler.gpu import GpuCode
+from riselang.compiler.host_plans import kernels_of
 from riselang.lowering.temporaries import bytes_of_type
 from riselang.native import llvm, mlir
 from riselang.native.text import native_text
@@ -98,14 +99,15 @@ class EmulatedModule:
                 module.body.block.add_op(op.clone())
         module.body.block.add_op(func.FuncOp.external(BARRIER, [IndexType()], []))
         text = native_text(module)
-        pipeline = pipelines.cpu(threads=False, bf16="bf16" in text)
+        pipeline = pipelines.cpu(threads=False, bf16=facts_of(module).has_bf16)
         bare = tuple(
             "convert-func-to-llvm{use-bare-ptr-memref-call-conv=1}"
             if each == "convert-func-to-llvm"
             else each
             for each in pipeline
         )
-        self._code = llvm.load_objects([llvm.jit_object(mlir.to_llvm_ir(text, bare))])
+        ir = "\n".join([mlir.to_llvm_ir(text, bare), llvm.float_conversions()])
+        self._code = llvm.load_objects([llvm.jit_object(ir)])
 
     def _function(self, kernel: gpu.FuncOp) -> func.FuncOp:
         """A kernel that is told its numbers, its barrier and the memory of its block."""

@@ -133,7 +133,7 @@ def _receive(stream: IO[bytes]) -> Any:
 
 
 def compile_and_call(request: Request) -> Results:
-    from riselang.api.compile import Compilation
+    from riselang.compiler.compilation import Compilation
     from riselang.config import Options
     from riselang.dialects.module import parse_module, verify_module
     from riselang.lowering import temporaries

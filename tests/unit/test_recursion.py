@@ -24,10 +24,11 @@ INSIDE = {
     "rewrite/": "rewrite/derivation.py derive",
     "term/cost.py": "term/cost.py cost",
     "term/from_dialect.py": "term/from_dialect.py units",
+    "term/lets.py": "term/lets.py with_settled_lets",
 }
 """Modules and folders that nobody enters but by a function with a stack of its own: which one."""
 BOUNDED = {
-    "api/host_plans.py": "loops on the host, of which few are nested",
+    "compiler/host_plans.py": "loops on the host, of which few are nested",
     "api/kernel.py": "the parameters of a program",
     "dialects/": "the regions of one op",
     "frontends/building.py": "the dimensions of an array",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
@@ -27,12 +27,31 @@ from riselang.tracebacks import with_short_tracebacks
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from riselang.api.lowered import Lowered
+    from riselang.compiler.compilation import Compilation
 
 SUFFIX = ".kernel"
 """What the names of files with compiled programs end in."""
 Groups = tuple[int, ...]
 """How many buffers each result of a program has: more than one where it is of pairs."""
+
+
+class Origin(Protocol):
+    """What a program is compiled from."""
+
+    @property
+    def source(self) -> Term: ...
+
+    @property
+    def key(self) -> str:
+        """Under which its machine code is kept in the cache."""
+        ...
+
+    @property
+    def compilation(self) -> Compilation: ...
+
+    def as_text(self, stage: str = ...) -> str: ...
+
+    def cost_analysis(self) -> Cost: ...
 
 
 @dataclass(frozen=True)
@@ -42,7 +61,7 @@ class Compiled:
     function: Executable
     """Takes a buffer for each part of the results, then the inputs."""
     groups: Groups
-    lowered: Lowered | None = None
+    origin: Origin | None = None
     """What it was compiled from; nothing for one that was loaded."""
 
     @property
@@ -76,7 +95,7 @@ class Compiled:
             make(shape, numpy_dtype(parameter.type))
             for shape, parameter in zip(shapes, parameters, strict=True)
         ]
-        with located(self.lowered and self.lowered.source), timed("run"):
+        with located(self.origin.source if self.origin is not None else None), timed("run"):
             self.function(*buffers, *arrays)
         given = [each.owner if isinstance(each, Shadow) else each for each in buffers]
         return packed(given, self.groups)
@@ -89,7 +108,7 @@ class Compiled:
                 f"out: expected {sum(self.groups)} arrays, as {self.function.name} returns, "
                 f"but found {len(buffers)}"
             )
-        with located(self.lowered and self.lowered.source):
+        with located(self.origin.source if self.origin is not None else None):
             self.function(*buffers, *arrays)
 
     def prepared(self, example: Sequence[Array] | None = None) -> Call:
@@ -135,15 +154,15 @@ class Compiled:
 
     def as_text(self, stage: str = "asm") -> str:
         """The program at a stage: notation, rise, imperative, affine, llvm or asm."""
-        if self.lowered is None:
+        if self.origin is None:
             raise UserError("this program was loaded without its stages; compile it to see them")
-        return self.lowered.as_text(stage)
+        return self.origin.as_text(stage)
 
     def cost_analysis(self) -> Cost:
         """Operations and bytes of the program as it is written."""
-        if self.lowered is None:
+        if self.origin is None:
             raise UserError("this program was loaded without its source, which has the costs")
-        return self.lowered.cost_analysis()
+        return self.origin.cost_analysis()
 
     def save(self, path: str | Path) -> None:
         """Write a file that `rl.load` reads in another process; it has no need of the source.
@@ -151,13 +170,13 @@ class Compiled:
         The file has the machine code for this machine and the program as RISE IR, which is
         compiled anew on a machine of another kind.
         """
-        from riselang.api.saving import save
-
-        if self.lowered is None:
+        if self.origin is None:
             raise UserError("this program was loaded from a file already; copy that file")
         if not str(path).endswith(SUFFIX):
             raise UserError(f"the name of the file must end in {SUFFIX}, but is {path}")
-        save(self.lowered, self.groups, path)
+        from riselang.api.saving import save
+
+        save(self.function.name, self.groups, self.origin.compilation, path)
 
     def _repr_html_(self) -> str:
         rows = [
@@ -165,7 +184,7 @@ class Compiled:
             for each in self.function.parameters
         ]
         shown = paragraph("", strong=self.function.name) + table(("buffer", "type", ""), rows)
-        if self.lowered is None:
+        if self.origin is None:
             return shown
         texts = [(stage, code(self.as_text(stage))) for stage in ("notation", "affine")]
         return shown + "".join(details(stage, text) for stage, text in texts)

@@ -28,6 +28,8 @@ def load(
     backend: str = "compile",
     debug_info: bool | None = None,
     library: str | None = None,
+    effort: str | None = None,
+    contracted: bool | None = None,
     strategy: Strategy | str | None = None,
 ) -> LoadedModule | LoadedProgram | LoadedLibrary | Compiled:
     """Read a file and make its programs callable with numpy arrays, as attributes.
@@ -41,13 +43,16 @@ def load(
     `rise compile --emit shared` wrote has functions like those of an MLIR file. Both are machine
     code: load them only from places that you trust.
     With `debug_info` debuggers and profilers show the lines of the file inside its programs.
-    `strategy` says how its programs are rewritten before they become loops.
+    `strategy` says how its programs are rewritten before they become loops; `effort`, "fast",
+    "default" or "max", how long compiling may take. A program that is `contracted` has all that
+    `float` permits to contract: stage "notation" of another one.
     """
     from riselang.api.load import load_file
 
     return load_file(
         path, backend, strategy,
-        float=float, loops=loops, debug_info=debug_info, library=library,
+        float=float, loops=loops, debug_info=debug_info, library=library, effort=effort,
+        contracted=contracted,
     )  # fmt: skip
 
 
@@ -62,6 +67,8 @@ def loads(
     backend: str = "compile",
     debug_info: bool | None = None,
     library: str | None = None,
+    effort: str | None = None,
+    contracted: bool | None = None,
     strategy: Strategy | str | None = None,
 ) -> LoadedModule | LoadedProgram:
     """Like `load`, from text: in notation where `name` ends in ".rise", else in MLIR."""
@@ -69,7 +76,8 @@ def loads(
 
     return load_text(
         text, name, backend, strategy,
-        float=float, loops=loops, debug_info=debug_info, library=library,
+        float=float, loops=loops, debug_info=debug_info, library=library, effort=effort,
+        contracted=contracted,
     )  # fmt: skip
 
 

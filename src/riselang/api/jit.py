@@ -11,19 +11,17 @@ from riselang.api.binding import given_sizes
 from riselang.api.kernel import LOOPS, Kernel
 from riselang.api.lowered import as_strategy
 from riselang.api.specs import as_type
+from riselang.compiler.pipeline import trace
 from riselang.config import Options, default_options
 from riselang.dialects.rise.types import RiseType, uncurry
 from riselang.dsl.locations import function_location
-from riselang.dsl.tracing import trace_function
 from riselang.dsl.values import Value
 from riselang.errors import UserError
 from riselang.nat import Nat
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.default import DEFAULT
-from riselang.term.finish import finish
 from riselang.term.nodes import Term
 from riselang.term.sizes import at_sizes
-from riselang.timing import timed
 from riselang.tracebacks import with_short_tracebacks
 
 BACKENDS = ("compile", "interpret")
@@ -64,9 +62,8 @@ class Jitted(Kernel):
         return at_sizes(term, known), results
 
     def _traced(self, types: tuple[RiseType, ...]) -> tuple[Term, int]:
-        with timed("trace"):
-            root, trace, results = trace_function(self.function, self.names, types)
-            return finish(root, trace.inference), results
+        program = trace(self.function, self.__name__, self.names, types)
+        return program.term, program.results
 
 
 @overload
@@ -79,6 +76,7 @@ def jit(
     loops: str | None = ...,
     debug_info: bool | None = ...,
     library: str | None = ...,
+    effort: str | None = ...,
     strategy: Strategy | str | None = ...,
 ) -> Jitted: ...
 
@@ -92,6 +90,7 @@ def jit(
     loops: str | None = ...,
     debug_info: bool | None = ...,
     library: str | None = ...,
+    effort: str | None = ...,
     strategy: Strategy | str | None = ...,
 ) -> Callable[[Callable[..., Any]], Jitted]: ...
 
@@ -106,6 +105,7 @@ def jit(
     loops: str | None = None,
     debug_info: bool | None = None,
     library: str | None = None,
+    effort: str | None = None,
     strategy: Strategy | str | None = None,
 ) -> Any:
     """Compile a function of arrays; `backend="interpret"` runs the interpreter instead.
@@ -119,13 +119,15 @@ def jit(
     in an order of their own: `float` is then "relaxed".
     `strategy` says how the program is rewritten before it becomes loops: a strategy or its text, or
     "none". Without one, what is recognised in large programs is arranged for this machine.
+    `effort` is how long compiling may take: "fast" makes plain loops at once, "max" lets LLVM do
+    all that it can.
     """
     if backend not in BACKENDS:
         raise UserError(f"backend must be one of {', '.join(BACKENDS)}, but is {backend!r}")
     if sizes not in SIZES:
         raise UserError(f"sizes must be one of {', '.join(SIZES)}, but is {sizes!r}")
     options = default_options(LOOPS).changed(
-        loops=loops, float=float, debug_info=debug_info, library=library
+        loops=loops, float=float, debug_info=debug_info, library=library, effort=effort
     )
 
     chosen = as_strategy(strategy, DEFAULT)

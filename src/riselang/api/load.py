@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from riselang import config
-from riselang.api.caching import compiled, find, text_key
 from riselang.api.compiled import SUFFIX, Compiled
 from riselang.api.kernel import LOOPS, TermKernel
 from riselang.api.lowered import as_strategy
+from riselang.compiler.caching import compiled, find, text_key
 from riselang.config import Options, default_options
 from riselang.errors import MissingSymbolsError, UserError
 from riselang.forking import hold_forks
@@ -28,7 +28,7 @@ from riselang.text import decode
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
-    from riselang.api.compile import Compilation
+    from riselang.compiler.compilation import Compilation
     from riselang.notation.program import Program
 
 BACKENDS = ("compile", "interpret")
@@ -56,7 +56,7 @@ class LoadedModule:
     @cached_property
     @hold_forks()
     def _compilation(self) -> Compilation:
-        from riselang.api.compile import Compilation
+        from riselang.compiler.compilation import Compilation
 
         with progress(f"reading {self._name}"):
             return Compilation(*read_module(self._text, self._name, None, self._options))
@@ -68,9 +68,9 @@ class LoadedModule:
             self._key, self._name, lambda: self._compilation.artefact, {}
         )
         try:
-            return artefact.executables(lambda name: self._compilation.terms(name))
+            return artefact.executables(lambda name: self._compilation.source.terms(name))
         except MissingSymbolsError as error:
-            raise error.located(self._compilation.declaration(error.names[0])) from None
+            raise error.located(self._compilation.source.declaration(error.names[0])) from None
 
     def as_text(self, stage: str = "rise") -> str:
         """The module at a stage: notation, rise, imperative, affine, llvm or asm."""
@@ -116,10 +116,10 @@ class LoadedLibrary:
 
 def _terms_of(text: str, name: str) -> list[Term]:
     """The programs of a function of a module, which say what sizes they permit."""
-    from riselang.api.compile import Compilation
+    from riselang.compiler.sources import ModuleSource
     from riselang.dialects.module import parse_module
 
-    return Compilation(parse_module(text)).terms(name)
+    return ModuleSource(parse_module(text)).terms(name)
 
 
 class LoadedProgram:
@@ -190,7 +190,7 @@ def load_file(
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}") from None
     if str(path).endswith(SUFFIX):
-        from riselang.api.saving import load_saved
+        from riselang.api.saved import load_saved
 
         return load_saved(data, str(path))
     if str(path).endswith(SHARED):

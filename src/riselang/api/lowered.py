@@ -7,7 +7,10 @@ from dataclasses import dataclass, field, replace
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
+from riselang.api.compiled import Compiled, Groups, located, packed
 from riselang.collecting import fewer_collections
+from riselang.compiler.pipeline import applies, rewrite
+from riselang.compiler.values import Program, Rewritten
 from riselang.config import Options
 from riselang.dialects.rise.types import RiseType, leaves, result_types, uncurry
 from riselang.errors import UserError
@@ -18,7 +21,7 @@ from riselang.nat import Nat
 from riselang.pipelines import GPU
 from riselang.progress import progress
 from riselang.rewrite.core import Strategy
-from riselang.rewrite.default import DEFAULT, default_derivation, gpu_derivation
+from riselang.rewrite.default import DEFAULT
 from riselang.runtime.arrays import Array
 from riselang.runtime.artefact import Buffer
 from riselang.stack import deep
@@ -29,8 +32,7 @@ from riselang.timing import timed
 from riselang.tracebacks import with_short_tracebacks
 
 if TYPE_CHECKING:
-    from riselang.api.compile import Compilation
-    from riselang.api.compiled import Compiled, Groups
+    from riselang.compiler.compilation import Compilation
     from riselang.rewrite.derivation import Derivation
 
 
@@ -75,68 +77,44 @@ class Lowered:
 
     @cached_property
     @hold_forks()
-    @deep
-    def compilation(self) -> Compilation:
-        """The stages of the compiler; imported for the first program that is not in the cache."""
-        with timed("import the compiler"):
-            from riselang.api.compile import Compilation
-            from riselang.dialects.module import verify_module
-            from riselang.term.to_dialect import program_module
-
-        with timed("to the dialect"):
-            module = program_module(self._arranged, self.name, self.results)
-        verify_module(module)
-        return Compilation(module, self._options)
+    def _rewritten(self) -> Rewritten:
+        return rewrite(self._program, self.strategy, self.options)
 
     @property
-    def _options(self) -> Options:
-        return self._contracted(self.derivation)
+    def _program(self) -> Program:
+        return Program(self.name, self.source, self.results)
 
-    def _contracted(self, derivation: Derivation | None) -> Options:
-        is_contracted = self.options.contracted or derivation is not None
-        return replace(self.options, contracted=is_contracted)
+    @property
+    def compilation(self) -> Compilation:
+        """The stages of the compiler."""
+        return self._compilation
 
     @cached_property
+    @hold_forks()
+    @deep
+    def _compilation(self) -> Compilation:
+        # Imported for the first program that is not in the cache.
+        with timed("import the compiler"):
+            from riselang.compiler.compilation import Compilation
+            from riselang.compiler.sources import TermSource
+
+        source = TermSource(self.name, self.term, self.results)
+        return Compilation(source, self._rewritten.options)
+
+    @property
     def derivation(self) -> Derivation | None:
         """How the strategy rewrote the program; None where there is none.
 
         What may be contracted is decided before, so that every strategy computes the same bits.
         """
-        return self._derived()
-
-    @hold_forks()
-    @deep
-    def _derived(self, *, ahead: bool = False) -> Derivation | None:
-        """`ahead`: what is computed of some arguments alone is computed once, and before."""
-        is_left_open = self.strategy is DEFAULT
-        if self.strategy is None or (is_left_open and not (self._has_default or self._is_for_gpu)):
-            return None
-        from riselang.rewrite.core import Setting
-        from riselang.rewrite.derivation import derive
-        from riselang.term.contraction import contract
-        from riselang.term.outlining import outline
-
-        with timed("rewrite"):
-            is_strict = self.options.float == "strict"
-            term = self.source if is_strict else contract(self.source)
-            setting = Setting(self.options.float, ahead)
-            if is_left_open and self._is_for_gpu:
-                return gpu_derivation(term, setting)
-            if is_left_open:
-                return default_derivation(outline(term), setting)
-            return derive(term, self.strategy, self.options.float)
-
-    @property
-    def _is_for_gpu(self) -> bool:
-        return self.options.loops == GPU
+        return self._rewritten.derivation
 
     @cached_property
     @deep
     def _has_default(self) -> bool:
         """Whether the strategy of programs that say nothing may have something to do."""
-        if self.options.library != "none" or self.options.loops in ("polyhedral", GPU):
-            return False
-        return self.strategy is DEFAULT and DEFAULT.concerns(self.source)
+        is_default = self.strategy is DEFAULT and self.options.loops != GPU
+        return is_default and applies(DEFAULT, self.source, self.options)
 
     @property
     def rewritten(self) -> Term:
@@ -144,14 +122,9 @@ class Lowered:
         return self.source if self.derivation is None else self.derivation.end
 
     @property
-    @deep
-    def _arranged(self) -> Term:
-        """The program in the form that its options are for."""
-        if self.options.library == "none":
-            return self.rewritten
-        from riselang.term.storing import store_computed_operands
-
-        return store_computed_operands(self.rewritten)
+    def term(self) -> Term:
+        """The program that is lowered: rewritten, under its float permission, its lets settled."""
+        return self._rewritten.program.term
 
     @deep
     def in_stages(
@@ -162,23 +135,18 @@ class Lowered:
         The second takes all parameters, then what the first gives; None where that is nothing.
         """
         from riselang.rewrite.staging import staged
-        from riselang.term.outlining import outline
 
-        derivation = self._derived(ahead=True)
-        found = staged(self.source if derivation is None else derivation.end, parameters, known)
+        rewritten = rewrite(self._program, self.strategy, self.options, ahead=True)
+        start = self.source if rewritten.derivation is None else rewritten.derivation.end
+        found = staged(start, parameters, known)
         if found is None:
             return None
-        options = self._contracted(derivation)
+        is_contracted = self.options.contracted or rewritten.derivation is not None
+        options = replace(self.options, contracted=is_contracted)
         return (
-            Lowered(first, outline(found.first), found.values, options),
+            Lowered(first, found.first, found.values, options),
             Lowered(self.name, found.rest, self.results, options),
         )
-
-    @cached_property
-    @deep
-    def term(self) -> Term:
-        """The program as it runs, under its float permission."""
-        return self.compilation.term(self.name)
 
     @property
     def inputs(self) -> tuple[RiseType, ...]:
@@ -191,7 +159,7 @@ class Lowered:
     def as_text(self, stage: str = "rise") -> str:
         """The program at a stage: notation, rise, imperative, affine, llvm or asm."""
         if stage == "notation":
-            return repr(self.rewritten)
+            return repr(self.term)
         return self.compilation.text(stage)
 
     def _repr_html_(self) -> str:
@@ -208,21 +176,28 @@ class Lowered:
         with hold_forks(), self._lock, fewer_collections():
             return self._compiled
 
-    @cached_property
-    @deep
+    @property
     def key(self) -> str:
         """Under which its machine code is kept in the cache."""
-        from riselang.api.caching import term_key
+        return self._key
+
+    @cached_property
+    @deep
+    def _key(self) -> str:
+        from riselang.compiler.caching import term_key
 
         if self._has_default:
             # What it does depends on nothing but the machine, so that nothing needs to be derived.
             return term_key(self.source, self.name, self.results, self.options, str(DEFAULT))
-        return term_key(self.rewritten, self.name, self.results, self._options)
+        may_apply = self.strategy is not None and applies(self.strategy, self.source, self.options)
+        is_derived = may_apply and self.derivation is not None
+        options = replace(self.options, contracted=self.options.contracted or is_derived)
+        term = self.rewritten if is_derived else self.source
+        return term_key(term, self.name, self.results, options)
 
     @cached_property
     def _compiled(self) -> Compiled:
-        from riselang.api.caching import compiled
-        from riselang.api.compiled import Compiled
+        from riselang.compiler.caching import compiled
 
         with progress(f"compiling {self.name}"):
             artefact = compiled(
@@ -254,7 +229,6 @@ class Lowered:
     def interpret(self, arrays: Sequence[Array], sizes: Mapping[str, Nat]) -> Any:
         """The results by the reference interpreter."""
         with hold_forks():
-            from riselang.api.compiled import located, packed
             from riselang.interpreter.evaluate import from_buffers, run, to_buffers
 
         term = at_sizes(self.term, sizes)

@@ -39,10 +39,11 @@ class Traced:
         loops: str | None = None,
         debug_info: bool | None = None,
         library: str | None = None,
+        effort: str | None = None,
     ) -> Lowered:
         """The program with decisions made, those of the kernel or other ones."""
         options = self.options.changed(
-            float=float, loops=loops, debug_info=debug_info, library=library
+            float=float, loops=loops, debug_info=debug_info, library=library, effort=effort
         )
         chosen = as_strategy(strategy, self.strategy)
         return Lowered(self.name, self.term, self.results, options, chosen)

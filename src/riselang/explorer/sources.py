@@ -16,7 +16,7 @@ from riselang.notation.printer import show_term
 from riselang.term.nodes import Term, subterms
 
 if TYPE_CHECKING:
-    from riselang.api.compile import Compilation
+    from riselang.compiler.compilation import Compilation
     from riselang.config import Options
     from riselang.rewrite.core import Strategy
 
@@ -86,7 +86,7 @@ def module_subject(
     strategy: Strategy | None,
 ) -> Subject:
     """The only program of a function of a module, which is lowered where it stands."""
-    from riselang.api.compile import Compilation as Stages
+    from riselang.compiler.compilation import Compilation as Stages
     from riselang.dialects.module import functions
     from riselang.lowering.units import replace_unit
     from riselang.term.from_dialect import units

@@ -18,7 +18,7 @@ from riselang.lowering.explanation import located_lines
 from riselang.native import llvm
 
 if TYPE_CHECKING:
-    from riselang.api.compile import Compilation
+    from riselang.compiler.compilation import Compilation
 
 Lines = list[tuple[str, int]]
 """Texts, and the part of the program that each is for."""
@@ -43,15 +43,17 @@ def stages_of(compilation: Compilation) -> list[Stage]:
         key: lambda key=key: _numbered(compilation.located(key)) for key in MODULES
     }
     made = _made(MODULES, modules)
-    return made if made[-1].error else [*made, *code_stages(lambda: compilation.llvm_ir)]
+    if made[-1].error:
+        return made
+    return [*made, *code_stages(lambda: compilation.llvm_ir, compilation.options.effort)]
 
 
-def code_stages(llvm_ir: Callable[[], str]) -> list[Stage]:
+def code_stages(llvm_ir: Callable[[], str], effort: str = "default") -> list[Stage]:
     """The stages from LLVM IR on."""
     made: Mapping[str, Callable[[], Lines]] = {
         "llvm": lambda: llvm_lines(llvm_ir()),
-        "optimised": lambda: llvm_lines(llvm.optimise(llvm_ir())),
-        "asm": lambda: assembly_lines(llvm.assembly(llvm_ir())),
+        "optimised": lambda: llvm_lines(llvm.optimise(llvm_ir(), effort)),
+        "asm": lambda: assembly_lines(llvm.assembly(llvm_ir(), effort)),
     }
     return _made(CODE, made)
 

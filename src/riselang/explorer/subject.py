@@ -6,16 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from riselang.api.lowered import Lowered
-from riselang.rewrite.core import Setting
-from riselang.rewrite.default import DEFAULT, default_derivation
-from riselang.rewrite.derivation import Derivation, derive
-from riselang.term.contraction import contract
-from riselang.timing import timed
+from riselang.compiler.pipeline import arranged, rewrite
+from riselang.compiler.values import Program
+from riselang.rewrite.derivation import Derivation
 
 if TYPE_CHECKING:
-    from riselang.api.compile import Compilation
     from riselang.api.traced import Traced
+    from riselang.compiler.compilation import Compilation
     from riselang.config import Options
     from riselang.rewrite.core import Strategy
     from riselang.term.nodes import Term
@@ -49,29 +46,15 @@ class Subject:
     notes: tuple[str, ...] = ()
     """What a reader should know of how it was read."""
 
-    @property
-    def contracted(self) -> Term:
-        """Contraction is decided on the program as it was written, before anything moves."""
-        return self.term if self.options.float == "strict" else contract(self.term)
-
     def derivation(self) -> Derivation:
         """How the program is rewritten; no steps where it stays as it is."""
-        start = self.contracted
-        found: Derivation | None = None
-        with timed("rewrite"):
-            if self.strategy is DEFAULT:
-                setting = Setting(self.options.float)
-                found = default_derivation(start, setting) if self._may_default else None
-            elif self.strategy is not None:
-                found = derive(start, self.strategy, self.options.float)
+        program = Program(self.name, self.term, self.results)
+        found = rewrite(program, self.strategy, self.options)
         # One without steps counts as nothing, but is one.
-        if found is not None:
-            return found
+        if found.derivation is not None:
+            return found.derivation
+        start = found.program.term
         return Derivation(start, (), start, "none", self.options.float)
-
-    @property
-    def _may_default(self) -> bool:
-        return self.options.library == "none" and self.options.loops != "polyhedral"
 
     def compilation(self, term: Term) -> Compilation:
         """The stages of a program that is contracted, and keeps its locations to the end."""
@@ -85,7 +68,11 @@ def traced_subject(
     """A kernel for given sizes, or for all."""
 
     def lower(term: Term, options: Options) -> Compilation:
-        return Lowered(traced.name, term, traced.results, options).compilation
+        from riselang.compiler.compilation import Compilation
+        from riselang.compiler.sources import TermSource
+
+        program = arranged(Program(traced.name, term, traced.results), options)
+        return Compilation(TermSource(program.name, program.term, program.results), options)
 
     return Subject(
         traced.name, source, traced.term, traced.options, traced.strategy, lower, traced.results,

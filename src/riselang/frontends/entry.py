@@ -25,6 +25,7 @@ def from_stablehlo(
     loops: str | None = None,
     debug_info: bool | None = None,
     library: str | None = None,
+    effort: str | None = None,
     strategy: Strategy | str | None = None,
     fallback: str | None = None,
 ) -> Any:
@@ -40,7 +41,7 @@ def from_stablehlo(
 
     return read_model(
         source, function=function, backend=backend, strategy=strategy, fallback=fallback,
-        float=float, loops=loops, debug_info=debug_info, library=library,
+        float=float, loops=loops, debug_info=debug_info, library=library, effort=effort,
     )  # fmt: skip
 
 
@@ -54,14 +55,16 @@ def load_model(
     loops: str | None = None,
     debug_info: bool | None = None,
     library: str | None = None,
+    effort: str | None = None,
     strategy: Strategy | str | None = None,
 ) -> Any:
     """A model that was saved, with the arrays that were bound; the options are its own, or new."""
     from riselang.frontends.stablehlo.reading import read_saved_model
 
     return read_saved_model(
-        path, backend, strategy, float=float, loops=loops, debug_info=debug_info, library=library
-    )
+        path, backend, strategy,
+        float=float, loops=loops, debug_info=debug_info, library=library, effort=effort,
+    )  # fmt: skip
 
 
 @with_short_tracebacks
@@ -74,6 +77,7 @@ def from_jax(
     loops: str | None = None,
     debug_info: bool | None = None,
     library: str | None = None,
+    effort: str | None = None,
     strategy: Strategy | str | None = None,
     fallback: str | None = None,
 ) -> Any:
@@ -85,7 +89,7 @@ def from_jax(
     """
     from riselang.frontends.jax import read_jax
 
-    choices = _choices(backend, float, loops, debug_info, library, strategy, fallback)
+    choices = _choices(backend, float, loops, debug_info, library, effort, strategy, fallback)
     return read_jax(function, specs, choices)
 
 
@@ -99,6 +103,7 @@ def from_tensorflow(
     loops: str | None = None,
     debug_info: bool | None = None,
     library: str | None = None,
+    effort: str | None = None,
     strategy: Strategy | str | None = None,
     fallback: str | None = None,
 ) -> Any:
@@ -109,7 +114,7 @@ def from_tensorflow(
     """
     from riselang.frontends.tensorflow import read_tensorflow
 
-    choices = _choices(backend, float, loops, debug_info, library, strategy, fallback)
+    choices = _choices(backend, float, loops, debug_info, library, effort, strategy, fallback)
     return read_tensorflow(function, specs, choices)
 
 
@@ -123,6 +128,7 @@ def from_torch(
     loops: str | None = None,
     debug_info: bool | None = None,
     library: str | None = None,
+    effort: str | None = None,
     strategy: Strategy | str | None = None,
     fallback: str | None = None,
 ) -> Any:
@@ -133,7 +139,7 @@ def from_torch(
     """
     from riselang.frontends.torch import read_torch
 
-    choices = _choices(backend, float, loops, debug_info, library, strategy, fallback)
+    choices = _choices(backend, float, loops, debug_info, library, effort, strategy, fallback)
     return read_torch(module, arguments, choices)
 
 
@@ -147,6 +153,7 @@ def from_onnx(
     loops: str | None = None,
     debug_info: bool | None = None,
     library: str | None = None,
+    effort: str | None = None,
     strategy: Strategy | str | None = None,
     fallback: str | None = None,
 ) -> Any:
@@ -156,7 +163,7 @@ def from_onnx(
     """
     from riselang.frontends.onnx import read_onnx
 
-    choices = _choices(backend, float, loops, debug_info, library, strategy, fallback)
+    choices = _choices(backend, float, loops, debug_info, library, effort, strategy, fallback)
     return read_onnx(source, choices)
 
 
@@ -170,6 +177,7 @@ def from_keras(
     loops: str | None = None,
     debug_info: bool | None = None,
     library: str | None = None,
+    effort: str | None = None,
     strategy: Strategy | str | None = None,
     fallback: str | None = None,
 ) -> Any:
@@ -180,7 +188,7 @@ def from_keras(
     """
     from riselang.frontends.keras import read_keras
 
-    choices = _choices(backend, float, loops, debug_info, library, strategy, fallback)
+    choices = _choices(backend, float, loops, debug_info, library, effort, strategy, fallback)
     return read_keras(model, specs, choices)
 
 
@@ -222,10 +230,11 @@ def _choices(
     loops: str | None,
     debug_info: bool | None,
     library: str | None,
+    effort: str | None,
     strategy: Strategy | str | None,
     fallback: str | None,
 ) -> dict[str, Any]:
     return {
         "backend": backend, "float": float, "loops": loops, "debug_info": debug_info,
-        "library": library, "strategy": strategy, "fallback": fallback,
+        "library": library, "effort": effort, "strategy": strategy, "fallback": fallback,
     }  # fmt: skip

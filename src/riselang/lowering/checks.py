@@ -14,6 +14,7 @@ from xdsl.builder import Builder
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import (
     ArrayAttr,
+    DictionaryAttr,
     FileLineColLoc,
     FunctionType,
     IndexType,
@@ -21,6 +22,7 @@ from xdsl.dialects.builtin import (
     MemRefType,
     ModuleOp,
     StringAttr,
+    UnitAttr,
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -32,6 +34,8 @@ from riselang.errors import SourceLocation
 
 CHECKS = "rise.checks"
 """The attribute of a module that says where each check was written."""
+FAILURE_ARGUMENT = "rise.failure"
+"""The attribute of the parameter of a function that is the buffer for a failure."""
 FAILURE = MemRefType(i64, [4])
 """How many checks failed; the number of the first, counted from 1; its index; its bound."""
 REPORT = "rise_index_error"
@@ -109,6 +113,7 @@ def complete(module: ModuleOp, checks: Sequence[Checks], places: Places) -> None
         outputs = list(function.function_type.outputs)
         types = FunctionType.from_lists([argument.type for argument in entry.args], outputs)
         function.properties["function_type"] = types
+        mark_argument(function, len(entry.args) - 1, FAILURE_ARGUMENT)
     module.body.block.add_op(_report_function())
     module.attributes[CHECKS] = ArrayAttr([location_attribute(place) for place in places.locations])
 
@@ -127,6 +132,23 @@ def _pass_on(module: ModuleOp, failing: dict[Block, Checks], places: Places) -> 
             entry = _entry_around(call)
             caller = failing.setdefault(entry, Checks(entry, places))
             call.operands = [*call.operands, caller.buffer()]
+
+
+def mark_argument(function: func.FuncOp, position: int, name: str) -> None:
+    """Give a parameter of a function an attribute, beside those that it has."""
+    count = len(function.function_type.inputs)
+    known = [] if function.arg_attrs is None else [each.data for each in function.arg_attrs]
+    known += [{}] * (count - len(known))
+    known[position] = {**known[position], name: UnitAttr()}
+    function.arg_attrs = ArrayAttr(DictionaryAttr(each) for each in known)
+
+
+def failure_of(function: func.FuncOp) -> SSAValue | None:
+    """The buffer for a failure that a function takes behind its parameters."""
+    marked = function.arg_attrs.data if function.arg_attrs is not None else ()
+    if not marked or FAILURE_ARGUMENT not in marked[-1].data:
+        return None
+    return function.body.blocks[0].args[-1]
 
 
 def is_report(op: Operation) -> bool:

@@ -9,23 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, ModuleOp, UnitAttr
+from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Block, SSAValue
 
 from riselang.dialects.module import functions, walk
+from riselang.lowering.checks import mark_argument
 
 NOALIAS = "llvm.noalias"
 
 
 def mark_distinct(function: FuncOp, positions: Iterable[int]) -> None:
     """Say of parameters that nothing else is where they are."""
-    marked = set(positions)
-    if marked:
-        function.arg_attrs = ArrayAttr(
-            DictionaryAttr({NOALIAS: UnitAttr()} if position in marked else {})
-            for position in range(len(function.function_type.inputs))
-        )
+    for position in positions:
+        mark_argument(function, position, NOALIAS)
 
 
 def is_distinct(value: SSAValue) -> bool:

@@ -11,8 +11,7 @@ from xdsl.passes import ModulePass
 
 from riselang.dialects.module import functions
 from riselang.lowering.access import resolve_accesses
-from riselang.lowering.checks import CHECKS
-from riselang.lowering.contract_rise_floats import FLOAT_PERMISSION
+from riselang.lowering.contract_rise_floats import CONTRACTED, FLOAT_PERMISSION
 from riselang.lowering.nesting import sequentialise_inner_loops
 from riselang.lowering.outlining import outline_long_blocks
 from riselang.lowering.temporaries import place_temporaries
@@ -31,9 +30,9 @@ class ResolveRiseAccessPass(ModulePass):
 
     @deep
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        # These have been used, or are known to who runs the passes; what is left is plain MLIR.
+        # It has been used; what is left is plain MLIR.
         op.attributes.pop(FLOAT_PERMISSION, None)
-        op.attributes.pop(CHECKS, None)
+        op.attributes.pop(CONTRACTED, None)
         helpers: Helpers = {}
         known = {f.sym_name.data for f in op.ops if isinstance(f, FuncOp)}
         for function in functions(op):

@@ -27,22 +27,35 @@ class Job:
     entries: str = ""
     """LLVM IR that is added: the functions through which Python calls."""
     debug_info: bool = False
+    effort: str = "default"
+    """How much time LLVM may take."""
+    has_short_floats: bool = True
+    """Whether LLVM may call conversions of 16-bit floats."""
+    may_end_early: bool = True
+    """Whether a call can end before its work is done, at a signal or for want of memory."""
 
     @cached_property
     def llvm_ir(self) -> str:
+        """The functions of the module."""
         ir = mlir.to_llvm_ir(self.text, self.pipeline)
         return with_short_loops_marked(with_distinct_pointers(ir, self.distinct))
 
     @property
     def whole_ir(self) -> str:
-        """With what is added."""
-        ir = "\n".join([self.llvm_ir, self.entries])
+        """With what is added for any caller."""
+        added = [llvm.float_conversions()] if self.has_short_floats else []
+        ir = "\n".join([self.llvm_ir, self.entries, *added])
         return with_entry_lines(ir) if self.debug_info else ir
+
+    @property
+    def loaded_ir(self) -> str:
+        """All that LLVM gets for code that is loaded into a process of Python."""
+        is_guarded = self.may_end_early and guard.IS_SUPPORTED
+        return self.whole_ir + guarded(self.entries) if is_guarded else self.whole_ir
 
     def object_code(self) -> bytes:
         """Machine code to be loaded into a process on this machine."""
-        ir = self.whole_ir
-        return llvm.jit_object(ir + guarded(self.entries) if guard.is_needed(ir) else ir)
+        return llvm.jit_object(self.loaded_ir, self.effort)
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))

@@ -70,7 +70,7 @@ define weak hidden bfloat @__truncsfbf2(float %value) nounwind {
 }
 
 ; An f32 that rounds to 16 bits as the f64 does: an inexact one is odd, so that it is never a tie.
-define internal float @round_to_odd(double %value) nounwind {
+define internal float @rise_round_to_odd(double %value) nounwind {
   %nearest = fptrunc double %value to float
   %back = fpext float %nearest to double
   %inexact = fcmp one double %back, %value
@@ -87,15 +87,14 @@ define internal float @round_to_odd(double %value) nounwind {
 }
 
 define weak hidden half @__truncdfhf2(double %value) nounwind {
-  %single = call float @round_to_odd(double %value)
+  %single = call float @rise_round_to_odd(double %value)
   %half = call half @__truncsfhf2(float %single)
   ret half %half
 }
 
 define weak hidden bfloat @__truncdfbf2(double %value) nounwind {
-  %single = call float @round_to_odd(double %value)
+  %single = call float @rise_round_to_odd(double %value)
   %bfloat = call bfloat @__truncsfbf2(float %single)
   ret bfloat %bfloat
 }
 
-declare double @llvm.fabs.f64(double)

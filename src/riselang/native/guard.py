@@ -54,11 +54,6 @@ def source() -> str:
     return text.replace("CLOCK", str(MONOTONIC)).replace("WORK", str(WORK))
 
 
-def is_needed(ir: str) -> bool:
-    """Whether functions in this LLVM IR can end early."""
-    return IS_SUPPORTED and ("@aligned_alloc(" in ir or f"@{POLL}" in ir)
-
-
 def without_polls(ir: str) -> str:
     """LLVM IR whose loops do not look for signals."""
     lines = [line for line in ir.split("\n") if not _is_declaration(line)]

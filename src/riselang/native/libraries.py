@@ -33,6 +33,11 @@ def openmp() -> str | None:
     return None
 
 
+def has_threads() -> bool:
+    """Whether parallel loops run on threads here and now."""
+    return config.num_threads() > 1 and openmp() is not None
+
+
 @cache
 def libm() -> ctypes.CDLL:
     return ctypes.CDLL(ctypes.util.find_library("m") or "libm.so.6")

@@ -17,7 +17,6 @@ from riselang.errors import InternalError, MissingSymbolsError
 from riselang.forking import hold_forks, hold_in_forks
 from riselang.native import guard, memory
 from riselang.native.entries import GUARDED
-from riselang.native.llvm_text import readable
 from riselang.native.object_file import Symbols, checked_symbols, is_readable
 from riselang.timing import timed
 
@@ -98,9 +97,7 @@ def _machine(target: Target, jit: bool, opt: int = 3) -> Any:
 
 def _parse(ir: str, target: Target) -> Any:
     try:
-        module = binding.parse_assembly(readable(ir))
-        if _has_short_floats(ir) and target.triple != PTX_TRIPLE:
-            module.link_in(binding.parse_assembly(_float_conversions()))
+        module = binding.parse_assembly(ir)
         module.triple = target.triple
         module.verify()
     except RuntimeError as error:
@@ -108,64 +105,79 @@ def _parse(ir: str, target: Target) -> Any:
     return module
 
 
-def _has_short_floats(ir: str) -> bool:
-    """Whether code generation may call conversions of 16-bit floats."""
-    return "half" in ir or "bfloat" in ir
-
-
 @cache
-def _float_conversions() -> str:
+def float_conversions() -> str:
+    """Functions that LLVM may call for 16-bit floats, as LLVM IR."""
     return resources.files("riselang.native").joinpath("float_conversions.ll").read_text()
 
 
-def _optimised(ir: str, target: Target, machine: Any) -> Any:
+@dataclass(frozen=True)
+class Effort:
+    """How much LLVM does for code."""
+
+    level: int
+    """Of optimisation, as in -O3."""
+    vectorises: bool
+    unrolls: bool
+
+
+EFFORTS = {
+    "fast": Effort(1, vectorises=False, unrolls=False),
+    "default": Effort(3, vectorises=True, unrolls=False),
+    "max": Effort(3, vectorises=True, unrolls=True),
+}
+
+
+def _optimised(ir: str, target: Target, machine: Any, effort: Effort) -> Any:
     with timed("LLVM"), timed("parse"):
         module = _parse(ir, target)
     module.data_layout = str(machine.target_data)
-    options = binding.create_pipeline_tuning_options(speed_level=3)
-    options.loop_vectorization = True
-    options.slp_vectorization = True
-    # Only what is marked: see `short_loops`.
-    options.loop_unrolling = False
+    options = binding.create_pipeline_tuning_options(speed_level=effort.level)
+    options.loop_vectorization = effort.vectorises
+    options.slp_vectorization = effort.vectorises
+    # Without it, only what is marked: see `short_loops`.
+    options.loop_unrolling = effort.unrolls
     builder = binding.create_pass_builder(machine, options)
     with timed("LLVM"), timed("optimise"):
         builder.getModulePassManager().run(module, builder)
     return module
 
 
-def optimise(ir: str, target: Target | None = None) -> str:
-    """LLVM IR after -O3 for the target."""
-    with _alone():
-        target = target or host()
-        return str(_optimised(ir, target, _machine(target, jit=True)))
+def _compiled(ir: str, target: Target, effort: str, *, jit: bool) -> tuple[Any, Any]:
+    """A module after optimisation, and the machine that makes code of it."""
+    chosen = EFFORTS[effort]
+    machine = _machine(target, jit, chosen.level)
+    return _optimised(ir, target, machine, chosen), machine
 
 
-def assembly(ir: str, target: Target | None = None) -> str:
+def optimise(ir: str, effort: str = "default", target: Target | None = None) -> str:
+    """LLVM IR as it is optimised for the target."""
     with _alone():
-        target = target or host()
-        machine = _machine(target, jit=True)
-        module = _optimised(ir, target, machine)
+        return str(_compiled(ir, target or host(), effort, jit=True)[0])
+
+
+def assembly(ir: str, effort: str = "default", target: Target | None = None) -> str:
+    with _alone():
+        module, machine = _compiled(ir, target or host(), effort, jit=True)
         with timed("LLVM"), timed("emit"):
             return str(machine.emit_assembly(module))
 
 
-def object_code(ir: str, target: Target | None = None) -> bytes:
+def object_code(ir: str, effort: str = "default", target: Target | None = None) -> bytes:
+    """Machine code to be linked."""
     with _alone():
-        target = target or host()
-        machine = _machine(target, jit=False)
-        module = _optimised(ir, target, machine)
+        module, machine = _compiled(ir, target or host(), effort, jit=False)
         with timed("LLVM"), timed("emit"):
             return bytes(machine.emit_object(module))
 
 
-def ptx(ir: str, chip: str) -> str:
-    """The code of kernels for a GPU of NVIDIA, which its driver makes machine code of."""
+def ptx(ir: str, chip: str, effort: str = "default") -> str:
+    """The code of kernels for an NVIDIA GPU, which its driver makes machine code of."""
     with _alone():
         binding.initialize_all_targets()
         binding.initialize_all_asmprinters()
         target = Target(PTX_TRIPLE, chip, PTX_VERSION)
-        machine = _machine(target, jit=False)
-        module = _optimised(ir, target, machine)
+        module, machine = _compiled(ir, target, effort, jit=False)
         with timed("LLVM"), timed("emit"):
             return str(machine.emit_assembly(module))
 
@@ -180,12 +192,10 @@ class LoadedCode:
         return int(self.engine.get_function_address(symbol))
 
 
-def jit_object(ir: str) -> bytes:
+def jit_object(ir: str, effort: str = "default") -> bytes:
     """Machine code of this machine, to be loaded into a process."""
     with _alone():
-        target = host()
-        machine = _machine(target, jit=True)
-        module = _optimised(ir, target, machine)
+        module, machine = _compiled(ir, host(), effort, jit=True)
         with timed("LLVM"), timed("emit"):
             return bytes(machine.emit_object(module))
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from riselang.errors import InternalError, LimitationError, RiseError, SourceLocation, UserError
 from riselang.forking import hold_forks, import_logging
+from riselang.native.llvm_text import readable
 from riselang.pipelines import (
     CALL_INTRINSICS,
     COPY_BY_LOOPS,
@@ -121,12 +122,12 @@ def run_passes(text: str, pipeline: Sequence[str]) -> str:
 
 
 def to_llvm_ir(text: str, pipeline: Sequence[str]) -> str:
-    """LLVM IR of a module that `pipeline` takes to the LLVM dialect."""
+    """LLVM IR of a module that `pipeline` takes to the LLVM dialect, as llvmlite reads it."""
 
     def translate(module: Any) -> str:
         _check_translatable(module.operation)
         with timed("translate"):
-            return str(_wheel().llvm.translate_module_to_llvmir(module.operation))
+            return readable(str(_wheel().llvm.translate_module_to_llvmir(module.operation)))
 
     return str(_in_context(text, pipeline, translate))
 

@@ -45,6 +45,8 @@ class Node:
     scope: Scope | None = field(default=None, kw_only=True)
     location: SourceLocation | None = field(default=None, kw_only=True)
     serial: int = field(default_factory=lambda: next(_serials), kw_only=True)
+    label: str | None = field(default=None, kw_only=True)
+    """What its author calls it, where a let names it."""
 
     @property
     def children(self) -> tuple[Node, ...]:

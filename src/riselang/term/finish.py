@@ -41,6 +41,8 @@ from riselang.term.nodes import (
     scalar_type,
 )
 
+SHARED = "shared"
+"""The name of a let that nobody wrote."""
 MOST_PARTS = 10_000
 """The size of a type that a program may have: a tuple has a buffer for each of its scalars."""
 
@@ -168,7 +170,7 @@ class _Finisher:
         self.levels[node] = level
         rest = self.lets(nodes, position + 1, body, level + 1)
         del self.levels[node]
-        name = "shared"
+        name = node.label or SHARED
         let = Pattern(LET, (value.type, rest.type))
         return apply_all(let, [value, Lambda(name, value.type, rest, node.location)])
 

@@ -99,7 +99,10 @@ class _Reader:
     def read(self, block: Block, scope: build.Scope) -> None:
         for op in block.ops:
             if op.results and isinstance(op.results[0].type, RiseType):
-                self.nodes[op.results[0]] = self.node(op, scope)
+                node = self.node(op, scope)
+                if isinstance(op, ApplyOp | EmbedOp):
+                    node.label = node.label or op.results[0].name_hint
+                self.nodes[op.results[0]] = node
 
     def node(self, op: Operation, scope: build.Scope) -> build.Node:
         location = location_of(op)

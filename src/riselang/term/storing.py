@@ -34,4 +34,7 @@ def _visit(term: Term) -> Term:
 
 
 def _has_sum(term: Term) -> bool:
-    return has_pattern(term, *FOLDS)
+    """Whether a value that is not in memory yet is computed with a sum."""
+    head = spine(term)[0]
+    is_stored = isinstance(head, Pattern) and head.spec is TO_MEM
+    return has_pattern(term, *FOLDS) and not is_stored

@@ -43,6 +43,7 @@ from riselang.dialects.rise.types import (
 )
 from riselang.errors import LimitationError, SourceLocation
 from riselang.term.embedding import embed_tree, scalar_leaves
+from riselang.term.finish import SHARED
 from riselang.term.nodes import (
     Apply,
     Bound,
@@ -90,15 +91,34 @@ PARAMETERS = "rise.parameters"
 """The attribute of a function whose values do not have the names of its parameters."""
 
 
+@dataclass(frozen=True)
+class Shell:
+    """A function between buffers, for results and then for inputs, whose program is empty."""
+
+    module: ModuleOp
+    function: FuncOp
+    unit: LoweringUnitOp
+    inputs: tuple[tuple[SSAValue, ...], ...]
+    outputs: tuple[tuple[SSAValue, ...], ...]
+
+
+def program_shell(term: Term, name: str, results: int = 1) -> Shell:
+    """A module with one function that a program with this type can be put into."""
+    function, values = _function(term, name, results)
+    unit = LoweringUnitOp(Region(Block()))
+    function.body.block.add_ops([unit, FuncReturnOp()])
+    groups = tuple(map(tuple, values))
+    return Shell(ModuleOp([function]), function, unit, groups[results:], groups[:results])
+
+
 def program_module(term: Term, name: str, results: int = 1) -> ModuleOp:
     """A module with one function that takes output buffers, then input buffers, and runs `term`."""
-    module, block, inputs, outputs = _function(term, name, results)
-    unit = Block()
-    emit_program(term, unit, inputs, outputs)
-    unit.add_op(ReturnOp())
-    block.add_ops([LoweringUnitOp(Region(unit)), FuncReturnOp()])
-    refuse_deep_nesting(module, term.location)
-    return module
+    shell = program_shell(term, name, results)
+    block = shell.unit.body.block
+    emit_program(term, block, shell.inputs, shell.outputs)
+    block.add_op(ReturnOp())
+    refuse_deep_nesting(shell.module, term.location)
+    return shell.module
 
 
 def buffer_types(type: RiseType) -> list[MemRefType]:
@@ -112,9 +132,8 @@ def buffer_types(type: RiseType) -> list[MemRefType]:
     ]
 
 
-def _function(
-    term: Term, name: str, results: int
-) -> tuple[ModuleOp, Block, list[list[SSAValue]], list[list[SSAValue]]]:
+def _function(term: Term, name: str, results: int) -> tuple[FuncOp, list[list[SSAValue]]]:
+    """A function, and the buffers of each of its results and inputs."""
     inputs, _ = uncurry(term.type)
     groups = [buffer_types(type) for type in (*result_types(term.type, results), *inputs)]
     types = [type for group in groups for type in group]
@@ -130,7 +149,7 @@ def _function(
         # A value cannot be called x_0, which would be x.
         function.attributes[PARAMETERS] = ArrayAttr(StringAttr(each) for each in names)
     function.location = location_attribute(term.location)
-    return ModuleOp([function]), block, values[results:], values[:results]
+    return function, values
 
 
 def _name_arguments(term: Term, groups: list[list[SSAValue]], results: int) -> list[str]:
@@ -237,8 +256,7 @@ class _Emitter:
     def application(self, term: Apply, environment: Environment) -> SSAValue:
         head, arguments = spine(term)
         if isinstance(head, Pattern) and head.spec is LET and isinstance(arguments[1], Lambda):
-            value = self.value(arguments[0], environment)
-            result = self.value(arguments[1].body, (*environment, value))
+            result = self.value(arguments[1].body, self.bound(arguments, environment))
             if len(arguments) == 2:
                 return result
             rest = [self.value(argument, environment) for argument in arguments[2:]]
@@ -263,6 +281,15 @@ class _Emitter:
         value = self.value(function, environment)
         return self.value(_swapping(function.type), (*environment, value))
 
+    def bound(self, arguments: Sequence[Term], environment: Environment) -> Environment:
+        """The environment of the body of a let, whose value has the name that the let gives it."""
+        value = self.value(arguments[0], environment)
+        assert isinstance(arguments[1], Lambda)
+        name = arguments[1].name
+        if value.name_hint is None and name != SHARED and SSAValue.is_valid_name(name):
+            value.name_hint = name
+        return (*environment, value)
+
     def results(self, body: Term, environment: Environment, count: int) -> list[SSAValue]:
         """The values of a tuple of `count` results, which lets may stand around."""
         values: list[SSAValue] = []
@@ -270,7 +297,7 @@ class _Emitter:
             head, arguments = spine(body)
             name = head.spec.name if isinstance(head, Pattern) else ""
             if name == "let" and isinstance(arguments[1], Lambda):
-                environment = (*environment, self.value(arguments[0], environment))
+                environment = self.bound(arguments, environment)
                 body = arguments[1].body
             elif name == "tuple" and len(arguments) == 2:
                 values.append(self.value(arguments[0], environment))

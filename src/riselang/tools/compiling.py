@@ -15,7 +15,7 @@ from riselang.tools.options import STAGES
 from riselang.tools.sources import Source
 
 if TYPE_CHECKING:
-    from riselang.api.compile import Compilation
+    from riselang.compiler.compilation import Compilation
 
 BINARY = ("obj", "shared")
 EMITTED = ("header", *BINARY)
@@ -58,7 +58,7 @@ def _shared(compilation: Compilation) -> bytes:
     from riselang.native import libraries
     from riselang.native.linking import shared_library
 
-    paths = [libraries.found(name) for name in compilation.libraries]
-    uses_blas = libraries.BLAS in compilation.libraries
+    paths = [libraries.found(name) for name in compilation.lowered.libraries]
+    uses_blas = libraries.BLAS in compilation.lowered.libraries
     prefix = libraries.blas_prefix(libraries.found(libraries.BLAS)) if uses_blas else None
     return shared_library(compilation.linkable(prefix or ""), paths)

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from riselang import pipelines
-from riselang.config import DEBUG_INFO, FLOAT, LIBRARIES
+from riselang.config import DEBUG_INFO, EFFORT, EFFORTS, FLOAT, LIBRARIES
 
 STAGES = (
     "notation", "rise", "imperative", "affine", "kernels", "library", "llvm", "ptx", "asm",
@@ -30,6 +30,7 @@ def compiler_options(command: argparse.ArgumentParser) -> None:
         "--strategy", metavar="S",
         help="rewrite the program first: a strategy, a .strategy file, file.py:name, or none",
     )  # fmt: skip
+    command.add_argument("--effort", choices=EFFORTS, help=EFFORT.summary)
     command.add_argument(
         "--debug-info", action=argparse.BooleanOptionalAction, help=DEBUG_INFO.summary
     )
@@ -37,7 +38,7 @@ def compiler_options(command: argparse.ArgumentParser) -> None:
 
 def chosen(options: argparse.Namespace) -> dict[str, Any]:
     """What `compiler_options` were given, by name."""
-    names = ("loops", "float", "debug_info", "library", "strategy")
+    names = ("loops", "float", "debug_info", "library", "effort", "strategy")
     return {name: getattr(options, name) for name in names}
 
 

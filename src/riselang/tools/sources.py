@@ -11,8 +11,8 @@ from riselang.timing import timed
 from riselang.tools.reading import read_bytes, run_python
 
 if TYPE_CHECKING:
-    from riselang.api.compile import Compilation
     from riselang.api.kernel import Kernel
+    from riselang.compiler.compilation import Compilation
     from riselang.rewrite.core import Strategy
     from riselang.term.nodes import Term
 
@@ -170,8 +170,8 @@ def _given_strategy(text: str | None, otherwise: Strategy | None) -> Strategy | 
 
 def _read_module(path: str, choices: Mapping[str, Any], strategy: Strategy | None) -> Source:
     with timed("import the compiler"):
-        from riselang.api.compile import Compilation
         from riselang.api.load import MLIR_LOOPS, read_module
+        from riselang.compiler.compilation import Compilation
         from riselang.config import default_options
         from riselang.text import decode
 

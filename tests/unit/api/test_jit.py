@@ -64,7 +64,8 @@ def test_scalars_come_in_by_value() -> None:
 
 def test_stages_are_text() -> None:
     program = matmul.lower(N=2, K=3, M=4)
-    assert "|> map(mult) |> reduce(add, 0.0)" in program.as_text("notation")
+    assert "|> map(mult) |> reduce(add, 0.0)" in matmul.trace(N=2, K=3, M=4).as_text()
+    assert "fma(" in program.as_text("notation")
     assert "rise.lowering_unit" in program.as_text("rise")
     assert "rise.codegen.idx" in program.as_text("imperative")
     assert "affine.load" in program.as_text("affine")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.api import caching
+from riselang.compiler import caching
 from riselang.errors import UserError
 from riselang.frontends.c.calling import CFunction
 from riselang.frontends.c.lifted.costs import CALL, LOOPS, PATTERNS, Work, best

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from xdsl.dialects.builtin import ModuleOp
 
 import riselang as rl
-from riselang.api.gpu import GpuCode
+from riselang.compiler.gpu import GpuCode
+from riselang.compiler.lowered_module import LoweredModule
 from riselang.native import cuda
 from support.emulated_gpu import EmulatedGpu
 
@@ -48,8 +47,8 @@ def gpus(monkeypatch: pytest.MonkeyPatch) -> list[EmulatedGpu]:
     made: list[EmulatedGpu] = []
     before = GpuCode.__init__
 
-    def noted(self: GpuCode, module: ModuleOp, results: Mapping[str, Set[int]]) -> None:
-        before(self, module, results)
+    def noted(self: GpuCode, lowered: LoweredModule) -> None:
+        before(self, lowered)
         made.append(EmulatedGpu(self))
 
     monkeypatch.setattr(GpuCode, "__init__", noted)

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from riselang.api.compile import Compilation
+from riselang.compiler.compilation import Compilation
 from riselang.config import Options
 from riselang.dialects.module import verify_module
 from riselang.dialects.rise.lanes import Lanes

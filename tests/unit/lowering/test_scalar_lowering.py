@@ -10,7 +10,7 @@ from xdsl.dialects import test
 from xdsl.dialects.builtin import ModuleOp, f32, i1
 
 import riselang as rl
-from riselang.api.compile import Compilation
+from riselang.compiler.compilation import Compilation
 from riselang.dialects.module import module_text, verify_module
 from riselang.dialects.rise.attributes import literal
 from riselang.dialects.rise.schemes import FST, MAP_SEQ, SND, ZIP

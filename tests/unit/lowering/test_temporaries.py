@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 import riselang as rl
-from riselang.api.compile import Compilation
+from riselang.compiler.compilation import Compilation
 from riselang.config import Options
 from riselang.dialects.module import make_context, module_text, parse_module, verify_module
 from riselang.dsl.values import Value

@@ -45,7 +45,7 @@ def functions() -> Functions:
         CALLS.format(name=name, wide=wide, narrow=narrow, function=f"__trunc{name}2")
         for name, (wide, narrow, _, _) in NARROW.items()
     ]
-    text = "\n".join([llvm._float_conversions(), *calls, WIDEN])
+    text = "\n".join([llvm.float_conversions(), *calls, WIDEN])
     code = llvm.load_objects([llvm.jit_object(text)])
     keep = {"code": code}
     found: Functions = {
@@ -111,4 +111,4 @@ def nearest(value: float, narrow: str) -> int:
 def test_conversions_stay_out_of_code_without_short_floats() -> None:
     ir = "define float @f(float %x) {\n  ret float %x\n}"
     assert b"__truncdfhf2" not in llvm.jit_object(ir)
-    assert binding.parse_assembly(llvm._float_conversions())
+    assert binding.parse_assembly(llvm.float_conversions())

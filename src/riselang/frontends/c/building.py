@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from riselang import pipelines
 from riselang.api.load import term_kernel
+from riselang.compiler.facts import facts_of
 from riselang.config import Options
 from riselang.dialects.module import module_text
 from riselang.errors import UserError
@@ -196,7 +197,7 @@ class CProgram:
             poll_signals(module)
         entries = "\n".join(llvm_entry(scop) for scop in self.scops)
         pipeline = pipelines.cpu(threads=False, bf16=False)
-        return Job(native_text(module), pipeline, distinct_pointers(module), entries)
+        return self._job_of(module, pipeline, entries)
 
     def linked_module(self) -> ModuleOp:
         """What is compiled, with its places, before MLIR gets it."""
@@ -206,8 +207,21 @@ class CProgram:
         """LLVM IR of `linked_module` in which every instruction says where it comes from."""
         complete_locations(module)
         pipeline = pipelines.cpu(threads=False, bf16=False, debug_info=True)
-        text = native_text(module, locations=True)
-        return Job(text, pipeline, distinct_pointers(module), "", True).llvm_ir
+        return self._job_of(module, pipeline, "", debug_info=True).llvm_ir
+
+    def _job_of(
+        self,
+        module: ModuleOp,
+        pipeline: tuple[str, ...],
+        entries: str,
+        *,
+        debug_info: bool = False,
+    ) -> Job:
+        text, facts = native_text(module, locations=debug_info), facts_of(module)
+        return Job(
+            text, pipeline, distinct_pointers(module), entries, debug_info, self.options.effort,
+            facts.has_short_floats, facts.may_end_early,
+        )  # fmt: skip
 
     @cached_property
     def llvm_ir(self) -> str:
@@ -217,10 +231,10 @@ class CProgram:
 
     def object_code(self) -> bytes:
         """Machine code to be linked with C."""
-        return llvm.object_code(self.llvm_ir)
+        return llvm.object_code(self.llvm_ir, self.options.effort)
 
     def assembly(self) -> str:
-        return llvm.assembly(self.llvm_ir)
+        return llvm.assembly(self.llvm_ir, self.options.effort)
 
     def header(self, name: str) -> str:
         return header(self.scops, name)

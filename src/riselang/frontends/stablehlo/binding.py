@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from riselang.api.caching import find
 from riselang.api.compiled import Compiled
 from riselang.api.lowered import Lowered
+from riselang.compiler.caching import find
 from riselang.runtime.cache import KernelCache
 from riselang.runtime.sealing import only_value_errors, seal, typed, unseal
 
@@ -49,8 +49,8 @@ def keep(cache: KernelCache, key: str, code: BoundCode | None) -> None:
 
 
 def _facts(stage: Compiled) -> dict[str, Any]:
-    assert stage.lowered is not None
-    return {"key": stage.lowered.key, "name": stage.function.name, "groups": stage.groups}
+    assert stage.origin is not None
+    return {"key": stage.origin.key, "name": stage.function.name, "groups": stage.groups}
 
 
 def kept(cache: KernelCache, key: str) -> tuple[bool, BoundCode | None]:

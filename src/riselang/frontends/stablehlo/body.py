@@ -209,7 +209,7 @@ class Body:
 
 
 def _from_cache(facts: Mapping[str, Any], name: str) -> Compiled | None:
-    from riselang.api.caching import find
+    from riselang.compiler.caching import find
 
     artefact = find(facts["key"], name, {facts["function"]: None})
     if artefact is None:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from riselang import pipelines
-from riselang.api.caching import compiled
+from riselang.compiler.caching import compiled
 from riselang.errors import LimitationError
 from riselang.forking import hold_forks
 from riselang.frontends.stablehlo.body import ProgramKernel, as_signed

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from riselang import config
 from riselang.collecting import fewer_collections
 from riselang.config import Options
+from riselang.dialects.rise.schemes import PATTERNS, Role
 from riselang.forking import import_logging
 from riselang.machine import this_machine
 from riselang.native import libraries
@@ -18,10 +19,10 @@ from riselang.runtime.artefact import Artefact, Wanted
 from riselang.runtime.cache import default_cache
 from riselang.runtime.environment import fingerprint
 from riselang.term.digest import digest
-from riselang.term.nodes import Pattern, Term, subterms
+from riselang.term.nodes import Embed, Term, has_pattern, subterms
 
-_PARALLEL = ("Par", "parallel")
-"""What the text of a program has in it that may run on threads."""
+_PARALLEL = tuple(name for name, spec in PATTERNS.items() if spec.role is Role.PARALLEL)
+"""Patterns that may run on threads."""
 
 
 def term_key(
@@ -30,15 +31,16 @@ def term_key(
     """The key of the code for a term, or for what a strategy of our own makes of it."""
     content = digest(term, every_place=options.debug_info)
     if strategy is None:
-        return fingerprint("term", content, name, results, _threads(_names(term)), options)
-    threads = _threads(_PARALLEL[0])
+        threads = _is_parallel(term) and libraries.has_threads()
+        return fingerprint("term", content, name, results, threads, options)
+    threads = libraries.has_threads()
     return fingerprint(strategy, this_machine(), content, name, results, threads, options)
 
 
 def text_key(text: str, name: str, options: Options) -> str:
     """The key of the code for an MLIR module; `name` is in the places of its checks."""
     path = os.path.abspath(name) if options.debug_info else name
-    return fingerprint("text", text, path, _threads(text), options)
+    return fingerprint("text", text, path, libraries.has_threads(), options)
 
 
 def find(key: str, name: str, wanted: Wanted) -> Artefact | None:
@@ -72,18 +74,9 @@ def compiled(key: str, name: str, make: Callable[[], Artefact], wanted: Wanted) 
     return artefact
 
 
-def _names(term: Term) -> str:
-    """The names of all patterns of a term."""
-    return " ".join(
-        sorted({each.spec.name for each in subterms(term) if isinstance(each, Pattern)})
-    )
-
-
-def _threads(text: str) -> bool:
-    """Whether a program with this text would be compiled for threads here and now."""
-    if not any(word in text for word in _PARALLEL):
-        return False
-    return config.num_threads() > 1 and libraries.openmp() is not None
+def _is_parallel(term: Term) -> bool:
+    """Whether a term has loops that may run on threads; foreign ops may have some."""
+    return has_pattern(term, *_PARALLEL) or any(isinstance(each, Embed) for each in subterms(term))
 
 
 def _log(message: str, *arguments: object) -> None:

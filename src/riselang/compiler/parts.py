@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 
 from riselang import config
+from riselang.compiler.lowered_module import LoweredModule
+from riselang.compiler.sources import ModuleSource, Source
 from riselang.dialects.module import walk
-from riselang.native.workers import WORTH_WORKERS
+from riselang.native.build import Job
+from riselang.native.workers import WORTH_WORKERS, compile_jobs
+from riselang.runtime.artefact import Artefact
 
 PARTS_PER_PROCESS = 8
 """So that all of them have something to do until the end."""
@@ -18,8 +22,34 @@ PARTS_PER_PROCESS = 8
 Part = list[FuncOp]
 
 
-def parts_of(module: ModuleOp) -> list[Part]:
-    """The functions in parts, each with the declarations it needs; none for a small module."""
+def parts_of(source: Source) -> list[ModuleSource]:
+    """A module in parts, each with the declarations it needs; none for a small one or a term."""
+    if not isinstance(source, ModuleSource) or source.chosen is not None:
+        return []
+    return [ModuleSource(source.module, part) for part in parts_of_module(source.module)]
+
+
+def compile_parts(
+    parts: Sequence[ModuleSource],
+    lower: Callable[[ModuleSource], LoweredModule],
+    emit: Callable[[LoweredModule], Job],
+) -> Artefact:
+    """Parts compiled by several processes, while this one lowers those that come after."""
+    modules: list[LoweredModule] = []
+
+    def jobs() -> Iterator[Job]:
+        for part in parts:
+            modules.append(lower(part))
+            yield emit(modules[-1])
+
+    objects = compile_jobs(jobs(), config.jobs())
+    functions = [function for lowered in modules for function in lowered.functions]
+    libraries = dict.fromkeys(name for lowered in modules for name in lowered.libraries)
+    return Artefact(tuple(functions), tuple(objects), tuple(libraries))
+
+
+def parts_of_module(module: ModuleOp) -> list[Part]:
+    """The functions in parts."""
     ops = list(module.ops)
     functions = [op for op in ops if isinstance(op, FuncOp)]
     if config.jobs() < 2 or len(functions) < WORTH_WORKERS or len(functions) < len(ops):

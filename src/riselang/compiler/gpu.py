@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
-
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from riselang import pipelines
-from riselang.api.host_plans import host_plan, kernels_of
-from riselang.api.signatures import is_public
+from riselang.compiler.host_plans import host_plan, kernels_of
+from riselang.compiler.lowered_module import LoweredModule
+from riselang.compiler.signatures import is_public
 from riselang.dialects.module import functions, location_of, module_text, walk
 from riselang.errors import LimitationError
 from riselang.lazy import cached_property
@@ -26,11 +25,10 @@ LAYOUT = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64"
 class GpuCode:
     """What is made of a module whose kernels have been outlined."""
 
-    def __init__(self, module: ModuleOp, results: Mapping[str, Set[int]]):
-        """`results` are the parameters that the programs of each function fill."""
-        self.module = module
-        self._results = results
-        _refuse_library_functions(module)
+    def __init__(self, lowered: LoweredModule):
+        self.lowered = lowered
+        self.module = lowered.module
+        _refuse_library_functions(self.module)
 
     @property
     def text(self) -> str:
@@ -42,17 +40,18 @@ class GpuCode:
         """Of the kernels."""
         kernels = kernels_of(self.module).clone()
         text = native_text(ModuleOp([kernels], {"llvm.data_layout": StringAttr(LAYOUT)}))
-        return mlir.to_llvm_ir(text, pipelines.gpu(bf16="bf16" in text))
+        return mlir.to_llvm_ir(text, pipelines.gpu(bf16=self.lowered.facts.has_bf16))
 
     @cached_property
     def ptx(self) -> str:
-        return llvm.ptx(self.llvm_ir, CHIP)
+        return llvm.ptx(self.llvm_ir, CHIP, self.lowered.options.effort)
 
     @cached_property
     def kernels(self) -> Kernels:
         kernels = kernels_of(self.module)
+        results = {each.name: each.written for each in self.lowered.signatures}
         plans = [
-            host_plan(each, kernels, self._results[each.sym_name.data])
+            host_plan(each, kernels, results[each.sym_name.data])
             for each in functions(self.module)
             if is_public(each)
         ]

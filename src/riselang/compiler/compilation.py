@@ -1,0 +1,208 @@
+"""Programs with their options: the way of `pipeline.py`, gone as far as somebody asks for.
+
+What is shown of a stage is recorded while the pipeline runs.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from riselang import pipelines
+from riselang.compiler import pipeline
+from riselang.compiler.ahead import description, header
+from riselang.compiler.gpu import GpuCode
+from riselang.compiler.lowered_module import LoweredModule
+from riselang.compiler.sources import ModuleSource, Source
+from riselang.compiler.steps import mark_permission
+from riselang.config import Options
+from riselang.dialects.module import module_text, verify_module
+from riselang.errors import UserError
+from riselang.lazy import cached_property
+from riselang.lowering.contract_rise_floats import contract_programs, contracts
+from riselang.lowering.explanation import explained_text, located_lines
+from riselang.native import llvm
+from riselang.native.build import Job
+from riselang.native.guard import without_polls
+from riselang.native.llvm_text import with_hidden
+from riselang.runtime.artefact import Artefact
+from riselang.runtime.executable import Executable
+from riselang.stack import deep
+from riselang.term.contraction import contract
+from riselang.term.nodes import Term
+
+STAGES = (
+    "notation", "rise", "imperative", "affine", "kernels", "library", "llvm", "ptx", "asm", "obj",
+)  # fmt: skip
+"""The vocabulary of `as_text`, `--emit` and `--as`."""
+OF_GPU = ("kernels", "ptx")
+OF_CPU = ("library", "asm", "obj")
+MODULES = ("rise", "imperative", "affine")
+"""Stages that are modules of ops."""
+
+
+class Compilation:
+    """A source under options, and what becomes of it, each made once and when asked for."""
+
+    def __init__(self, source: Source | ModuleOp, options: Options | None = None):
+        """A module is taken for verified."""
+        self.source = ModuleSource(source) if isinstance(source, ModuleOp) else source
+        self.options = options or Options()
+
+    @property
+    def module(self) -> ModuleOp:
+        """The programs as ops of the dialect."""
+        return self.source.module
+
+    # What is shown
+
+    @deep
+    def text(self, stage: str) -> str:
+        self._check_stage(stage)
+        if stage in MODULES:
+            return module_text(self._module_at(stage))
+        texts = {
+            "notation": lambda: self.notation,
+            "kernels": lambda: self.gpu.text,
+            "ptx": lambda: self.gpu.ptx,
+            "library": lambda: _library_report(self._module_at("affine")),
+            "llvm": lambda: self.llvm_ir,
+            "asm": lambda: llvm.assembly(self.llvm_ir, self.options.effort),
+        }
+        return texts[stage]()
+
+    @deep
+    def explained(self, stage: str) -> str:
+        """Stage imperative or affine, with the pattern and line each loop and access is for."""
+        if stage in ("imperative", "affine"):
+            return explained_text(self._module_at(stage))
+        return self.text(stage)
+
+    @deep
+    def located(self, stage: str) -> list[tuple[str, Operation | None]]:
+        """The lines of stage rise, imperative or affine, and which op begins on each."""
+        return located_lines(self._module_at(stage))
+
+    @cached_property
+    @deep
+    def notation(self) -> str:
+        """Each program in functional notation, as it is lowered."""
+        from riselang.notation.printer import show_term
+
+        texts = [
+            f"// {signature.name}\n{show_term(term)}\n"
+            for signature in self.source.signatures
+            for term in self.lowered_terms(signature.name)
+        ]
+        return "\n".join(texts)
+
+    def _check_stage(self, stage: str) -> None:
+        if stage not in STAGES:
+            raise UserError(f"expected a stage of {', '.join(STAGES)}, but found {stage!r}")
+        if stage == "obj":
+            raise UserError("object code is no text; ask for asm, or use 'rise compile --emit obj'")
+        if self._is_for_gpu and stage in OF_CPU:
+            raise UserError(f"{stage} is no stage of programs for a GPU; their code is ptx")
+        if not self._is_for_gpu and stage in OF_GPU:
+            raise UserError(f'{stage} is a stage of programs for a GPU; ask with loops="gpu"')
+
+    @property
+    def _is_for_gpu(self) -> bool:
+        return self.options.loops == pipelines.GPU
+
+    def _module_at(self, stage: str) -> ModuleOp:
+        return self._dialect if stage == "rise" else self._recorded[stage]
+
+    @cached_property
+    @deep
+    def _dialect(self) -> ModuleOp:
+        """The programs as ops, with their float permission and what it makes of them."""
+        module = self.module.clone()
+        mark_permission(module, self.options)
+        if contracts(module):
+            contract_programs(module)
+        return module
+
+    @cached_property
+    def _recorded(self) -> dict[str, ModuleOp]:
+        """The stages that lowering goes through."""
+        recorded: dict[str, ModuleOp] = {}
+
+        def watch(stage: str, module: ModuleOp) -> None:
+            verify_module(module)
+            recorded[stage] = module.clone()
+
+        pipeline.lower(self.source, self.options, watch)
+        return recorded
+
+    # What is compiled
+
+    @cached_property
+    def lowered(self) -> LoweredModule:
+        """After all of our passes; native MLIR verifies it."""
+        return pipeline.lower(self.source, self.options)
+
+    @cached_property
+    def native_text(self) -> str:
+        """The module as native MLIR gets it."""
+        return pipeline.emit(self.lowered).text
+
+    @cached_property
+    def job(self) -> Job:
+        """What native MLIR and LLVM have to do."""
+        return pipeline.checked_job(self.lowered)
+
+    @cached_property
+    def gpu(self) -> GpuCode:
+        return GpuCode(self.lowered)
+
+    @cached_property
+    @deep
+    def llvm_ir(self) -> str:
+        """What LLVM gets."""
+        return self.gpu.llvm_ir if self._is_for_gpu else self.job.loaded_ir
+
+    @cached_property
+    def artefact(self) -> Artefact:
+        """The functions as machine code."""
+        return pipeline.compile_source(self.source, self.options)
+
+    @cached_property
+    def functions(self) -> dict[str, Executable]:
+        """The functions, ready to call."""
+        return self.artefact.executables(self.source.terms)
+
+    @deep
+    def lowered_terms(self, name: str) -> list[Term]:
+        """The programs of a function, as they run under the float permission."""
+        module, programs = self.source.opened()
+        mark_permission(module, self.options)
+        found = {function.sym_name.data: units for function, units in programs.items()}
+        terms = [unit.term for _, unit in found[name]]
+        return [contract(term) for term in terms] if contracts(module) else terms
+
+    # For programs in C
+
+    @cached_property
+    def object_code(self) -> bytes:
+        """Machine code to be linked, with the functions that C calls and their description."""
+        return self.linkable("")
+
+    @deep
+    def linkable(self, blas_prefix: str) -> bytes:
+        """`object_code` for a BLAS whose names begin with `blas_prefix`."""
+        functions = self.lowered.functions
+        facts = description(functions, self.lowered.libraries, module_text(self.module))
+        ir = with_hidden(without_polls(self.job.whole_ir), {each.name for each in functions})
+        ir = "\n".join([ir.replace("@cblas_", f"@{blas_prefix}cblas_"), facts])
+        return llvm.object_code(ir, self.options.effort)
+
+    def header(self, name: str) -> str:
+        """A C header for `object_code`."""
+        return header(self.lowered.functions, self.lowered.libraries, name)
+
+
+def _library_report(module: ModuleOp) -> str:
+    from riselang.lowering.raise_to_library_calls import report
+
+    return report(module)

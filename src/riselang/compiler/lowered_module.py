@@ -1,0 +1,87 @@
+"""A module after all of our passes, and what a call has to know of its functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from xdsl.dialects.builtin import ModuleOp
+
+from riselang import pipelines
+from riselang.compiler.facts import Facts
+from riselang.compiler.signatures import Signature, stored
+from riselang.config import Options
+from riselang.dialects.module import functions
+from riselang.errors import SourceLocation
+from riselang.lazy import cached_property
+from riselang.lowering.checks import failure_of
+from riselang.native import libraries
+from riselang.runtime.artefact import CompiledFunction
+from riselang.runtime.executable import entry_of
+
+
+@dataclass(frozen=True)
+class LoweredModule:
+    """A module that native MLIR takes."""
+
+    module: ModuleOp
+    signatures: tuple[Signature, ...]
+    """The functions as they were before lowering."""
+    checks: tuple[SourceLocation | None, ...]
+    """Where the checks were written that can fail when the program runs."""
+    facts: Facts
+    options: Options
+
+    @cached_property
+    def uses_threads(self) -> bool:
+        """Whether parallel loops run on threads."""
+        return self.facts.has_parallel_loops and libraries.has_threads()
+
+    @property
+    def libraries(self) -> tuple[str, ...]:
+        """What the code calls."""
+        used = [libraries.OPENMP] if self.uses_threads else []
+        used += [libraries.BLAS] if self.facts.calls_blas else []
+        return tuple(used)
+
+    @cached_property
+    def functions(self) -> tuple[CompiledFunction, ...]:
+        """What a call has to know of each function."""
+        return tuple(self._compiled(each) for each in self.signatures if each.is_callable)
+
+    @cached_property
+    def entries(self) -> str:
+        """LLVM IR of the functions through which Python calls."""
+        return "\n".join(
+            entry_of(each.name, each.parameters, fails=each.name in self._failing)
+            for each in self.signatures
+            if each.is_callable
+        )
+
+    def _compiled(self, signature: Signature) -> CompiledFunction:
+        name = signature.name
+        written = signature.written | self._planned.get(name, frozenset())
+        return CompiledFunction(
+            name,
+            tuple(
+                replace(parameter, is_written=position in written)
+                for position, parameter in enumerate(signature.parameters)
+            ),
+            signature.open_lengths,
+            self.checks if name in self._failing else (),
+        )
+
+    @cached_property
+    def _planned(self) -> Mapping[str, frozenset[int]]:
+        """What the functions store that have passes planned, which rely on it to be no other's."""
+        return {
+            function.sym_name.data: stored(function)
+            for function in functions(self.module)
+            if pipelines.PLANNED in function.attributes
+        }
+
+    @cached_property
+    def _failing(self) -> frozenset[str]:
+        """The functions that take a buffer for a failure behind their parameters."""
+        found = functions(self.module)
+        return frozenset(each.sym_name.data for each in found if failure_of(each) is not None)

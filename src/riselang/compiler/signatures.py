@@ -1,0 +1,184 @@
+"""What a function of a module asks of its caller."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.affine import StoreOp
+from xdsl.dialects.builtin import ArrayAttr, MemRefType, NoneAttr, StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from riselang.dialects.module import location_of, walk
+from riselang.dialects.rise.borders import InOp, OutOp
+from riselang.dialects.rise.types import (
+    RiseType,
+    ScalarType,
+    index_bounds,
+    leaves,
+    result_types,
+    uncurry,
+)
+from riselang.errors import LimitationError
+from riselang.lazy import cached_property
+from riselang.lowering.checks import failure_of
+from riselang.nat import Nat, nat_min
+from riselang.runtime.executable import Parameter
+from riselang.runtime.shapes import OpenLengths
+from riselang.term.nodes import Term
+from riselang.term.to_dialect import PARAMETERS, Shell
+
+
+@dataclass(frozen=True)
+class Border:
+    """A value of a program in the buffers that it is read from or stored to."""
+
+    buffers: tuple[SSAValue, ...]
+    type: RiseType
+    is_written: bool
+
+
+@dataclass(frozen=True)
+class Signature:
+    """A function, and what its programs read and write."""
+
+    function: FuncOp
+    borders: tuple[Border, ...]
+
+    @staticmethod
+    def of(function: FuncOp) -> Signature:
+        """Of a function with its programs in it."""
+        ops = [op for op in walk(function) if isinstance(op, InOp | OutOp)]
+        return Signature(function, tuple(map(_border, ops)))
+
+    @staticmethod
+    def of_shell(shell: Shell, term: Term) -> Signature:
+        """Of a function that is made for a program."""
+        inputs = zip(shell.inputs, uncurry(term.type)[0], strict=True)
+        results = zip(shell.outputs, result_types(term.type, len(shell.outputs)), strict=True)
+        read = [Border(buffers, type, False) for buffers, type in inputs]
+        written = [Border(buffers, type, True) for buffers, type in results]
+        return Signature(shell.function, (*read, *written))
+
+    @property
+    def name(self) -> str:
+        return self.function.sym_name.data
+
+    @property
+    def is_public(self) -> bool:
+        return is_public(self.function)
+
+    @property
+    def is_callable(self) -> bool:
+        """Whether it can be called from outside."""
+        return self.is_public and not self.function.function_type.outputs.data
+
+    @cached_property
+    def written(self) -> frozenset[int]:
+        """The positions of the parameters that its programs write."""
+        targets = {each for border in self.borders if border.is_written for each in border.buffers}
+        return _positions(self.function, targets)
+
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """What a call passes; functions that nobody calls may have parameters that cannot be."""
+        try:
+            return tuple(_parameters(self.function, self.borders))
+        except LimitationError as error:
+            raise error.located(location_of(self.function)) from None
+
+    @cached_property
+    def open_lengths(self) -> OpenLengths | None:
+        """What programs with open sizes say of the shapes of the parameters."""
+        arguments: list[SSAValue] = list(self.function.body.blocks[0].args)
+        # The inputs come first, since a mistake is told of them.
+        borders = sorted(self.borders, key=lambda border: border.is_written)
+        dimensions = tuple(
+            (arguments.index(buffer), lengths)
+            for border in borders
+            for buffer, (lengths, _) in zip(border.buffers, leaves(border.type), strict=True)
+            if buffer in arguments
+        )
+        if all(length.is_constant for _, lengths in dimensions for length in lengths):
+            return None
+        return dimensions
+
+
+def refuse_results(signatures: Iterable[Signature]) -> None:
+    """Refuse functions that return values, which cannot be called from outside."""
+    for signature in signatures:
+        if signature.is_public and not signature.is_callable:
+            raise LimitationError(
+                f"function {signature.name} returns values; only functions that write to "
+                "buffers can be called",
+                location_of(signature.function),
+            )
+
+
+def _border(op: InOp | OutOp) -> Border:
+    type = op.result.type if isinstance(op, InOp) else op.value.type
+    assert isinstance(type, RiseType)
+    return Border(tuple(op.buffers), type, isinstance(op, OutOp))
+
+
+def is_public(function: FuncOp) -> bool:
+    visibility = function.sym_visibility
+    return not function.is_declaration and (visibility is None or visibility.data != "private")
+
+
+def stored(function: FuncOp) -> frozenset[int]:
+    """The positions of the parameters that affine stores of the function write."""
+    return _positions(function, {op.memref for op in walk(function) if isinstance(op, StoreOp)})
+
+
+def _given_names(function: FuncOp) -> list[str] | None:
+    """What the parameters of a function are called, if its values have other names."""
+    names = function.attributes.get(PARAMETERS)
+    if not isinstance(names, ArrayAttr):
+        return None
+    found = [name.data for name in names if isinstance(name, StringAttr)]
+    count = len(function.function_type.inputs) - (failure_of(function) is not None)
+    return found if len(found) == count else None
+
+
+def _parameters(function: FuncOp, borders: Sequence[Border]) -> Iterable[Parameter]:
+    bounds = _index_bounds(borders)
+    names = _given_names(function)
+    failure = failure_of(function)
+    for position, argument in enumerate(function.body.blocks[0].args):
+        if argument is not failure:
+            name = names[position] if names else argument.name_hint or f"arg{position}"
+            yield _parameter(name, argument.type, bounds.get(argument))
+
+
+def _index_bounds(borders: Sequence[Border]) -> dict[SSAValue, Nat]:
+    """What the indices in each buffer must be below; of several bounds the smallest."""
+    found: dict[SSAValue, Nat] = {}
+    for border in borders:
+        if not border.is_written:
+            for buffer, bound in zip(border.buffers, index_bounds(border.type), strict=True):
+                if bound is not None:
+                    found[buffer] = nat_min(bound, found.get(buffer, bound))
+    return found
+
+
+def _parameter(name: str, type: Attribute, bound: Nat | None) -> Parameter:
+    element: Attribute = type.element_type if isinstance(type, MemRefType) else type
+    if isinstance(type, MemRefType) and not isinstance(type.layout, NoneAttr):
+        raise LimitationError(f"parameter {name}: {type} is not contiguous and cannot be passed")
+    try:
+        scalar = ScalarType(element)
+    except (VerifyException, TypeError):
+        raise LimitationError(
+            f"parameter {name} of type {type} cannot be passed; take a number or a memref of "
+            "numbers"
+        ) from None
+    shape = tuple(type.get_shape()) if isinstance(type, MemRefType) else None
+    return Parameter(name, scalar, shape, bound=bound)
+
+
+def _positions(function: FuncOp, values: set[SSAValue]) -> frozenset[int]:
+    arguments = function.body.blocks[0].args
+    return frozenset(at for at, argument in enumerate(arguments) if argument in values)

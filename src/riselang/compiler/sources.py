@@ -1,0 +1,89 @@
+"""What is lowered: a term, or a module with programs in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
+
+from riselang.compiler.signatures import Signature
+from riselang.dialects.module import functions, location_of
+from riselang.errors import SourceLocation
+from riselang.lazy import cached_property
+from riselang.lowering.convert_rise_to_imperative import Units
+from riselang.lowering.copies import copy_to_lower
+from riselang.term.from_dialect import Unit, units
+from riselang.term.nodes import Term
+from riselang.term.to_dialect import program_module, program_shell
+
+
+@dataclass(frozen=True)
+class TermSource:
+    """One program, which goes to lowering as it is."""
+
+    name: str
+    term: Term
+    results: int
+
+    @cached_property
+    def module(self) -> ModuleOp:
+        """The program as ops of the dialect."""
+        return program_module(self.term, self.name, self.results)
+
+    @cached_property
+    def signatures(self) -> tuple[Signature, ...]:
+        """The function, as it is before lowering."""
+        shell = program_shell(self.term, self.name, self.results)
+        return (Signature.of_shell(shell, self.term),)
+
+    def opened(self) -> tuple[ModuleOp, dict[FuncOp, Units]]:
+        """A new module for lowering to work on, and the programs in place of its empty units."""
+        shell = program_shell(self.term, self.name, self.results)
+        unit = Unit(self.term, shell.inputs, shell.outputs)
+        return shell.module, {shell.function: [(shell.unit, unit)]}
+
+    def terms(self, name: str) -> list[Term]:
+        """The programs of a function."""
+        return [self.term]
+
+    def declaration(self, name: str) -> SourceLocation | None:
+        """Where a function is declared."""
+        return self.term.location
+
+
+@dataclass(frozen=True)
+class ModuleSource:
+    """A verified module of the dialect and others, read from text or made by passes."""
+
+    module: ModuleOp
+    chosen: Sequence[Operation] | None = None
+    """The ops that are compiled; all where they are not given."""
+
+    @cached_property
+    def signatures(self) -> tuple[Signature, ...]:
+        """The functions, as they are before lowering."""
+        if self.chosen is None:
+            return tuple(map(Signature.of, functions(self.module)))
+        chosen = [op for op in self.chosen if isinstance(op, FuncOp) and not op.is_declaration]
+        return tuple(map(Signature.of, chosen))
+
+    def opened(self) -> tuple[ModuleOp, dict[FuncOp, Units]]:
+        """A new module for lowering to work on, and the programs in place of its empty units."""
+        return copy_to_lower(self.module, self.chosen or list(self.module.ops))
+
+    def terms(self, name: str) -> list[Term]:
+        """The programs of a function."""
+        (function,) = (each.function for each in self.signatures if each.name == name)
+        return [unit.term for _, unit in units(function)]
+
+    def declaration(self, name: str) -> SourceLocation | None:
+        """Where a function is declared."""
+        found = (op for op in self.module.ops if isinstance(op, FuncOp))
+        return next((location_of(op) for op in found if op.sym_name.data == name), None)
+
+
+Source = TermSource | ModuleSource
+"""Programs between buffers."""

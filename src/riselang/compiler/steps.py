@@ -1,0 +1,112 @@
+"""What `pipeline.lower` does to a module, one small step after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr, UnitAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.passes import ModulePass
+
+from riselang import pipelines
+from riselang.compiler.signatures import Signature, is_public
+from riselang.config import Options
+from riselang.dialects.module import functions, make_context
+from riselang.lowering.checks import CHECKS
+from riselang.lowering.contract_rise_floats import CONTRACTED, FLOAT_PERMISSION
+from riselang.lowering.convert_math_to_calls import ConvertMathToCallsPass
+from riselang.lowering.convert_rise_to_imperative import (
+    ConvertRiseToImperativePass,
+    Units,
+    convert_module,
+)
+from riselang.lowering.debug_locations import complete_locations
+from riselang.lowering.distinct import called_functions, mark_distinct
+from riselang.lowering.poll_signals import PollSignalsPass
+from riselang.lowering.resolve_rise_access import ResolveRiseAccessPass
+from riselang.native import llvm
+from riselang.timing import timed
+
+
+def mark_permission(module: ModuleOp, options: Options) -> None:
+    """Let a module say what may be done to its float arithmetic, and what has been done."""
+    module.attributes[FLOAT_PERMISSION] = StringAttr(options.float)
+    if options.contracted:
+        module.attributes[CONTRACTED] = UnitAttr()
+
+
+def make_imperative(module: ModuleOp, programs: Mapping[FuncOp, Units], options: Options) -> None:
+    """Phase 1: programs become loops over access paths."""
+    loops = "affine" if options.loops == "polyhedral" else options.loops
+    with timed(ConvertRiseToImperativePass.name):
+        convert_module(module, programs, loops)
+
+
+def mark_written(module: ModuleOp, signatures: Sequence[Signature]) -> None:
+    """Say of what programs write that it overlaps nothing: the call checks it, if it is one from
+    outside."""
+    called = called_functions(module)
+    written = {each.name: each.written for each in signatures if each.name not in called}
+    for function in functions(module):
+        mark_distinct(function, written.get(function.sym_name.data, ()))
+
+
+def run(passes: Iterable[ModulePass], module: ModuleOp) -> None:
+    context = make_context()
+    for step in passes:
+        with timed(step.name):
+            step.apply(context, module)
+
+
+def complete(module: ModuleOp, options: Options) -> None:
+    """Leave nothing in a module but what native MLIR reads, and C entry points."""
+    module.attributes.pop(CHECKS, None)
+    for function in functions(module):
+        if is_public(function) and options.loops != pipelines.GPU:
+            function.attributes["llvm.emit_c_interface"] = UnitAttr()
+    if options.debug_info:
+        complete_locations(module)
+
+
+def loop_passes(options: Options) -> list[ModulePass]:
+    """From loops over access paths to plain MLIR, which stage `affine` shows."""
+    raising = pipelines.RAISE if options.library == "blas" else ()
+    planning = pipelines.PLAN_POLYHEDRAL if options.loops == "polyhedral" else ()
+    names = (*pipelines.RISE_TO_LOOPS[1:], *raising, *planning)
+    left_out: set[str] = set()
+    left_out |= {pipelines.CALLS} if options.loops == pipelines.GPU else set()
+    left_out |= {pipelines.APPROXIMATE} if options.float != "relaxed" else set()
+    return [_made(name, options) for name in names if name not in left_out]
+
+
+def last_passes(options: Options) -> list[ModulePass]:
+    """What makes plain MLIR ready for the machine that it runs on."""
+    is_for_gpu = options.loops == pipelines.GPU
+    names = pipelines.OUTLINE_KERNELS if is_for_gpu else pipelines.POLL
+    return [_made(name, options) for name in names]
+
+
+def _made(name: str, options: Options) -> ModulePass:
+    """A pass; the modules of those that few programs need are loaded where they are."""
+    if name == ResolveRiseAccessPass.name:
+        # The host launches what stands in a function, not what functions that it calls have.
+        return ResolveRiseAccessPass(splits=options.loops != pipelines.GPU)
+    if name == pipelines.CALLS:
+        return ConvertMathToCallsPass()
+    if name in pipelines.POLL:
+        return PollSignalsPass()
+    if name == pipelines.APPROXIMATE:
+        from riselang.lowering.approximate_math import ApproximateMathPass
+
+        return ApproximateMathPass()
+    if name in pipelines.OUTLINE_KERNELS:
+        from riselang.lowering.gpu.outline_gpu_kernels import OutlineGpuKernelsPass
+
+        return OutlineGpuKernelsPass()
+    if name in pipelines.RAISE:
+        from riselang.lowering.raise_to_library_calls import RaiseToLibraryCallsPass
+
+        return RaiseToLibraryCallsPass()
+    from riselang.lowering.plan_polyhedral import PlanPolyhedralPass
+
+    return PlanPolyhedralPass(llvm.vector_bits())

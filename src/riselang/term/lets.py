@@ -1,0 +1,217 @@
+"""Lets in normal form: the one that a module of the dialect reads back as.
+
+A let stands at the top of the function that it is in, and there is one for each computed value that
+is used twice, or by a function inside, which may run many times. What is used once where it is
+made, and what is only a view, has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from riselang.dialects.rise.schemes import FST, LET, SND, TUPLE, Argument, PatternSpec
+from riselang.dialects.rise.types import TupleType, components, fun, pair, uncurry
+from riselang.errors import LimitationError
+from riselang.term import build
+from riselang.term.embedding import fold_tree, scalar_leaves
+from riselang.term.finish import finish
+from riselang.term.nodes import (
+    Apply,
+    Bound,
+    DepApply,
+    DepLambda,
+    Embed,
+    Lambda,
+    Literal,
+    Pattern,
+    Scalar,
+    Term,
+    has_pattern,
+    spine,
+)
+from riselang.term.recursion import recursive
+from riselang.term.sizes import names_in, opened_binder
+
+Environment = tuple[build.Node, ...]
+
+
+@recursive
+def with_settled_lets(term: Term, results: int = 1) -> Term:
+    """A program of so many results with its lets in normal form, and the results as a tuple."""
+    if results == 1 and not has_pattern(term, LET.name):
+        return term
+    scope = build.Scope()
+    variables: list[build.Variable] = []
+    body = term
+    for _ in uncurry(term.type)[0]:
+        assert isinstance(body, Lambda)
+        location = body.location
+        variables.append(build.Variable(body.parameter, body.name, scope=scope, location=location))
+        body = body.body
+    nodes = _Nodes(names_in(term))
+    *others, result = nodes.results(body, tuple(variables), results, scope)
+    for other in reversed(others):
+        result = nodes.paired(other, result, scope)
+    types = [variable.type for variable in variables]
+    type = fun(*types, result.type) if types else result.type
+    return finish(build.Function(type, variables, result, scope, location=term.location))
+
+
+class _Nodes:
+    """Makes nodes of terms; a let makes none, but names what it binds."""
+
+    def __init__(self, taken: set[str]):
+        self._taken = taken
+        """The names of sizes and data types that a binder may not take."""
+
+    def node(self, term: Term, environment: Environment, scope: build.Scope) -> build.Node:
+        match term:
+            case Bound(index):
+                return environment[-1 - index]
+            case Literal(attribute):
+                return build.Constant(term.type, attribute, scope=scope, location=term.location)
+            case Pattern():
+                return self.pattern(term, scope)
+            case Lambda():
+                return self.function(term, environment, scope)
+            case Apply():
+                return self.application(term, environment, scope)
+            case DepLambda():
+                return self.dependent(term, environment, scope)
+            case DepApply():
+                function = self.node(term.function, environment, scope)
+                return build.DependentApplication(
+                    term.type, function, term.argument, scope=scope, location=term.location
+                )
+            case Scalar():
+                return self.scalar(term, environment, scope)
+            case Embed():
+                operands = [self.node(operand, environment, scope) for operand in term.operands]
+                return build.Foreign(
+                    term.type, term.region, operands, scope=scope, location=term.location
+                )
+            case _:
+                raise LimitationError(f"the term has the free variable {term}", term.location)
+
+    def pattern(self, term: Pattern, scope: build.Scope) -> build.Node:
+        if term.spec is LET:
+            raise LimitationError(f"{term.spec.name} must be applied", term.location)
+        arguments: dict[str, Argument] = dict(
+            zip(term.spec.parameters, term.arguments, strict=True)
+        )
+        return build.PatternUse(
+            term.type, term.spec, arguments, term.to, scope=scope, location=term.location
+        )
+
+    def function(self, term: Lambda, environment: Environment, scope: build.Scope) -> build.Node:
+        inner = build.Scope(scope)
+        parameters: list[build.Variable] = []
+        body: Term = term
+        while isinstance(body, Lambda):
+            location = body.location
+            parameters.append(
+                build.Variable(body.parameter, body.name, scope=inner, location=location)
+            )
+            body = body.body
+        result = self.node(body, (*environment, *parameters), inner)
+        return build.Function(
+            term.type, parameters, result, inner, scope=scope, location=term.location
+        )
+
+    def dependent(
+        self, term: DepLambda, environment: Environment, scope: build.Scope
+    ) -> build.Node:
+        name, body = opened_binder(term, self._taken)
+        self._taken = {*self._taken, name}
+        inner = build.Scope(scope)
+        result = self.node(body, environment, inner)
+        return build.DependentFunction(
+            term.type, term.kind, name, term.name, result, inner, scope=scope,
+            location=term.location,
+        )  # fmt: skip
+
+    def application(self, term: Apply, environment: Environment, scope: build.Scope) -> build.Node:
+        head, arguments = spine(term)
+        if isinstance(head, Pattern) and head.spec is LET and len(arguments) >= 2:
+            if isinstance(arguments[1], Lambda):
+                environment_of_body = self.bound(arguments, environment, scope)
+                function = self.node(arguments[1].body, environment_of_body, scope)
+                if len(arguments) == 2:
+                    return function
+                arguments = arguments[2:]
+            else:
+                function = self.node(arguments[1], environment, scope)
+                arguments = [arguments[0], *arguments[2:]]
+        else:
+            function = self.node(head, environment, scope)
+        values: list[build.Node] = []
+        for argument in arguments:
+            values.append(self.node(argument, environment, scope))
+        return build.Application(term.type, function, values, scope=scope, location=term.location)
+
+    def bound(
+        self, arguments: Sequence[Term], environment: Environment, scope: build.Scope
+    ) -> Environment:
+        """The environment of the body of a let."""
+        value = self.node(arguments[0], environment, scope)
+        assert isinstance(arguments[1], Lambda)
+        value.label = value.label or arguments[1].name
+        return (*environment, value)
+
+    def results(
+        self, body: Term, environment: Environment, count: int, scope: build.Scope
+    ) -> list[build.Node]:
+        """The values of a tuple of `count` results, which lets may stand around."""
+        values: list[build.Node] = []
+        while len(values) < count - 1:
+            head, arguments = spine(body)
+            spec = head.spec if isinstance(head, Pattern) else None
+            if spec is LET and len(arguments) == 2 and isinstance(arguments[1], Lambda):
+                environment = self.bound(arguments, environment, scope)
+                body = arguments[1].body
+            elif spec is TUPLE and len(arguments) == 2:
+                values.append(self.node(arguments[0], environment, scope))
+                body = arguments[1]
+            else:
+                rest = self.node(body, environment, scope)
+                return [*values, *self.parts(rest, count - len(values), scope)]
+        return [*values, self.node(body, environment, scope)]
+
+    def parts(self, value: build.Node, count: int, scope: build.Scope) -> list[build.Node]:
+        """The components of a tuple of `count` results."""
+        parts: list[build.Node] = []
+        for _ in range(count - 1):
+            parts.append(self.projection(FST, value, scope))
+            value = self.projection(SND, value, scope)
+        return [*parts, value]
+
+    def projection(self, spec: PatternSpec, value: build.Node, scope: build.Scope) -> build.Node:
+        assert isinstance(value.type, TupleType)
+        first, second = components(value.type)
+        arguments: dict[str, Argument] = dict(zip(spec.parameters, (first, second), strict=True))
+        pattern = build.PatternUse(spec.instantiate(arguments), spec, arguments, scope=scope)
+        type = first if spec is FST else second
+        return build.Application(type, pattern, [value], scope=scope)
+
+    def paired(self, first: build.Node, second: build.Node, scope: build.Scope) -> build.Node:
+        arguments: dict[str, Argument] = {"s": first.type, "t": second.type}
+        pattern = build.PatternUse(TUPLE.instantiate(arguments), TUPLE, arguments, scope=scope)
+        type = pair(first.type, second.type)
+        return build.Application(type, pattern, [first, second], scope=scope)
+
+    def scalar(self, term: Scalar, environment: Environment, scope: build.Scope) -> build.Node:
+        leaves = scalar_leaves(term)
+        values: list[build.Node] = []
+        for leaf in leaves:
+            values.append(self.node(leaf, environment, scope))
+
+        def combine(inner: Term, operands: Sequence[build.Node]) -> build.Node:
+            location = inner.location
+            if isinstance(inner, Literal):
+                return build.Constant(inner.type, inner.attribute, scope=scope, location=location)
+            assert isinstance(inner, Scalar)
+            return build.Operation(
+                inner.type, inner.op, operands, inner.predicate, scope=scope, location=location
+            )
+
+        return fold_tree(term, leaves, values, combine)
