@@ -134,6 +134,7 @@ def polyhedral(tile_sizes: Sequence[int] | None, lanes: int | None) -> tuple[str
     )  # fmt: skip
 
 
+FUNCTIONS_TO_LLVM = "convert-func-to-llvm"
 TO_LLVM = (
     "convert-scf-to-cf",
     "convert-math-to-llvm",
@@ -141,10 +142,14 @@ TO_LLVM = (
     "finalize-memref-to-llvm{use-aligned-alloc=true}",
     "convert-arith-to-llvm",
     "convert-index-to-llvm",
-    "convert-func-to-llvm",
+    FUNCTIONS_TO_LLVM,
     "convert-cf-to-llvm",
     "reconcile-unrealized-casts",
 )
+
+
+def _with_pointers(name: str) -> str:
+    return f"{name}{{use-bare-ptr-memref-call-conv=1}}" if name == FUNCTIONS_TO_LLVM else name
 
 
 POLYHEDRAL = (
@@ -173,9 +178,13 @@ def cpu(
     polyhedral: bool = False,
     bf16: bool = True,
     debug_info: bool = False,
+    has_descriptors: bool = True,
 ) -> tuple[str, ...]:
-    """From affine, scf and memref to the LLVM dialect; `structured` for linalg and tensor, too."""
-    *to_llvm, last = TO_LLVM
+    """From affine, scf and memref to the LLVM dialect; `structured` for linalg and tensor, too.
+
+    Without descriptors, functions take a pointer for each buffer.
+    """
+    *to_llvm, last = TO_LLVM if has_descriptors else map(_with_pointers, TO_LLVM)
     return (
         *(POLYHEDRAL if polyhedral else ()),
         *(STRUCTURED if structured else ()),

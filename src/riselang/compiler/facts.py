@@ -10,6 +10,8 @@ from xdsl.dialects.builtin import (
     BFloat16Type,
     Float16Type,
     FunctionType,
+    MemRefType,
+    NoneAttr,
     TensorType,
 )
 from xdsl.dialects.func import CallOp, FuncOp
@@ -39,6 +41,8 @@ class Facts:
     calls_blas: bool = False
     may_end_early: bool = False
     """Whether a call can end before its work is done: at a signal, or where memory is missing."""
+    has_descriptors: bool = False
+    """Whether functions take buffers whose pointer does not say all, as one of dynamic lengths."""
 
     def __or__(self, other: Facts) -> Facts:
         names = [each.name for each in fields(self)]
@@ -49,6 +53,7 @@ def facts_of(module: Operation) -> Facts:
     """What is in a module that MLIR gets."""
     types: set[Attribute] = set()
     called: set[str] = set()
+    has_descriptors = False
     has_parallel_loops = is_structured = allocates = False
     for op in walk(module):
         name = op.name
@@ -59,6 +64,8 @@ def facts_of(module: Operation) -> Facts:
             called.add(op.callee.root_reference.data)
         elif isinstance(op, FuncOp):
             types.add(op.function_type)
+            has_descriptors |= not all(map(_is_pointer, op.function_type.inputs))
+            has_descriptors |= bool(op.function_type.outputs.data)
         types.update(result.type for result in op.results)
         for region in op.regions:
             for block in region.blocks:
@@ -74,7 +81,19 @@ def facts_of(module: Operation) -> Facts:
         any(each.startswith(BLAS) for each in called),
         # Tensors become buffers later on.
         allocates or is_structured or not called.isdisjoint(FUNCTIONS),
+        has_descriptors or is_structured,
     )
+
+
+def _is_pointer(type: Attribute) -> bool:
+    """Whether a scalar, or a contiguous buffer of known lengths, is passed.
+
+    MLIR passes none that is empty as a pointer.
+    """
+    if not isinstance(type, MemRefType):
+        return not isinstance(type, TensorType)
+    is_known = type.has_static_shape() and 0 not in type.get_shape()
+    return is_known and isinstance(type.layout, NoneAttr)
 
 
 def _parts(types: Iterable[Attribute]) -> Iterator[Attribute]:

@@ -53,7 +53,12 @@ class LoweredModule:
     def entries(self) -> str:
         """LLVM IR of the functions through which Python calls."""
         return "\n".join(
-            entry_of(each.name, each.parameters, fails=each.name in self._failing)
+            entry_of(
+                each.name,
+                each.parameters,
+                fails=each.name in self._failing,
+                has_descriptors=self.facts.has_descriptors,
+            )
             for each in self.signatures
             if each.is_callable
         )

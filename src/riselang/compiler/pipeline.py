@@ -64,12 +64,14 @@ def rewrite(
     from riselang.term.outlining import outline
 
     contracts = options.float != "strict" and not options.contracted
+    # A strategy of a person's own gets the program as it is written.
+    is_outlined = strategy in (None, DEFAULT) and not options.debug_info
+    derivation = None
 
     def decided(term: Term) -> Term:
         term = contract(term) if contracts else term
-        return outline(term) if is_outlined(strategy, options) else term
+        return outline(term) if is_outlined else term
 
-    derivation = None
     with timed("rewrite"):
         if strategy is not None and applies(strategy, program.term, options):
             derivation = _derivation(decided(program.term), strategy, options, ahead)
@@ -77,12 +79,6 @@ def rewrite(
         program = arranged(replace(program, term=settled), options)
     is_decided = contracts or options.contracted or derivation is not None
     return Rewritten(program, replace(options, contracted=is_decided), derivation)
-
-
-def is_outlined(strategy: Strategy | None, options: Options) -> bool:
-    """Whether what repeats is compiled once; a strategy of a person's own gets all of a program."""
-    is_own = strategy is not None and strategy is not DEFAULT
-    return not (is_own or options.debug_info or options.loops == pipelines.GPU)
 
 
 def applies(strategy: Strategy, term: Term, options: Options) -> bool:
@@ -148,7 +144,7 @@ def lower(
 # 4. From a module to machine code
 
 
-def emit(lowered: LoweredModule, *, locations: bool | None = None) -> Job:
+def emit(lowered: LoweredModule, *, locations: bool = False) -> Job:
     """What native MLIR and LLVM do: the module as text, the passes it gets, and what LLVM knows."""
     from riselang.lowering.distinct import distinct_pointers
     from riselang.native.build import Job
@@ -158,12 +154,13 @@ def emit(lowered: LoweredModule, *, locations: bool | None = None) -> Job:
     passes = pipelines.cpu(
         threads=lowered.uses_threads, structured=facts.is_structured, bf16=facts.has_bf16,
         polyhedral=options.loops == "polyhedral", debug_info=options.debug_info,
+        has_descriptors=facts.has_descriptors,
     )  # fmt: skip
-    is_located = options.debug_info if locations is None else locations
-    text = native_text(lowered.module, locations=is_located)
+    distinct = distinct_pointers(lowered.module) if facts.has_descriptors else {}
+    text = native_text(lowered.module, locations=locations or options.debug_info)
     return Job(
-        text, passes, distinct_pointers(lowered.module), lowered.entries, options.debug_info,
-        options.effort, facts.has_short_floats, facts.may_end_early,
+        text, passes, distinct, lowered.entries, options.debug_info, options.effort,
+        facts.has_short_floats, facts.may_end_early,
     )  # fmt: skip
 
 

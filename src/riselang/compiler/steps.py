@@ -9,7 +9,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
 from riselang import pipelines
-from riselang.compiler.signatures import Signature, is_public
+from riselang.compiler.signatures import Signature
 from riselang.config import Options
 from riselang.dialects.module import functions, make_context
 from riselang.lowering.checks import CHECKS
@@ -59,11 +59,8 @@ def run(passes: Iterable[ModulePass], module: ModuleOp) -> None:
 
 
 def complete(module: ModuleOp, options: Options) -> None:
-    """Leave nothing in a module but what native MLIR reads, and C entry points."""
+    """Leave nothing in a module but what native MLIR reads."""
     module.attributes.pop(CHECKS, None)
-    for function in functions(module):
-        if is_public(function) and options.loops != pipelines.GPU:
-            function.attributes["llvm.emit_c_interface"] = UnitAttr()
     if options.debug_info:
         complete_locations(module)
 

@@ -45,7 +45,7 @@ def distinct_pointers(module: ModuleOp) -> dict[str, list[int]]:
     """For each function, the positions of such pointers among the parameters that LLVM sees.
 
     A memref is passed as two pointers, an offset, and a length and a stride for each dimension;
-    accesses go through the second pointer.
+    accesses go through the second pointer. MLIR marks memrefs that are passed as one pointer.
     """
     found: dict[str, list[int]] = {}
     for function in functions(module):

@@ -17,8 +17,13 @@ Dimensions = tuple[int | None, ...]
 """Lengths; None is one that is passed."""
 
 
-def entry(name: str, parameters: Sequence[Dimensions | str]) -> str:
-    """LLVM IR of the entry of a function; a parameter is a buffer, or a scalar of an LLVM type."""
+def entry(
+    name: str, parameters: Sequence[Dimensions | str], *, has_descriptors: bool = True
+) -> str:
+    """LLVM IR of the entry of a function; a parameter is a buffer, or a scalar of an LLVM type.
+
+    Without descriptors the function takes the pointers alone, too.
+    """
     taken: list[str] = []
     passed: list[str] = []
     lines: list[str] = []
@@ -27,6 +32,10 @@ def entry(name: str, parameters: Sequence[Dimensions | str]) -> str:
         if isinstance(parameter, str):
             taken.append(f"{parameter} {value}")
             passed.append(f"{parameter} {value}")
+            continue
+        if not has_descriptors:
+            taken.append(f"ptr {value}")
+            passed.append(f"ptr {value}")
             continue
         lengths = [
             str(length) if length is not None else f"{value}_{dimension}"

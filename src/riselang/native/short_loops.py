@@ -16,9 +16,10 @@ MOST_LINES = 512
 
 _LABEL = re.compile(r"^([\w.$-]+):")
 _PHI = re.compile(r"^  %(\S+) = phi i64 \[ (\S+), %\S+ \], \[ (\S+), %\S+ \]")
-_BOUND = re.compile(r"^  %\S+ = icmp slt i64 %(\S+), (\d+)$")
-_STEP = re.compile(r"^  %(\S+) = add (?:nuw |nsw )*i64 %(\S+), (\d+)$")
-_JUMP = re.compile(r"^  br label %(\S+)$")
+_PLACE = r"(?:, !dbg !\d+)?$"
+_BOUND = re.compile(rf"^  %\S+ = icmp slt i64 %(\S+), (\d+){_PLACE}")
+_STEP = re.compile(rf"^  %(\S+) = add (?:nuw |nsw )*i64 %(\S+), (\d+){_PLACE}")
+_JUMP = re.compile(rf"^  br label %([^\s,]+){_PLACE}")
 _METADATA = re.compile(r"^!(\d+) =", re.MULTILINE)
 
 

@@ -193,12 +193,11 @@ def _refusal(error: Exception, name: str, source: str) -> RiseError:
         described = [line for line in lines if line.startswith("error:")] or lines[:1]
         reason = described[0].removeprefix("error:").strip() if described else "no reason given"
         return UserError(f"{name} is no StableHLO module: {reason}")
-    location = _place(name, source, int(found[1]), int(found[2]))
+    location = _place(name, source.splitlines(), int(found[1]), int(found[2]))
     return UserError(f"this is no StableHLO: {found[3].strip()}", location)
 
 
-def _place(name: str, source: str, line: int, column: int) -> SourceLocation:
-    lines = source.splitlines()
+def _place(name: str, lines: Sequence[str], line: int, column: int) -> SourceLocation:
     text = lines[line - 1][:400] if 0 < line <= len(lines) else None
     return SourceLocation(name, line, column, text=text)
 
@@ -211,6 +210,7 @@ class Reader:
         self._module = module
         self._name = name
         self._source = source
+        self._lines = source.splitlines()
         self._values: dict[Any, GraphValue] = {}
         self._resources: Mapping[str, bytes] | None = None
 
@@ -290,7 +290,7 @@ class Reader:
             return None
         before = self._source[: self._source.index(op)]
         line = before.count("\n") + 1
-        return _place(self._name, self._source, line, len(before) - before.rfind("\n"))
+        return _place(self._name, self._lines, line, len(before) - before.rfind("\n"))
 
     def _type(self, type: Any) -> TensorKind | str:
         if not isinstance(type, self._wheel.ir.RankedTensorType):
@@ -308,7 +308,7 @@ class Reader:
             return None
         file, line, column = found[1], int(found[2]), int(found[3])
         if file == "-":
-            return _place(self._name, self._source, line, column)
+            return _place(self._name, self._lines, line, column)
         return SourceLocation(file, line, max(1, column))
 
     def _attribute(self, attribute: Any) -> Any:

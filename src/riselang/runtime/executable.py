@@ -72,7 +72,9 @@ FAILURE = (4,)
 """The shape of the buffer for the first check that fails."""
 
 
-def entry_of(name: str, parameters: Sequence[Parameter], *, fails: bool) -> str:
+def entry_of(
+    name: str, parameters: Sequence[Parameter], *, fails: bool, has_descriptors: bool = True
+) -> str:
     """LLVM IR of the function through which `Executable` calls."""
     kinds: list[Dimensions | str] = [
         tuple(None if length == DYNAMIC_INDEX else length for length in parameter.shape)
@@ -80,7 +82,7 @@ def entry_of(name: str, parameters: Sequence[Parameter], *, fails: bool) -> str:
         else scalar_kind(parameter.type).llvm
         for parameter in parameters
     ]
-    return entry(name, [*kinds, *([FAILURE] if fails else [])])
+    return entry(name, [*kinds, *([FAILURE] if fails else [])], has_descriptors=has_descriptors)
 
 
 class Code(Protocol):

@@ -50,7 +50,7 @@ MODULES = {
     ),
     "tensors": (
         "func.func @f(%x: tensor<4xf32>) { return }",
-        Facts(is_structured=True, may_end_early=True),
+        Facts(is_structured=True, may_end_early=True, has_descriptors=True),
     ),
 }
 

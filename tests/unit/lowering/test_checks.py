@@ -280,7 +280,7 @@ def test_calls_on_several_threads_do_not_meet() -> None:
 
 
 def test_a_failure_in_object_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a C program sees it: memref descriptors, and behind them the buffer for a failure."""
+    """As a C program sees it: arrays, and behind them the buffer for a failure."""
     monkeypatch.setenv("RISE_NUM_THREADS", "1")
     code = binding.ObjectFileRef.from_data(lowered(pick, X, Y).compilation.object_code)
     engine = binding.create_mcjit_compiler(
@@ -288,14 +288,14 @@ def test_a_failure_in_object_code(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     engine.add_object_file(code)
     engine.finalize_object()
-    address = engine.get_function_address("_mlir_ciface_pick")
+    address = engine.get_function_address("rise_call_pick")
     function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(address)
     out, y = np.zeros(6, np.float32), np.arange(6, dtype=np.float32)
     x, failure = np.arange(6, dtype=np.int64)[::-1].copy(), np.zeros(4, np.int64)
-    buffers = [descriptor(array) for array in (out, x, y, failure)]
-    function(*[ctypes.addressof(buffer) for buffer in buffers])
+    buffers = [array.ctypes.data for array in (out, x, y, failure)]
+    function(*buffers)
     assert out.tolist() == [5, 4, 3, 2, 1, 0]
     assert failure[0] == 0
     x[2] = 77
-    function(*[ctypes.addressof(buffer) for buffer in buffers])
+    function(*buffers)
     assert failure.tolist() == [1, 1, 77, 6]
