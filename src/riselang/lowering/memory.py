@@ -83,6 +83,8 @@ class Memory:
         self.expressions: dict[SSAValue, Nat] = {}
         self.variables: dict[str, SSAValue] = {}
         self.bounds: dict[str, Nat | None] = {}
+        self.known_facts: dict[frozenset[str], Facts] = {}
+        """What was made of the bounds, which stay as they are, by the names it is about."""
         self.sizes: set[str] = set()
         """The variables that are sizes of the function."""
         self.fetched: dict[tuple[Block, SSAValue], list[list[Nat]]] = {}
@@ -151,10 +153,14 @@ class Memory:
         return self.expressions[value]
 
     def facts(self, *expressions: Nat) -> Facts:
-        facts = Facts()
-        for name in sorted({name for part in expressions for name in part.variables}):
-            facts = facts.with_bounds(name, 0, self.bounds[name])
-        return facts
+        names = frozenset[str]().union(*(part.variables for part in expressions))
+        known = self.known_facts.get(names)
+        if known is None:
+            known = Facts()
+            for name in sorted(names):
+                known = known.with_bounds(name, 0, self.bounds[name])
+            self.known_facts[names] = known
+        return known
 
     def load(self, op: codegen.CastOp, path: Path, builder: Builder) -> SSAValue:
         buffer, indices = self.place(op, path)
