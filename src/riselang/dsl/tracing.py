@@ -29,7 +29,7 @@ from riselang.dsl.locations import function_location, user_location
 from riselang.errors import LimitationError, UserError
 from riselang.term import build
 from riselang.term.inference import Inference, TypeMismatch, order_note
-from riselang.term.parameters import known_parameters
+from riselang.term.parameters import Unknown, known_parameters
 
 _state = threading.local()
 
@@ -214,8 +214,7 @@ def apply_pattern(
 
     trace = current_trace()
     location = user_location()
-    known = known_parameters(spec, given, [_type_of(trace, each) for each in arguments])
-    parameters = trace.inference.instantiate(spec, known)
+    parameters = trace.inference.instantiate(spec, _known(trace, spec, given, arguments))
     check_arguments(trace, spec, parameters)
     inputs, result = uncurry(spec.instantiate(parameters))
     nodes: dict[int, build.Node] = {}
@@ -248,11 +247,20 @@ def apply_pattern(
     )
 
 
-def _type_of(trace: Trace, argument: Any) -> RiseType | None:
-    """The type of an argument that is a value of the program."""
+def _known(
+    trace: Trace, spec: PatternSpec, given: Mapping[str, Argument], arguments: Sequence[Any]
+) -> Mapping[str, Argument]:
+    """What is given, and what values tell; a mistake is left to be found argument by argument."""
     from riselang.dsl.values import Value
 
-    return trace.inference.resolve(argument.node.type) if isinstance(argument, Value) else None
+    types: list[RiseType | Unknown] = []
+    for argument in arguments:
+        if isinstance(argument, Value):
+            types.append(trace.inference.resolve(argument.node.type))
+        else:
+            is_number = argument.__class__ in (int, float)
+            types.append(Unknown.NUMBER if is_number else Unknown.OTHER)
+    return known_parameters(spec, given, types)
 
 
 def _check_numbers(trace: Trace, spec: PatternSpec, nodes: Mapping[int, build.Node]) -> None:

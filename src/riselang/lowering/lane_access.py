@@ -160,8 +160,8 @@ class LaneAccess(Memory):
         index = simplify(index, self.facts(index))
         position = index.constant if index.is_constant else DYNAMIC
         dynamic = [] if index.is_constant else self.arithmetic([index], builder)
-        op = vector.ExtractOp.build(
-            operands=[value, dynamic],
+        op = vector.ExtractOp.create(
+            operands=[value, *dynamic],
             properties={"static_position": DenseArrayBase.from_list(i64, [position])},
             result_types=[value.type.element_type],
         )

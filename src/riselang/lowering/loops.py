@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from enum import Enum
+from functools import cache
 
 from xdsl.builder import Builder
 from xdsl.dialects import affine, arith, scf
 from xdsl.dialects.builtin import (
     AffineMapAttr,
+    DenseArrayBase,
     IndexType,
+    IntegerAttr,
+    IntegerType,
     LocationAttr,
     StringAttr,
+    i32,
 )
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.irdl import AttrSizedOperandSegments
 from xdsl.rewriter import InsertPoint
 
 from riselang.dialects.affine import Bounds, ParallelOp
@@ -33,6 +39,9 @@ Condition = Callable[[Sequence[SSAValue]], SSAValue]
 """From the carried values to whether there is another iteration, a plain i1."""
 
 
+_ZERO = AffineMapAttr(AffineMap(0, 0, (AffineExpr.constant(0),)))
+_ONE = IntegerAttr.from_index_int_value(1)
+SEGMENTS = AttrSizedOperandSegments.attribute_name
 MOST_UNROLLED = 64
 """Loops of more iterations stay loops, and so do those inside of others that are written out."""
 
@@ -58,6 +67,12 @@ class LoopKind(Enum):
 
 PART_OF_GPU = "rise.on"
 """The attribute of a parallel loop that says which parts of a GPU run its iterations."""
+
+
+@cache
+def segment_sizes(*sizes: int) -> DenseArrayBase[IntegerType]:
+    """How many operands of an op each of its variadic definitions takes."""
+    return DenseArrayBase.from_list(i32, sizes)
 
 
 class Emitter:
@@ -111,7 +126,17 @@ class Emitter:
         block.add_op(affine.YieldOp.get(*results))
         types = [init.type for init in inits]
         operands, bound = self._affine_bound(length)
-        op = affine.ForOp.from_region([], operands, inits, types, 0, bound, Region(block))
+        op = affine.ForOp.create(
+            operands=[*operands, *inits],
+            result_types=types,
+            properties={
+                "lowerBoundMap": _ZERO,
+                "upperBoundMap": bound,
+                "step": _ONE,
+                SEGMENTS: segment_sizes(0, len(operands), len(inits)),
+            },
+            regions=[Region(block)],
+        )
         return self.add(op).results
 
     def unrolls(self, length: Nat) -> bool:

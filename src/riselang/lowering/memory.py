@@ -77,6 +77,8 @@ class Memory:
         self.expressions: dict[SSAValue, Nat] = {}
         self.variables: dict[str, SSAValue] = {}
         self.bounds: dict[str, Nat | None] = {}
+        self.known_facts: dict[frozenset[str], Facts] = {}
+        """What was made of the bounds, which stay as they are, by the names it is about."""
         self.sizes: set[str] = set()
         """The variables that are sizes of the function."""
         self.fetched: dict[tuple[Block, SSAValue], list[list[Nat]]] = {}
@@ -145,17 +147,23 @@ class Memory:
         return self.expressions[value]
 
     def facts(self, *expressions: Nat) -> Facts:
-        facts = Facts()
-        for name in sorted({name for part in expressions for name in part.variables}):
-            facts = facts.with_bounds(name, 0, self.bounds[name])
-        return facts
+        names = frozenset[str]().union(*(part.variables for part in expressions))
+        known = self.known_facts.get(names)
+        if known is None:
+            known = Facts()
+            for name in sorted(names):
+                known = known.with_bounds(name, 0, self.bounds[name])
+            self.known_facts[names] = known
+        return known
 
     def load(self, op: codegen.CastOp, path: Path, builder: Builder) -> SSAValue:
         buffer, indices = self.place(op, path)
         if self.is_affine(indices):
             return self.affine_load(buffer, indices, builder)
         values = self.arithmetic(indices, builder)
-        return builder.insert(memref.LoadOp.get(buffer, values)).results[0]
+        type = element_of_buffer(buffer)
+        load = memref.LoadOp.create(operands=[buffer, *values], result_types=[type])
+        return builder.insert(load).results[0]
 
     def prefetch(self, op: codegen.CastOp, path: Path, builder: Builder) -> None:
         """Ask for what stands at a path, unless its line of the cache has been asked for here."""
@@ -216,7 +224,13 @@ class Memory:
         choice = next((c for index in indices if (c := first_choice(index)) is not None), None)
         if choice is None:
             map, operands = self.affine_map(indices)
-            return builder.insert(affine.LoadOp(buffer, operands, map)).results[0]
+            # `create` takes the lists as they are; a constructor looks at the form of each.
+            load = affine.LoadOp.create(
+                operands=[buffer, *operands],
+                result_types=[element_of_buffer(buffer)],
+                properties={"map": map},
+            )
+            return builder.insert(load).results[0]
         first, *others = choice.arguments
         second = nat_min(*others) if isinstance(choice, Min) else nat_max(*others)
         regions: list[Region] = []
@@ -276,6 +290,11 @@ def _depth(index: SSAValue) -> int:
         depth += 1
         parent = parent.parent_op()
     return depth
+
+
+def element_of_buffer(buffer: SSAValue) -> Attribute:
+    assert isinstance(buffer.type, MemRefType)
+    return buffer.type.element_type
 
 
 def data_of(value: SSAValue) -> RiseType:

@@ -70,10 +70,11 @@ class Stores(PathSteps):
         buffer, indices = self.place(op, path)
         if self.is_affine(indices):
             map, operands = self.affine_map(indices)
-            builder.insert(affine.StoreOp(value, buffer, operands, map))
+            stored = [value, buffer, *operands]
+            builder.insert(affine.StoreOp.create(operands=stored, properties={"map": map}))
         else:
             values = self.arithmetic(indices, builder)
-            builder.insert(memref.StoreOp.get(value, buffer, values))
+            builder.insert(memref.StoreOp.create(operands=[value, buffer, *values]))
 
     def store_vector(
         self, value: SSAValue, target: SSAValue, type: VectorType, builder: Builder

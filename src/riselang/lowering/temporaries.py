@@ -8,7 +8,7 @@ parallel need one each. (Where these become a plain loop in the end, `native.mli
 from __future__ import annotations
 
 from xdsl.dialects import affine, memref, scf
-from xdsl.dialects.builtin import FixedBitwidthType, MemRefType
+from xdsl.dialects.builtin import FixedBitwidthType, IntegerAttr, MemRefType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation
 
@@ -17,6 +17,8 @@ from riselang.lowering.translation import TEMPORARY
 
 STACK_LIMIT = 16 * 1024
 """Bytes a temporary may have to live on the stack."""
+ALIGNMENT = IntegerAttr(64, 64)
+"""Bytes, as wide as a line of the cache."""
 STACK_BUDGET = 128 * 1024
 """Bytes of stack that the temporaries of a function may take together, also in parallel bodies."""
 
@@ -77,16 +79,22 @@ def _insert_early(op: Operation, block: Block) -> None:
 
 
 def _move(op: memref.AllocaOp, block: Block, on_stack: bool) -> None:
+    if on_stack:
+        op.detach()
+        op.alignment = ALIGNMENT
+        del op.attributes[TEMPORARY]
+        _insert_early(op, block)
+        return
     type = op.memref.type
     assert isinstance(type, MemRefType)
-    make = memref.AllocaOp if on_stack else memref.AllocOp
-    moved = make.get(type.element_type, 64, list(type.get_shape()), op.dynamic_sizes)
+    moved = memref.AllocOp.get(
+        type.element_type, ALIGNMENT, list(type.get_shape()), op.dynamic_sizes
+    )
     moved.location = op.location
     _insert_early(moved, block)
     op.memref.replace_all_uses_with(moved.memref)
     op.detach()
     op.erase()
-    if not on_stack:
-        last = block.last_op
-        assert last is not None
-        block.insert_op_before(memref.DeallocOp.get(moved.memref), last)
+    last = block.last_op
+    assert last is not None
+    block.insert_op_before(memref.DeallocOp.get(moved.memref), last)

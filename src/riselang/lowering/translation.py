@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, UnitAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType, UnitAttr
 from xdsl.dialects.func import CallOp
 from xdsl.dialects.memref import AllocaOp
 from xdsl.ir import Block, Operation, SSAValue
@@ -38,7 +39,7 @@ from riselang.dialects.rise.types import (
 from riselang.errors import LimitationError
 from riselang.lowering.callees import Callee, Callees, buffer_types, callee_of, whole_buffers
 from riselang.lowering.checks import Checks, Places
-from riselang.lowering.loops import Emitter, LoopKind
+from riselang.lowering.loops import SEGMENTS, Emitter, LoopKind, segment_sizes
 from riselang.nat import Nat
 from riselang.pipelines import GPU
 from riselang.term.embedding import embed_tree, scalar_leaves
@@ -369,8 +370,12 @@ class Translation:
             open_lengths = [
                 self.emitter.length(length) for length in lengths if not length.is_constant
             ]
-            op = AllocaOp.get(leaf.element, shape=shape, dynamic_sizes=open_lengths)
-            op.attributes[TEMPORARY] = UnitAttr()
+            op = AllocaOp.create(
+                operands=open_lengths,
+                result_types=[_buffer_type(leaf, tuple(shape))],
+                properties={SEGMENTS: segment_sizes(len(open_lengths), 0)},
+                attributes={TEMPORARY: UnitAttr()},
+            )
             values.append(self.add(op))
         return values
 
@@ -400,6 +405,11 @@ class Translation:
         first_type, second_type = components(type)
         first = self.wrap(first_type, scalars)
         return self.add(codegen.TupleOp(first, self.wrap(second_type, scalars)))
+
+
+@lru_cache(maxsize=1 << 10)
+def _buffer_type(leaf: ScalarType, shape: tuple[int, ...]) -> MemRefType:
+    return MemRefType(leaf.element, shape)
 
 
 def _is_stored(term: Term) -> bool:

@@ -52,11 +52,12 @@ class Nat:
     constant; the constructor trusts its caller to pass both in normal form.
     """
 
-    __slots__ = ("_depth", "_hash", "_sort_key", "_variables", "offset", "symbolic")
+    __slots__ = ("_atoms", "_depth", "_hash", "_sort_key", "_variables", "offset", "symbolic")
 
     def __init__(self, symbolic: tuple[Term, ...], offset: int) -> None:
         self.symbolic = symbolic
         self.offset = offset
+        self._atoms: tuple[Atom, ...] | None = None
         self._hash: int | None = None
         self._sort_key: SortKey | None = None
         self._variables: frozenset[str] | None = None
@@ -141,7 +142,10 @@ class Nat:
 
     def atoms(self) -> tuple[Atom, ...]:
         """The atoms of the polynomial, each once, in order of occurrence."""
-        return tuple(dict.fromkeys(atom for _, monomial in self.symbolic for atom, _ in monomial))
+        if self._atoms is None:
+            found = dict.fromkeys(atom for _, monomial in self.symbolic for atom, _ in monomial)
+            self._atoms = tuple(found)
+        return self._atoms
 
     def degree_in(self, name: str) -> int:
         """The highest power of the variable in the polynomial; inside atoms does not count."""

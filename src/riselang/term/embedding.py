@@ -89,7 +89,8 @@ def embed_tree(term: Term, leaves: Sequence[Term], values: Sequence[SSAValue]) -
 
 def _operation(term: Term, operands: Sequence[SSAValue]) -> Operation:
     if isinstance(term, Literal):
-        return arith.ConstantOp(term.attribute.plain)
+        plain = term.attribute.plain
+        return arith.ConstantOp.create(result_types=[plain.get_type()], properties={"value": plain})
     assert isinstance(term, Scalar)
     return scalar_operation(term.op, operands, _plain_type(term), term.predicate)
 

@@ -7,13 +7,16 @@ no unknowns, and the same pattern at the same types is looked up.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from enum import Enum
 from functools import lru_cache
 
 from riselang.dialects.rise.schemes import Argument, PatternSpec
 from riselang.dialects.rise.types import (
     ArrayType,
+    FunType,
     IdxType,
     RiseType,
+    ScalarType,
     TupleType,
     TypeVariable,
     VectorType,
@@ -24,18 +27,21 @@ from riselang.nat import Nat, NatError, Solved, solve
 _CACHE_SIZE = 1 << 12
 
 
+class Unknown(Enum):
+    """An argument without a type of its own."""
+
+    NUMBER = "a number, which may be of any type of scalars"
+    OTHER = "a function, or a mistake"
+
+
 def known_parameters(
-    spec: PatternSpec, given: Mapping[str, Argument], types: Sequence[RiseType | None]
+    spec: PatternSpec, given: Mapping[str, Argument], types: Sequence[RiseType | Unknown]
 ) -> Mapping[str, Argument]:
     """The parameters that are given, and those that closed types of arguments tell.
 
-    A type that is not closed says nothing. Where arguments do not fit, it is what is given: there
-    unification finds out why.
+    Where arguments do not fit, it is what is given: there unification finds out why.
     """
-    closed = tuple(type if type is not None and type.is_closed else None for type in types)
-    if not any(closed):
-        return given
-    found = _found(spec, tuple(given.items()), closed)
+    found = _found(spec, tuple(given.items()), tuple(types))
     return given if found is None else found
 
 
@@ -43,16 +49,27 @@ def known_parameters(
 def _found(
     spec: PatternSpec,
     given: tuple[tuple[str, Argument], ...],
-    types: tuple[RiseType | None, ...],
+    types: tuple[RiseType | Unknown, ...],
 ) -> Mapping[str, Argument] | None:
     known = dict(given)
     if any(isinstance(value, Nat) and not value.is_constant for value in known.values()):
         return None
-    inputs, _ = uncurry(spec.type)
-    for input, type in zip(inputs, types, strict=False):
-        if type is not None and not _fits(input, type, known):
+    arguments = list(zip(uncurry(spec.type)[0], types, strict=False))
+    for input, type in arguments:
+        if isinstance(type, RiseType) and type.is_closed and not _fits(input, type, known):
+            return None
+    for input, type in arguments:
+        if isinstance(type, Unknown) and not _may_be(input, type, known):
             return None
     return known
+
+
+def _may_be(input: RiseType, argument: Unknown, known: Mapping[str, Argument]) -> bool:
+    """Whether an argument without a type is what a pattern takes there."""
+    if argument is Unknown.OTHER:
+        return isinstance(input, FunType)
+    type = known.get(input.label.data) if isinstance(input, TypeVariable) else input
+    return isinstance(type, ScalarType)
 
 
 def _fits(scheme: RiseType, found: RiseType, known: dict[str, Argument]) -> bool:
