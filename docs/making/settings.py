@@ -35,5 +35,6 @@ def page() -> str:
 CALLS = {
     "float": '`float="strict"`, `--float strict`',
     "debug_info": "`debug_info=True`, `--debug-info`",
+    "effort": '`effort="fast"`, `--effort fast`',
 }
 """What says the same in Python and on the command line."""

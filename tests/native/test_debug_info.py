@@ -182,7 +182,9 @@ def test_entries_have_the_lines_of_what_is_inlined(folder: Path) -> None:
     kept: list[str] = []
     compiled = llvm.jit_object
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(llvm, "jit_object", lambda ir: (kept.append(ir), compiled(ir))[1])
+        patch.setattr(
+            llvm, "jit_object", lambda ir, effort: (kept.append(ir), compiled(ir, effort))[1]
+        )
         program: Any = rl.load("dot.rise", debug_info=True, float="strict")
         program.dot(*[np.ones(4, np.float32)] * 2)
     data = llvm.object_code(kept[0])

@@ -111,7 +111,7 @@ def test_the_readme_shows_the_notation_of_its_program() -> None:
     namespace: dict[str, Any] = {"__name__": "docs"}
     exec(python_blocks("README.md")[0], namespace)
     arrays = np.zeros((4, 5), np.float32), np.zeros((5, 6), np.float32)
-    notation = namespace["matmul"].lower(*arrays).as_text("notation")
+    notation = namespace["matmul"].trace(*arrays).as_text()
     assert textwrap.indent(notation, "    ") in (ROOT / "README.md").read_text()
 
 

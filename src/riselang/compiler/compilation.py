@@ -5,6 +5,8 @@ What is shown of a stage is recorded while the pipeline runs.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
@@ -62,7 +64,7 @@ class Compilation:
         if stage in MODULES:
             return module_text(self._module_at(stage))
         texts = {
-            "notation": lambda: self.notation,
+            "notation": lambda: self._notation(self.lowered_terms),
             "kernels": lambda: self.gpu.text,
             "ptx": lambda: self.gpu.ptx,
             "library": lambda: _library_report(self._module_at("affine")),
@@ -73,7 +75,9 @@ class Compilation:
 
     @deep
     def explained(self, stage: str) -> str:
-        """Stage imperative or affine, with the pattern and line each loop and access is for."""
+        """A stage for people: notation as it was written, and what loops and accesses are for."""
+        if stage == "notation":
+            return self._notation(self.source.terms)
         if stage in ("imperative", "affine"):
             return explained_text(self._module_at(stage))
         return self.text(stage)
@@ -83,16 +87,14 @@ class Compilation:
         """The lines of stage rise, imperative or affine, and which op begins on each."""
         return located_lines(self._module_at(stage))
 
-    @cached_property
-    @deep
-    def notation(self) -> str:
-        """Each program in functional notation, as it is lowered."""
+    def _notation(self, terms: Callable[[str], Sequence[Term]]) -> str:
+        """The programs of each function in functional notation."""
         from riselang.notation.printer import show_term
 
         texts = [
             f"// {signature.name}\n{show_term(term)}\n"
             for signature in self.source.signatures
-            for term in self.lowered_terms(signature.name)
+            for term in terms(signature.name)
         ]
         return "\n".join(texts)
 

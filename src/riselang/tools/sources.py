@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -103,19 +103,23 @@ class KernelSource:
 
     def text(self, stage: str, function: str | None, sizes: Mapping[str, int]) -> str:
         if stage == "notation" and not sizes and function is None and self.kernels:
-            texts = [(name, self._notation(kernel)) for name, kernel in self.kernels.items()]
-            if len(texts) == 1:
-                return texts[0][1] + "\n"
-            return "\n\n".join(f"def {name} =\n{text}" for name, text in texts) + "\n"
-        kernel = self.kernel(function)
-        if stage == "notation" and not sizes:
-            return self._notation(kernel) + "\n"
-        return kernel.lower(**sizes).as_text(stage).rstrip("\n") + "\n"
+            return self._notations(lambda kernel: kernel.lower().as_text(stage))
+        return self.kernel(function).lower(**sizes).as_text(stage).rstrip("\n") + "\n"
 
     def shown(self, stage: str, function: str | None, sizes: Mapping[str, int]) -> str:
+        if stage == "notation" and not sizes and function is None and self.kernels:
+            return self._notations(self._shown_notation)
+        if stage == "notation" and not sizes:
+            return self._shown_notation(self.kernel(function)) + "\n"
         if stage not in EXPLAINED_STAGES:
             return self.text(stage, function, sizes)
         return self.compilation(function, sizes).explained(stage)
+
+    def _notations(self, shown: Callable[[Kernel], str]) -> str:
+        texts = [(name, shown(kernel)) for name, kernel in self.kernels.items()]
+        if len(texts) == 1:
+            return texts[0][1] + "\n"
+        return "\n\n".join(f"def {name} =\n{text}" for name, text in texts) + "\n"
 
     def check(self) -> None:
         from riselang.api.jit import Jitted
@@ -124,10 +128,11 @@ class KernelSource:
             if isinstance(kernel, Jitted):
                 kernel.trace()
 
-    def _notation(self, kernel: Kernel) -> str:
+    def _shown_notation(self, kernel: Kernel) -> str:
+        """A program as it was written, where no strategy rewrites it."""
         from riselang.api.kernel import TermKernel
 
-        if kernel.strategy is not None:
+        if kernel.strategy is not None and kernel.lower().derivation is not None:
             return kernel.lower().as_text("notation")
         return repr(kernel.term if isinstance(kernel, TermKernel) else kernel.trace().term)
 
