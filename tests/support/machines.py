@@ -46,12 +46,12 @@ def _initialise() -> None:
 def compiled_for(ir: str, target: str) -> bytes:
     """The object that another machine would have."""
     _initialise()
-    return object_code(_HOST.sub("", ir), TARGETS[target])
+    return object_code(_HOST.sub("", ir), target=TARGETS[target])
 
 
 def assembly_for(ir: str, target: str) -> list[str]:
     _initialise()
-    return assembly(_HOST.sub("", ir), TARGETS[target]).splitlines()
+    return assembly(_HOST.sub("", ir), target=TARGETS[target]).splitlines()
 
 
 def unresolved(ir: str, target: str) -> set[str]:
