@@ -14,7 +14,7 @@ import riselang as rl
 
 
 def notation(function: Callable[..., Any], **sizes: int) -> str:
-    return rl.jit(function).lower(**sizes).as_text("notation")
+    return rl.jit(function).trace(**sizes).as_text()
 
 
 def test_patterns_take_their_last_argument_now_or_later() -> None:

@@ -237,7 +237,7 @@ def test_no_object_calls_what_no_library_defines(op: str) -> None:
     """Code generation adds calls of its own, such as conversions that a CPU lacks."""
     _, compilation = compiled(op)
     for target in ("x86-64", "AVX2", "AVX-512", "aarch64"):
-        assert not unresolved(compilation.llvm_ir, target), target
+        assert not unresolved(compilation.job.whole_ir, target), target
 
 
 BYTES = (

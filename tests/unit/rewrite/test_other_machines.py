@@ -72,7 +72,7 @@ def test_programs_compute_the_same_on(machine: str, name: str) -> None:
     with assume_machine(MACHINES[machine]):
         arranged = kernel(text)
         assert arranged(*arrays).tobytes() == expected.tobytes()
-        assert not unresolved(arranged.lower().as_text("llvm"), target)
+        assert not unresolved(arranged.lower().compilation.job.whole_ir, target)
 
 
 @pytest.mark.parametrize("machine", MACHINES)
@@ -111,7 +111,7 @@ def test_all_sums_of_a_tile_stay_in_registers(machine: str, size: int, scalar: s
 def assembly(machine: str, tiles: Tiles, text: str) -> list[str]:
     """The code that a machine would have."""
     kernel = TermKernel("f", parse_term(text), strategy=fuse() >> top_down(tiled(tiles)))
-    return assembly_for(kernel.lower().as_text("llvm"), TARGETS_OF[machine])
+    return assembly_for(kernel.lower().compilation.job.llvm_ir, TARGETS_OF[machine])
 
 
 def loops(lines: list[str]) -> Iterator[list[str]]:
