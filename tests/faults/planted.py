@@ -58,7 +58,7 @@ FAULTS = (
     Fault("while stops too late", "fold_rules.py", "            return self.goes_on(holds, self.wrap(type, list(carried)))", "            self.goes_on(holds, self.wrap(type, list(carried)))\n            return self.add(arith.ConstantOp.from_int_and_width(0, 1))"),
     Fault("an overlapping target is written at once", "imperative.py", "    if overlaps:", "    if False:"),
     Fault("temporaries of threads are shared", "temporaries.py", "if isinstance(parent, FuncOp | scf.ParallelOp | affine.ParallelOp):", "if isinstance(parent, FuncOp):"),
-    Fault("temporaries are never freed", "temporaries.py", "        block.insert_op_before(memref.DeallocOp.get(moved.memref), last)", "        del last"),
+    Fault("temporaries are never freed", "temporaries.py", "    block.insert_op_before(memref.DeallocOp.get(moved.memref), last)", "    del last"),
     Fault("scatter writes at the position of the value", "index_rules.py", "write(new, self.add(codegen.IdxOp(target, place)))", "write(new, self.add(codegen.IdxOp(target, index)))"),
     Fault("a let is computed again at each use", "translation.py", "        return self.materialised(lazy.term.type, lambda target: self.store(lazy, target))", "        return self.force(lazy)"),
     Fault("sort is not stable", "sort_rules.py", "for place in (right, left)]", "for place in (left, right)]"),

@@ -6,6 +6,7 @@ What is shown of a stage is recorded while the pipeline runs.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -13,7 +14,6 @@ from xdsl.ir import Operation
 from riselang import pipelines
 from riselang.compiler import pipeline
 from riselang.compiler.ahead import description, header
-from riselang.compiler.gpu import GpuCode
 from riselang.compiler.lowered_module import LoweredModule
 from riselang.compiler.sources import ModuleSource, Source
 from riselang.compiler.steps import mark_permission
@@ -32,6 +32,9 @@ from riselang.runtime.executable import Executable
 from riselang.stack import deep
 from riselang.term.contraction import contract
 from riselang.term.nodes import Term
+
+if TYPE_CHECKING:
+    from riselang.compiler.gpu import GpuCode
 
 STAGES = (
     "notation", "rise", "imperative", "affine", "kernels", "library", "llvm", "ptx", "asm", "obj",
@@ -156,6 +159,8 @@ class Compilation:
 
     @cached_property
     def gpu(self) -> GpuCode:
+        from riselang.compiler.gpu import GpuCode
+
         return GpuCode(self.lowered)
 
     @cached_property

@@ -136,7 +136,9 @@ def passed_types(type: RiseType) -> list[Attribute]:
 def _received(type: RiseType, arguments: list[SSAValue], emitter: Emitter) -> SSAValue:
     """A parameter made of the next arguments, which are taken from the list."""
     if isinstance(type, TupleType):
-        first, second = (_received(part, arguments, emitter) for part in components(type))
+        first_type, second_type = components(type)
+        first = _received(first_type, arguments, emitter)
+        second = _received(second_type, arguments, emitter)
         return emitter.add(codegen.TupleOp(first, second)).results[0]
     parts = _take(arguments, len(passed_types(type)))
     return emitter.add(codegen.CastOp(parts, type)).results[0]

@@ -89,10 +89,6 @@ class Match:
     """Where what is rewritten was written; what takes its place comes from there."""
     _patterns: dict[str, Pattern] = field(default_factory=dict[str, Pattern])
     """The patterns of the left side, as they stand in the term."""
-    _concrete: dict[tuple[RiseType, int, int], RiseType] = field(
-        default_factory=dict[tuple[RiseType, int, int], RiseType]
-    )
-    """Types of the law with what was known put in, by how much was known."""
 
     def size(self, name: str) -> Nat:
         return self.sizes[UNKNOWN + name]
@@ -342,11 +338,7 @@ class Match:
         """A type of the law with everything known put in."""
         if type.is_closed:
             return type
-        key = type, len(self.sizes), len(self.types)
-        known = self._concrete.get(key)
-        if known is None:
-            known = self._concrete[key] = substitute(type, self.sizes, self.types)
-        return known
+        return substitute(type, self.sizes, self.types)
 
     def _argument(self, argument: Argument) -> Argument:
         if isinstance(argument, Nat):

@@ -48,8 +48,13 @@ MOST_PARTS = 10_000
 
 
 @deep
-def finish(root: build.Node, inference: Inference | None = None) -> Term:
-    """The term that `root` stands for."""
+def finish(
+    root: build.Node, inference: Inference | None = None, *, stores_once: bool = False
+) -> Term:
+    """The term that `root` stands for.
+
+    With `stores_once`, `toMem(heap)` of a value that gets a let is that value, which is in memory.
+    """
     solver = inference or Inference()
     nodes = _reachable(root)
     for node in nodes:
@@ -60,7 +65,7 @@ def finish(root: build.Node, inference: Inference | None = None) -> Term:
         raise UserError(f"cannot decide whether the lengths {left} and {right} are equal; "
                         "give a size explicitly", root.location)  # fmt: skip
     shared = build.shared_nodes(root)
-    return _Finisher(solver, shared).term(root, 0)
+    return _Finisher(solver, shared, stores_once).term(root, 0)
 
 
 def _reachable(root: build.Node) -> list[build.Node]:
@@ -86,13 +91,16 @@ def _default(node: build.Constant, solver: Inference) -> None:
 
 class _Finisher:
     def __init__(
-        self, solver: Inference, shared: dict[build.Scope | None, list[build.Node]]
+        self,
+        solver: Inference,
+        shared: dict[build.Scope | None, list[build.Node]],
+        stores_once: bool,
     ) -> None:
         self.solver = solver
         self.shared = shared
         self.levels: dict[build.Node, int] = {}
         """The number of lambdas around the binder of each variable and let-bound node."""
-        self.named = {node for nodes in shared.values() for node in nodes}
+        self.named = {node for nodes in shared.values() for node in nodes if stores_once}
 
     def term(self, node: build.Node, level: int) -> Term:
         if node in self.levels:

@@ -50,8 +50,8 @@ def test_wrong_laws_are_not_proved_symbolically(law: Law) -> None:
         (("f : t -> t, x : n.t", "x |> map(f)", "x"),
          "at n = 1, element [0] is f(x[0]) on the left and x[0] on the right"),
         (("f : t -> s -> t, a : t, x : n.s", "x |> reduce(f, a)", "x |> reverse |> reduce(f, a)"),
-         "at n = 2, the result is f(x[1], f(x[0], a)) on the left and "
-         "f(x[0], f(x[1], a)) on the right"),
+         "at n = 2, the result is f(f(a, x[0]), x[1]) on the left and "
+         "f(f(a, x[1]), x[0]) on the right"),
         (("x : 2.t", "x |> reverse", "x"),
          "element [0] is x[1] on the left and x[0] on the right"),
     ],

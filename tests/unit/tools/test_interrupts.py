@@ -117,10 +117,10 @@ import rise_commands
 
 found = builtins.__import__
 
-def interrupted(name, *others):
-    if name == "numpy":
+def interrupted(name, *others, **named):
+    if name.startswith("riselang.tools"):
         os.kill(os.getpid(), signal.SIGINT)
-    return found(name, *others)
+    return found(name, *others, **named)
 
 builtins.__import__ = interrupted
 sys.argv = ["rise", "--version"]

@@ -143,7 +143,7 @@ def lower(
     with builder.located(function.location):
         root = builder.program([*variables, *lowering.variables], body)
     return Program(
-        function.name, finish(root), tuple(types), tuple(names),
+        function.name, finish(root, stores_once=True), tuple(types), tuple(names),
         tuple(TensorType(each.shape, each.element) for each in results),
         tuple(lowering.constants),
     )  # fmt: skip
