@@ -1,13 +1,19 @@
 """Where the time from MLIR text to machine code goes (figure 11 of the paper), in a warm process.
 
 The paper's figure counts passes alone, and so does "our passes" here; "all of ours" has reading,
-checking and printing the text, too. Then, how the time of a function grows with its patterns.
+checking and printing the text, too. Then, how the time of a function grows with its patterns. Last,
+programs that people wait for: deep models beside JAX, image filters, a recursive transform, and a
+matrix product in a new process beside numba, in CPU seconds and by the clock.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import resource
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -122,11 +128,88 @@ def growth(text: Callable[[int], str], lengths: tuple[int, ...]) -> None:
     record(f"each pattern of a function with {lengths[-1]}", [each[-1]], rival)
 
 
+CASES = (
+    ("encoder", 1, "jax"), ("encoder", 2, "jax"), ("encoder", 8, "jax"), ("encoder", 24, "jax"),
+    ("resnet", 1, "jax"), ("resnet", 2, "jax"), ("resnet", 8, "jax"), ("resnet", 24, "jax"),
+    ("dense", 24, None), ("bilateral", 0, "jax"), ("fft", 256, None), ("lenet", 0, None),
+)  # fmt: skip
+"""What is compiled, how many layers or elements it has, and who compiles it, too."""
+COLD = {
+    "ours": """
+import numpy as np, riselang as rl
+@rl.jit
+def product(a: rl.Array["N", "K", rl.f32], b: rl.Array["K", "M", rl.f32]):
+    return a | rl.map(lambda row: b | rl.transpose | rl.map(
+        lambda column: rl.zip(row, column) | rl.map(rl.mult) | rl.reduce(rl.add, 0.0)))
+x = np.ones((512, 512), np.float32)
+assert product(x, x)[0, 0] == 512""",
+    "numba": """
+import numba, numpy as np
+@numba.njit(fastmath=True)
+def product(a, b):
+    c = np.zeros((a.shape[0], b.shape[1]), a.dtype)
+    for i in range(a.shape[0]):
+        for k in range(a.shape[1]):
+            for j in range(b.shape[1]):
+                c[i, j] += a[i, k] * b[k, j]
+    return c
+x = np.ones((512, 512), np.float32)
+assert product(x, x)[0, 0] == 512""",
+}
+"""A matrix product from the start of a process to its result."""
+
+
+def waiting(rounds: int) -> None:
+    """Each program in processes of its own, ours and a rival's in turn; the medians."""
+    for kind, count, rival in CASES:
+        if kind in ("encoder", "resnet"):
+            _case("text", kind, count)
+        found: dict[str, list[dict[str, float]]] = {}
+        for _ in range(rounds):
+            for who in ("ours", *([rival] if rival else [])):
+                answer = _case(who, kind, count)
+                found.setdefault(who, []).extend([answer] if answer else [])
+        _tell(f"{kind} {count}" if count else kind, found)
+    cold: dict[str, list[dict[str, float]]] = {}
+    for _ in range(rounds):
+        for who, code in COLD.items():
+            cold.setdefault(who, []).append(_cold(code))
+    _tell("matmul 512 from the start of the process", cold)
+
+
+def _case(who: str, kind: str, count: int) -> dict[str, float] | None:
+    command = [sys.executable, "benchmarks/compile_cases.py", who, kind, str(count)]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    return json.loads(run.stdout) if run.returncode == 0 and run.stdout else None
+
+
+def _cold(code: str) -> dict[str, float]:
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    environment = {**os.environ, "RISE_CACHE": "0"}
+    subprocess.run([sys.executable, "-c", code], check=False, env=environment)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {"cpu": cpu, "clock": time.perf_counter() - start}
+
+
+def _tell(name: str, found: dict[str, list[dict[str, float]]]) -> None:
+    for what in ("cpu", "clock"):
+        taken = {who: [run[what] for run in runs] for who, runs in found.items() if runs}
+        if "ours" not in taken:
+            continue
+        shown = ", ".join(f"{who} {statistics.median(each):.2f} s" for who, each in taken.items())
+        print(f"{name}, {what}: {shown}", flush=True)
+        others = [Rival(who, tuple(each)) for who, each in taken.items() if who != "ours"]
+        record(f"{name}, {what}", taken["ours"], others[0] if others else None)
+
+
 def main(share: float) -> None:
     rounds = max(1, round(15 * share))
     shares("matmul", text_of(matmul(1024, 1024, 1024, 1, 1).program), rounds)
     shares("convolution", text_of(convolution(512, 3).program), rounds)
     growth(chain, tuple(max(1, round(length * share)) for length in (125, 250, 500, 1000, 2000)))
+    if share == 1:
+        waiting(3)
 
 
 if __name__ == "__main__":

@@ -65,7 +65,8 @@ def rewrite(
 
     contracts = options.float != "strict" and not options.contracted
     # A strategy of a person's own gets the program as it is written.
-    is_outlined = strategy in (None, DEFAULT) and not options.debug_info
+    is_own = strategy not in (None, DEFAULT)
+    is_outlined = not (is_own or options.debug_info or options.effort == "max")
     derivation = None
 
     def decided(term: Term) -> Term:

@@ -38,7 +38,7 @@ class Job:
     def llvm_ir(self) -> str:
         """The functions of the module."""
         ir = mlir.to_llvm_ir(self.text, self.pipeline)
-        return with_short_loops_marked(with_distinct_pointers(ir, self.distinct))
+        return with_short_loops_marked(with_distinct_pointers(ir, self.distinct), self.effort)
 
     @property
     def whole_ir(self) -> str:

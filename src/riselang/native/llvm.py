@@ -118,14 +118,14 @@ class Effort:
     level: int
     """Of optimisation, as in -O3."""
     vectorises: bool
-    unrolls: bool
 
 
 EFFORTS = {
-    "fast": Effort(1, vectorises=False, unrolls=False),
-    "default": Effort(3, vectorises=True, unrolls=False),
-    "max": Effort(3, vectorises=True, unrolls=True),
+    "fast": Effort(1, vectorises=False),
+    "default": Effort(3, vectorises=True),
+    "max": Effort(3, vectorises=True),
 }
+"""How long loops that are unrolled may become, too, depends on the effort: see `short_loops`."""
 
 
 def _optimised(ir: str, target: Target, machine: Any, effort: Effort) -> Any:
@@ -135,8 +135,8 @@ def _optimised(ir: str, target: Target, machine: Any, effort: Effort) -> Any:
     options = binding.create_pipeline_tuning_options(speed_level=effort.level)
     options.loop_vectorization = effort.vectorises
     options.slp_vectorization = effort.vectorises
-    # Without it, only what is marked: see `short_loops`.
-    options.loop_unrolling = effort.unrolls
+    # Only what is marked is unrolled: see `short_loops`.
+    options.loop_unrolling = False
     builder = binding.create_pass_builder(machine, options)
     with timed("LLVM"), timed("optimise"):
         builder.getModulePassManager().run(module, builder)

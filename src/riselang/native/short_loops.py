@@ -11,8 +11,8 @@ import re
 from dataclasses import dataclass
 
 MOST_ITERATIONS = 32
-MOST_LINES = 512
-"""How long a loop may become when it is written out, with the loops inside of it."""
+MOST_LINES = {"fast": 64, "default": 256, "max": 256}
+"""How long a loop may become when it is written out, with the loops inside of it, by effort."""
 
 _LABEL = re.compile(r"^([\w.$-]+):")
 _PHI = re.compile(r"^  %(\S+) = phi i64 \[ (\S+), %\S+ \], \[ (\S+), %\S+ \]")
@@ -40,12 +40,12 @@ class _Header:
         return max(0, -(-(self.bound - self.start) // step))
 
 
-def with_short_loops_marked(ir: str) -> str:
+def with_short_loops_marked(ir: str, effort: str = "default") -> str:
     """The module with metadata that has LLVM unroll its short loops."""
     if not _BOUND_ANYWHERE.search(ir):
         return ir
     lines = ir.split("\n")
-    marked = _short_loops(lines)
+    marked = _short_loops(lines, MOST_LINES[effort])
     if not marked:
         return ir
     first = 1 + max((int(number) for number in _METADATA.findall(ir)), default=-1)
@@ -59,7 +59,7 @@ def with_short_loops_marked(ir: str) -> str:
 _BOUND_ANYWHERE = re.compile(_BOUND.pattern, re.MULTILINE)
 
 
-def _short_loops(lines: list[str]) -> list[int]:
+def _short_loops(lines: list[str], most: int) -> list[int]:
     """The lines of the jumps back to the beginning of short loops."""
     marked: list[int] = []
     headers: dict[str, _Header] = {}
@@ -83,7 +83,7 @@ def _short_loops(lines: list[str]) -> list[int]:
             count = loop.iterations(steps)
             inside = [more for begin, more in written_out if begin > loop.line]
             length = at - loop.line + sum(inside)
-            if count is not None and count <= MOST_ITERATIONS and count * length <= MOST_LINES:
+            if count is not None and count <= MOST_ITERATIONS and count * length <= most:
                 marked.append(at)
                 written_out = [each for each in written_out if each[0] <= loop.line]
                 written_out.append((loop.line, count * length - (at - loop.line)))

@@ -42,7 +42,7 @@ def marks(ir: str) -> int:
 
 @pytest.mark.parametrize(
     ("counts", "marked"),
-    [((3,), 1), ((32,), 1), ((33,), 0), ((3, 3), 2), ((1000, 3), 1), ((3, 1000), 1),
+    [((3,), 1), ((16,), 1), ((33,), 0), ((3, 3), 2), ((1000, 3), 1), ((3, 1000), 1),
      ((8, 8, 8), 1), ((100, 100), 0)],
 )  # fmt: skip
 def test_short_loops_are_marked(counts: tuple[int, ...], marked: int):
