@@ -27,7 +27,7 @@ RIVALS = (
 )  # fmt: skip
 HELPERS = {
     "run", "timing", "hand_written", "reporting", "pages", "charts", "rivals", "blas_rivals",
-    "in_halide", "model_rivals", "c_rivals",
+    "in_halide", "model_rivals", "c_rivals", "compile_cases", "compile_programs",
 }  # fmt: skip
 BENCHMARKS = sorted(path.stem for path in HERE.glob("*.py") if path.stem not in HELPERS)
 
