@@ -128,7 +128,7 @@ def test_highlights_lead_both_ways(opened: Open) -> None:
     page.locator("#source-text .w", has_text="reduce").click()
     page.click("#stage-asm")
     hot = page.locator("#code-text .l.hot")
-    assert hot.count() > 3
+    assert hot.count() > 0
     page.keyboard.press("Escape")
     assert page.locator(".hot").count() == 0
     # However a machine calls it, it multiplies and adds.
