@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from riselang.dialects.rise.schemes import FST, LET, SND, TO_MEM, TUPLE
 from riselang.dialects.rise.types import FunType, RiseType, components, contains_array
+from riselang.term.finish import SHARED
 from riselang.term.nodes import (
     Bound,
     Free,
@@ -42,6 +43,7 @@ class _Value:
     """Something that the program computes and keeps, between the others of its kind."""
 
     variable: Free
+    name: str
     term: Term
     """Mentions other values, and parameters of the program, as free variables."""
     kind: str
@@ -99,9 +101,9 @@ class _Flattened:
         self._count += 1
         return Free(f"${self._count}", type)
 
-    def _keep(self, term: Term, kind: str, name: str = "") -> Free:
+    def _keep(self, term: Term, kind: str, name: str = SHARED) -> Free:
         variable = self._new(term.type)
-        self.values.append(_Value(variable, term, kind))
+        self.values.append(_Value(variable, name, term, kind))
         return variable
 
     def _results(self, term: Term) -> Term:
@@ -213,11 +215,14 @@ class _Uses:
 
 def _block(runs: Sequence[range], values: Sequence[_Value], uses: _Uses) -> _Block | None:
     """The runs that are wired like the first, where they may become calls of one function."""
-    alike = [each for each in runs if _wiring(each, values, uses) == _wiring(runs[0], values, uses)]
-    if (len(alike) - 1) * sum(values[at].size for at in (runs or [()])[0]) < LEAST_SAVING:
+    wirings = [_wiring(each, values, uses) for each in runs]
+    alike = [each for each, wiring in zip(runs, wirings, strict=True) if wiring == wirings[0]]
+    if not alike or (len(alike) - 1) * sum(values[at].size for at in alike[0]) < LEAST_SAVING:
         return None
     length = len(alike[0])
     given = [at for at in range(length) if any(_is_given(r, at, values, uses) for r in alike)]
+    if not given:
+        return None
     if len(given) > 1 and any(values[each[at]].kind == "result" for each in alike for at in given):
         # They would be copied to where the program leaves its results.
         return None
@@ -360,7 +365,7 @@ class _Writer:
         if value.kind == "stored":
             term = apply_all(Pattern(TO_MEM, ("heap", term.type)), [term])
         if is_named:
-            self.bind(value.variable, term, "shared")
+            self.bind(value.variable, term, value.name)
         else:
             self.use(value, term)
 

@@ -190,3 +190,26 @@ def test_a_long_sequence_takes_linear_time():
 
     list(Repeats([Counted(0) for _ in range(2000)], [1] * 2000, 10))
     assert compared < 2000 * 600
+
+
+@pytest.mark.parametrize("layer", [LAYER, LAYER.removesuffix(" |> toMem(heap)")])
+def test_what_nobody_needs_may_repeat(layer: str):
+    unused = "; ".join(
+        f"let unused{k} = x |> {layer.format(w=f'w{k}', b=f'b{k}')}" for k in range(5)
+    )
+    parameters = ", ".join(f"w{k} : 4.4.f32, b{k} : 4.f32" for k in range(5))
+    program = parse_term(f"fun((x : 3.4.f32, {parameters}), {unused}; x)")
+    assert run(outline(program), values(5)) == run(program, values(5))
+
+
+def test_names_of_values_are_kept():
+    lets = "; ".join(
+        f"let hidden{k + 1} = {'x' if k == 0 else f'hidden{k}'} |> "
+        f"{LAYER.format(w=f'w{k}', b=f'b{k}')}"
+        for k in range(4)
+    )
+    parameters = ", ".join(f"w{k} : 4.4.f32, b{k} : 4.f32" for k in range(4))
+    program = parse_term(f"fun((x : 3.4.f32, {parameters}), {lets}; zip(hidden3, hidden4))")
+    outlined = outline(program)
+    assert functions_of(outlined)
+    assert "let hidden3 = repeated(" in repr(outlined)
