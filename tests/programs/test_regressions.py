@@ -107,6 +107,13 @@ KEPT_IN_REGISTERS = {
     "gather": "gather(j, reduce(fun((a : 2.f32, e : f32), a), p, z))",
     "at": "y |> map(fun(e, e + (reduce(fun((a : 2.f32, e : f32), a), p, z) |> at(i |> at(k)))))",
 }
+VECTORS_KEPT_IN_REGISTERS = """fun(
+  (rows : 2.f64, start : 12.i16, more : 3.f64, kept : 4.i16, given : 12.i16, places : 2.idx[6]),
+  rows |> reduce(
+    fun((old, row),
+      more |> reduce(fun((acc, e), kept |> asVector(2)), kept |> asVector(2))
+      |> scatter(places, given |> asVector(2))),
+    start |> asVector(2)) |> asScalar)"""
 
 
 @pytest.mark.parametrize("name", KEPT_IN_REGISTERS)
@@ -128,3 +135,14 @@ def test_a_run_time_index_reads_an_array_that_is_kept_in_registers(
     compiled: Any = rl.loads(text, name="a.rise", strategy=strategy)
     interpreted: Any = rl.loads(text, name="a.rise", backend="interpret")
     assert np.array_equal(compiled.main(*arguments), interpreted.main(*arguments))
+
+
+@pytest.mark.parametrize("strategy", ["none", None])
+def test_a_run_time_index_reads_vectors_that_are_kept_in_registers(strategy: str | None) -> None:
+    """Random program 8304 and following: vectors took the way of constant indices alone."""
+    given, kept = np.arange(12, dtype=np.int16), np.arange(100, 104, dtype=np.int16)
+    arguments = np.ones(2), np.zeros(12, np.int16), np.ones(3), kept, given, np.array([4, 1])
+    compiled: Any = rl.loads(VECTORS_KEPT_IN_REGISTERS, name="a.rise", strategy=strategy)
+    expected = given.reshape(6, 2).copy()
+    expected[[4, 1]] = kept.reshape(2, 2)
+    assert np.array_equal(compiled.main(*arguments), expected.reshape(12))

@@ -7,7 +7,7 @@ arrays is resolved once, right behind its definition, so nothing is loaded or co
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.builder import Builder
 from xdsl.dialects import affine, arith, scf
@@ -225,7 +225,9 @@ class _Resolver(Stores):
             elif isinstance(op, codegen.PadConstOp):
                 return self.padded(op, path, builder)
             elif isinstance(op, codegen.ListOp) and not index_at(path[0]).is_constant:
-                return self.selected(op, path, anchor, builder)
+                return self.selected(
+                    op, path, lambda each, path: self.follow(each, path, anchor, builder), builder
+                )
             else:
                 value, path = self.step(op, path)
                 path = self.shortened(data_of(value), path, builder)
@@ -272,11 +274,7 @@ class _Resolver(Stores):
 
         while True:
             if not contains_array(data_of(value)) and value is not start:
-                if path and path[-1] == lane:
-                    return self.native(value, path[:-1])
-                if not depends_on_lane(path, lane):
-                    return self.repeated(self.part(value, path, builder), plain, builder)
-                return self.gathered(path, lane, plain, read, builder)
+                return self.lanes_in(value, path, lane, plain, builder)
             op = value.owner
             assert isinstance(op, Operation)
             if is_nowhere(data_of(value), path):
@@ -299,10 +297,35 @@ class _Resolver(Stores):
                 value, path = seen
             elif isinstance(op, codegen.ListOp) and not is_same:
                 return self.gathered(path, lane, plain, read, builder)
+            elif isinstance(op, codegen.ListOp) and not index_at(path[0]).is_constant:
+
+                def lanes(each: SSAValue, path: Path) -> SSAValue:
+                    if not contains_array(data_of(each)):
+                        return self.lanes_in(each, path, lane, plain, builder)
+                    return self.follow_lanes(each, path, lane, type, builder, anchor)
+
+                return self.selected(op, path, lanes, builder)
             elif is_plain_step(op) and not self.can_fail:
                 value, path = self.step(op, path)
             else:
                 return self.gathered(path, lane, plain, read, builder)
+
+    def lanes_in(
+        self,
+        value: SSAValue,
+        path: Path,
+        lane: Nat,
+        type: Attribute,
+        builder: Builder,
+    ) -> SSAValue:
+        """All lanes of the vector at a path in a value without arrays."""
+        if path and path[-1] == lane:
+            return self.native(value, path[:-1])
+        if not depends_on_lane(path, lane):
+            return self.repeated(self.part(value, path, builder), type, builder)
+        return self.gathered(
+            path, lane, type, lambda path: self.part(value, path, builder), builder
+        )
 
     def padded_lanes(
         self, op: PaddedOp, path: Path, lane: Nat, type: VectorType, builder: Builder
@@ -391,12 +414,16 @@ class _Resolver(Stores):
         return builder.insert(scf.IfOp(condition, [type], regions[0], regions[1])).results[0]
 
     def selected(
-        self, op: codegen.ListOp, path: Path, anchor: Anchor, builder: Builder
+        self,
+        op: codegen.ListOp,
+        path: Path,
+        read: Callable[[SSAValue, Path], SSAValue],
+        builder: Builder,
     ) -> SSAValue:
-        """The scalar in the element of a list that an index of the running program chooses."""
+        """What is read in the element of a list that an index of the running program chooses."""
         index = index_at(path[0])
         (position,) = self.arithmetic([simplify(index, self.facts(index))], builder)
-        first, *others = [self.follow(each, path[1:], anchor, builder) for each in op.elements]
+        first, *others = [read(each, path[1:]) for each in op.elements]
         result = first
         for number, other in enumerate(others, 1):
             (here,) = self.arithmetic([Nat.const(number)], builder)
