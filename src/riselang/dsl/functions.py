@@ -13,9 +13,10 @@ from riselang.dialects.rise.schemes import (
     PatternSpec,
 )
 from riselang.dialects.rise.types import FunType, uncurry
+from riselang.dsl.applications import apply_pattern
 from riselang.dsl.locations import user_location
 from riselang.dsl.sizes import given_size
-from riselang.dsl.tracing import apply_pattern, shown
+from riselang.dsl.tracing import shown
 from riselang.dsl.values import Value, operation
 from riselang.errors import UserError
 from riselang.term import build
@@ -43,7 +44,7 @@ class PatternFunction:
         self._arguments = tuple(arguments)
         self._to = to
         self.__name__ = spec.python_name
-        self.__doc__ = f"`{spec}` — {spec.description}"
+        self.__doc__ = spec.documentation
 
     @property
     def arity(self) -> int:
@@ -68,15 +69,10 @@ class PatternFunction:
             )
         to = to or self._to
         known = {**self._inferred, **self._named(inferred)}
-        complete = PatternFunction(self.spec, sizes, given, to, known)
         if len(given) < self.spec.arity or len(sizes) < len(self.spec.explicit):
-            return complete
-        return Value(apply_pattern(self.spec, complete._parameters, given, to))
-
-    @property
-    def _parameters(self) -> dict[str, Argument]:
-        """The sizes and types that are given."""
-        return {**self._inferred, **dict(zip(self.spec.explicit, self._sizes, strict=True))}
+            return PatternFunction(self.spec, sizes, given, to, known)
+        parameters = {**known, **dict(zip(self.spec.explicit, sizes, strict=True))}
+        return Value(apply_pattern(self.spec, parameters, given, to))
 
     def _named(self, inferred: Mapping[str, Any]) -> dict[str, Argument]:
         names = set(self.spec.parameters) - set(self.spec.explicit) - set(TYPE_PARAMETERS)
@@ -99,7 +95,11 @@ class PatternFunction:
         values = [argument.node for argument in self._arguments if isinstance(argument, Value)]
         if self.arity != len(uncurry(expected)[0]) or not all(build.is_view(v) for v in values):
             return None
-        return apply_pattern(self.spec, self._parameters, self._arguments, self._to, expected, what)
+        parameters = {
+            **self._inferred,
+            **dict(zip(self.spec.explicit, self._sizes, strict=True)),
+        }
+        return apply_pattern(self.spec, parameters, self._arguments, self._to, expected, what)
 
     def _needs_sizes(self, found: str) -> UserError:
         names = ", ".join(self.spec.explicit)

@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 import threading
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from riselang.dialects.rise.lanes import lane_of
-from riselang.dialects.rise.schemes import TUPLE, Argument, PatternSpec, swapped_inputs
+from riselang.dialects.rise.schemes import TUPLE, Argument
 from riselang.dialects.rise.showing import show
 from riselang.dialects.rise.types import (
-    FunType,
     IdxType,
     RiseType,
     ScalarType,
-    TupleType,
     TypeVariable,
     VectorType,
     fun,
     i1,
     pair,
-    uncurry,
 )
 from riselang.dsl.locations import function_location, user_location
 from riselang.errors import LimitationError, UserError
 from riselang.term import build
-from riselang.term.inference import Inference, TypeMismatch, order_note
-from riselang.term.parameters import Unknown, known_parameters
+from riselang.term.inference import Inference, TypeMismatch
 
 _state = threading.local()
 
@@ -116,10 +111,6 @@ def current_trace() -> Trace:
     return trace
 
 
-def is_tracing() -> bool:
-    return getattr(_state, "trace", None) is not None
-
-
 def trace_function(
     function: Callable[..., Any], names: Sequence[str], types: Sequence[RiseType]
 ) -> tuple[build.Node, Trace, int]:
@@ -196,258 +187,6 @@ def make_pair(trace: Trace, first: build.Node, second: build.Node) -> build.Node
         scope=trace.scope,
         location=user_location(),
     )
-
-
-def apply_pattern(
-    spec: PatternSpec,
-    given: Mapping[str, Argument],
-    arguments: Sequence[Any],
-    to: str | None,
-    expected: FunType | None = None,
-    what: str = "",
-) -> build.Node:
-    """A pattern applied to its arguments; data first, so that functions see their types.
-
-    Where a function is expected the last arguments are missing.
-    """
-    from riselang.dsl.values import as_node
-
-    trace = current_trace()
-    location = user_location()
-    parameters = trace.inference.instantiate(spec, _known(trace, spec, given, arguments))
-    check_arguments(trace, spec, parameters)
-    inputs, result = uncurry(spec.instantiate(parameters))
-    nodes: dict[int, build.Node] = {}
-    for position, (input, argument) in enumerate(zip(inputs, arguments, strict=False)):
-        if not isinstance(input, FunType):
-            what_data = f"{spec.name}, argument {position + 1}"
-            _check_data(trace, spec, input, argument, what_data)
-            nodes[position] = node = as_node(argument, input)
-            trace.unify(input, node.type, what_data)
-    if expected is not None:
-        result = fun(*inputs[len(arguments) :], result)
-        trace.unify(expected, result, what)
-    for position, (input, argument) in enumerate(zip(inputs, arguments, strict=False)):
-        if isinstance(input, FunType):
-            nodes[position] = trace_argument(spec, position, input, argument)
-    _check_numbers(trace, spec, nodes)
-    check_arguments(trace, spec, parameters)
-    type = spec.instantiate(parameters)
-    use = build.PatternUse(type, spec, parameters, to, scope=trace.scope, location=location)
-    return (
-        build.Application(
-            trace.inference.resolve(result),
-            use,
-            [nodes[position] for position in range(len(arguments))],
-            scope=trace.scope,
-            location=location,
-        )
-        if arguments
-        else use
-    )
-
-
-def _known(
-    trace: Trace, spec: PatternSpec, given: Mapping[str, Argument], arguments: Sequence[Any]
-) -> Mapping[str, Argument]:
-    """What is given, and what values tell; a mistake is left to be found argument by argument."""
-    from riselang.dsl.values import Value
-
-    types: list[RiseType | Unknown] = []
-    for argument in arguments:
-        if isinstance(argument, Value):
-            types.append(trace.inference.resolve(argument.node.type))
-        else:
-            is_number = argument.__class__ in (int, float)
-            types.append(Unknown.NUMBER if is_number else Unknown.OTHER)
-    return known_parameters(spec, given, types)
-
-
-def _check_numbers(trace: Trace, spec: PatternSpec, nodes: Mapping[int, build.Node]) -> None:
-    """A number is a scalar, also where only a function shows that a vector is wanted."""
-    for position, node in nodes.items():
-        type = trace.inference.resolve(node.type)
-        if isinstance(node, build.Constant) and isinstance(type, VectorType):
-            raise UserError(
-                f"{spec.name}, argument {position + 1}: expected {show_type(type)}, but found the "
-                f"number {node.number}; write {repeated(type, str(node.number))}",
-                user_location(),
-            )
-
-
-def _check_data(
-    trace: Trace, spec: PatternSpec, expected: RiseType, argument: Any, what: str
-) -> None:
-    """A function for a value is an argument in the wrong place, or too few of them."""
-    if callable(argument):
-        type = show_type(trace.inference.resolve(expected))
-        raise UserError(
-            f"{what}: expected {type}, but found {shown(argument)}; {spec!r}", user_location()
-        )
-
-
-def check_arguments(trace: Trace, spec: PatternSpec, parameters: Mapping[str, Argument]) -> None:
-    if spec.accepts_all:
-        return
-    arguments = {
-        name: trace.inference.resolve_argument(value) for name, value in parameters.items()
-    }
-    if (problem := spec.check(arguments)) is not None:
-        raise UserError(f"{spec.name}: {problem}", user_location())
-
-
-@runtime_checkable
-class PatternLike(Protocol):
-    """A function that may be a pattern without its last arguments."""
-
-    def __call__(self, *arguments: Any) -> Any: ...
-
-    def as_function(self, expected: FunType, what: str) -> build.Node | None:
-        """The pattern as a function of this type; None where it is better called."""
-
-
-def trace_argument(
-    spec: PatternSpec, position: int, expected: FunType, function: Any
-) -> build.Node:
-    """A Python function where a pattern takes one."""
-    trace = current_trace()
-    what = f"{spec.name}, argument {position + 1}"
-    if not callable(function):
-        raise UserError(
-            f"{what}: expected a function of type "
-            f"{show_type(trace.inference.resolve(expected))}, but found {function!r}; {spec!r}",
-            user_location(),
-        )
-    if isinstance(function, PatternLike):
-        node = function.as_function(expected, what)
-        if node is not None:
-            return node
-    if spec.accumulates and position == 0:
-        return _traced_step(spec, expected, function)
-    return _traced_lambda(spec, position, expected, function)
-
-
-def _traced_step(spec: PatternSpec, expected: FunType, function: Callable[..., Any]) -> build.Node:
-    """A function of (accumulator, element); an error says so if it takes them the other way."""
-    trace = current_trace()
-    other_order = swapped_inputs(trace.inference.resolve(expected))
-    if other_order == trace.inference.resolve(expected):
-        return _traced_lambda(spec, 0, expected, function)
-    before = trace.inference.copy()
-    try:
-        return _traced_lambda(spec, 0, expected, function)
-    except UserError as error:
-        trace.inference = before
-        if _is_traced(spec, other_order, function):
-            error.notes += (order_note(spec.name),)
-        raise
-
-
-def _is_traced(spec: PatternSpec, expected: FunType, function: Callable[..., Any]) -> bool:
-    """Whether a function has a type, as far as running it shows."""
-    try:
-        _traced_lambda(spec, 0, expected, function)
-    except Exception:
-        return False
-    return True
-
-
-def _traced_lambda(
-    spec: PatternSpec, position: int, expected: FunType, function: Callable[..., Any]
-) -> build.Node:
-    from riselang.dsl.values import Value, as_node
-
-    trace = current_trace()
-    inputs, output = uncurry(expected)
-    with trace.inner_scope() as scope:
-        names = parameter_names(function)
-        variables = [
-            build.Variable(
-                trace.inference.resolve(input),
-                names[number] if names is not None and len(names) == len(inputs) else f"x{number}",
-                scope=scope,
-                location=user_location(),
-            )
-            for number, input in enumerate(inputs)
-        ]
-        result = called(trace, spec, function, [Value(v) for v in variables])
-        if result is None:
-            raise UserError(
-                f"{spec.name}, argument {position + 1}: {shown(function)} returns nothing; return "
-                "the value it computes",
-                function_location(function) or user_location(),
-            )
-        body = as_node(result, output)
-        trace.unify(output, body.type, f"{spec.name}, result of argument {position + 1}")
-    return build.Function(
-        trace.inference.resolve(expected), variables, body, scope,
-        scope=trace.scope, location=user_location(),
-    )  # fmt: skip
-
-
-def called(
-    trace: Trace, spec: PatternSpec, function: Callable[..., Any], values: Sequence[Any]
-) -> Any:
-    """What a function gives for these values; one of more arguments gets components of pairs.
-
-    A function that gives functions takes them one after the other.
-    """
-    names = parameter_names(function)
-    if names is not None and 0 < len(names) < len(values):
-        count = len(names)
-        result = function(*values[:count])
-        if callable(result):
-            return called(trace, spec, result, values[count:])
-    result = function(*spread(trace, spec, names, values))
-    *others, last = values
-    if callable(result) and isinstance(trace.inference.resolve(last.node.type), TupleType):
-        return called(trace, spec, function, [*others, last.fst, last.snd])
-    return result
-
-
-def parameter_names(function: Any) -> list[str] | None:
-    """The required positional parameters; None when the function does not say."""
-    arity = getattr(function, "arity", None)
-    if isinstance(arity, int):
-        return [f"x{number}" for number in range(arity)]
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return None
-    if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
-        return None
-    return [
-        parameter.name
-        for parameter in parameters
-        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
-        and parameter.default is parameter.empty
-    ]
-
-
-def spread(
-    trace: Trace, spec: PatternSpec, names: list[str] | None, values: Sequence[Any]
-) -> Sequence[Any]:
-    """Where a function of more arguments meets pairs, it gets their components."""
-    from riselang.dsl.values import project
-
-    if names is None or len(names) == len(values):
-        return values
-    result: list[Any] = []
-    missing = len(names) - len(values)
-    for value in values:
-        while missing > 0 and isinstance(trace.inference.resolve(value.node.type), TupleType):
-            result.append(project(value, 0))
-            value = project(value, 1)
-            missing -= 1
-        result.append(value)
-    if missing != 0:
-        types = ", ".join(show_type(trace.inference.resolve(value.node.type)) for value in values)
-        raise UserError(
-            f"{spec.name} gives its function {len(values)} argument(s) of type {types}, but the "
-            f"function takes {len(names)}",
-            user_location(),
-        )
-    return result
 
 
 def has_lanes(type: RiseType) -> bool:

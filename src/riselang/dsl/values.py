@@ -20,10 +20,10 @@ from riselang.dialects.rise.types import (
     VectorType,
     i1,
 )
+from riselang.dsl.applications import apply_pattern
 from riselang.dsl.locations import user_location
 from riselang.dsl.mistakes import NotANumber, refuse
 from riselang.dsl.tracing import (
-    apply_pattern,
     current_trace,
     has_lanes,
     make_pair,

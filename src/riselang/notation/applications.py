@@ -187,11 +187,10 @@ class Applications(Functions):
         other_order = swapped_inputs(self.resolve(expected))
         if other_order == self.resolve(expected):
             return self.check(argument, expected, what, span)
-        before = self.inference.copy()
         try:
             return self.check(argument, expected, what, span)
         except UserError as error:
-            self.inference = before
+            self.inference.forget(other_order)
             with suppress(UserError):
                 self.check(argument, other_order, what, span)
                 error.notes += (order_note(spec.name),)

@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from copy import copy
 
-from riselang.dialects.rise.binding import opened, rebuilt, type_variables
+from riselang.dialects.rise.binding import nat_variables, opened, rebuilt, type_variables
 from riselang.dialects.rise.lanes import with_lane
 from riselang.dialects.rise.schemes import TYPE_PARAMETERS, Argument, PatternSpec
 from riselang.dialects.rise.showing import show
@@ -69,12 +68,12 @@ class Inference:
         self._fixed: set[str] = set()
         """The sizes that a dependent function binds: it has to work at all of their values."""
 
-    def copy(self) -> Inference:
-        """What is known now: neither learns what the other one learns later."""
-        other = Inference()
-        for name, value in vars(self).items():
-            setattr(other, name, copy(value))
-        return other
+    def forget(self, type: RiseType) -> None:
+        """Know nothing of the unknowns in a type any more, and leave what waits for them alone."""
+        for name in type_variables(type):
+            self._types.pop(name, None)
+        for name in nat_variables(type):
+            self._sizes.pop(name, None)
 
     def fresh_type(self) -> TypeVariable:
         return variable(self._fresh_name())

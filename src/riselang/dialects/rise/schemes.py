@@ -85,7 +85,12 @@ class PatternSpec:
         takes = f"; the function takes ({', '.join(step)})" if step else ""
         return f"{self.summary}{takes}"
 
-    @property
+    @cached_property
+    def documentation(self) -> str:
+        """What Python says of it."""
+        return f"`{self}` — {self.description}"
+
+    @cached_property
     def python_name(self) -> str:
         name = re.sub(r"([a-z])([A-Z])", r"\1_\2", self.name).lower()
         return f"{name}_" if keyword.iskeyword(name) else name

@@ -56,9 +56,10 @@ def _hashed_once(defined: type[T]) -> type[T]:
 
     def kept_hash(self: T) -> int:
         kept = vars(self)
-        if "_hash" not in kept:
-            kept["_hash"] = plain_hash(self)
-        return kept["_hash"]
+        try:
+            return kept["_hash"]
+        except KeyError:
+            return kept.setdefault("_hash", plain_hash(self))
 
     def equal(self: T, other: object) -> bool:
         if self is other:
@@ -231,9 +232,10 @@ def kept(type: RiseType, name: str, compute: Callable[[RiseType], Fact]) -> Fact
     xDSL permits no cached property here.
     """
     facts = vars(type)
-    if name not in facts:
-        facts[name] = compute(type)
-    return facts[name]
+    try:
+        return facts[name]
+    except KeyError:
+        return facts.setdefault(name, compute(type))
 
 
 def parts_of(type: RiseType) -> tuple[RiseType, ...]:

@@ -1,0 +1,323 @@
+"""Patterns applied to values and to Python functions while a program is traced."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from inspect import CO_VARARGS
+from types import FunctionType
+from typing import Any
+
+from riselang.dialects.rise.binding import substitute
+from riselang.dialects.rise.schemes import Argument, PatternSpec, swapped_inputs
+from riselang.dialects.rise.types import (
+    FunType,
+    RiseType,
+    TupleType,
+    VectorType,
+    fun,
+    uncurry,
+)
+from riselang.dsl.locations import function_location, user_location
+from riselang.dsl.tracing import Trace, current_trace, repeated, show_type, shown
+from riselang.errors import UserError
+from riselang.nat import Nat
+from riselang.term import build
+from riselang.term.inference import order_note
+from riselang.term.parameters import Unknown, known_parameters
+
+
+def apply_pattern(
+    spec: PatternSpec,
+    given: Mapping[str, Argument],
+    arguments: Sequence[Any],
+    to: str | None,
+    expected: FunType | None = None,
+    what: str = "",
+) -> build.Node:
+    """A pattern applied to its arguments; data first, so that functions see their types.
+
+    Where a function is expected the last arguments are missing.
+    """
+    trace, location = current_trace(), user_location()
+    known, is_told = _known(trace, spec, given, arguments)
+    parameters = trace.inference.instantiate(spec, known)
+    _check_arguments(trace, spec, parameters)
+    inputs = _told_inputs(spec, known, parameters) if is_told and expected is None else None
+    if inputs is not None:
+        nodes = _told_nodes(spec, inputs, arguments)
+    else:
+        nodes = _unified_nodes(trace, spec, parameters, arguments, expected, what)
+    parameters = _check_arguments(trace, spec, parameters)
+    type = spec.instantiate(parameters)
+    use = build.PatternUse(type, spec, parameters, to, scope=trace.scope, location=location)
+    if not arguments:
+        return use
+    result = type
+    for _ in arguments:
+        assert isinstance(result, FunType)
+        result = result.output
+    return build.Application(result, use, nodes, scope=trace.scope, location=location)
+
+
+def _known(
+    trace: Trace, spec: PatternSpec, given: Mapping[str, Argument], arguments: Sequence[Any]
+) -> tuple[Mapping[str, Argument], bool]:
+    """What is given, and what values tell; and whether they tell all that data can tell.
+
+    A mistake is left to be found argument by argument.
+    """
+    from riselang.dsl.values import Value
+
+    types: list[RiseType | Unknown] = []
+    is_told = True
+    for argument in arguments:
+        if isinstance(argument, Value):
+            type = trace.inference.resolve(argument.node.type)
+            is_told = is_told and type.is_closed
+            types.append(type)
+        else:
+            is_number = argument.__class__ in (int, float)
+            types.append(Unknown.NUMBER if is_number else Unknown.OTHER)
+    known = known_parameters(spec, given, types)
+    return known, is_told and known is not given
+
+
+def _told_inputs(
+    spec: PatternSpec, known: Mapping[str, Argument], parameters: Mapping[str, Argument]
+) -> Sequence[RiseType] | None:
+    """What a pattern takes, where all is known but what functions give; else None.
+
+    Then nothing has to be unified, and the types of the pattern are looked up.
+    """
+    inputs = uncurry(spec.instantiate(known))[0]
+    if len(known) == len(parameters):
+        return inputs
+    functions = [input for input in inputs if isinstance(input, FunType)]
+    if not all(each.is_closed for function in functions for each in uncurry(function)[0]):
+        return None
+    unknown = {name: value for name, value in parameters.items() if name not in known}
+    nats = {name: value for name, value in unknown.items() if isinstance(value, Nat)}
+    types = {name: value for name, value in unknown.items() if isinstance(value, RiseType)}
+    return [substitute(input, nats, types) for input in inputs]
+
+
+def _told_nodes(
+    spec: PatternSpec, inputs: Sequence[RiseType], arguments: Sequence[Any]
+) -> list[build.Node]:
+    """The arguments as nodes, where data is known to be what the pattern takes."""
+    from riselang.dsl.values import as_node
+
+    return [
+        trace_argument(spec, position, input, argument)
+        if isinstance(input, FunType)
+        else as_node(argument, input)
+        for position, (input, argument) in enumerate(zip(inputs, arguments, strict=False))
+    ]
+
+
+def _unified_nodes(
+    trace: Trace,
+    spec: PatternSpec,
+    parameters: Mapping[str, Argument],
+    arguments: Sequence[Any],
+    expected: FunType | None,
+    what: str,
+) -> list[build.Node]:
+    """The arguments as nodes, whose types are made equal to what the pattern takes."""
+    from riselang.dsl.values import as_node
+
+    inputs, result = uncurry(spec.instantiate(parameters))
+    nodes: dict[int, build.Node] = {}
+    for position, (input, argument) in enumerate(zip(inputs, arguments, strict=False)):
+        if not isinstance(input, FunType):
+            what_data = f"{spec.name}, argument {position + 1}"
+            _check_data(trace, spec, input, argument, what_data)
+            nodes[position] = node = as_node(argument, input)
+            trace.unify(input, node.type, what_data)
+    if expected is not None:
+        trace.unify(expected, fun(*inputs[len(arguments) :], result), what)
+    for position, (input, argument) in enumerate(zip(inputs, arguments, strict=False)):
+        if isinstance(input, FunType):
+            nodes[position] = trace_argument(spec, position, input, argument)
+    _check_numbers(trace, spec, nodes)
+    return [nodes[position] for position in range(len(arguments))]
+
+
+def _check_numbers(trace: Trace, spec: PatternSpec, nodes: Mapping[int, build.Node]) -> None:
+    """A number is a scalar, also where only a function shows that a vector is wanted."""
+    for position, node in nodes.items():
+        type = trace.inference.resolve(node.type)
+        if isinstance(node, build.Constant) and isinstance(type, VectorType):
+            raise UserError(
+                f"{spec.name}, argument {position + 1}: expected {show_type(type)}, but found the "
+                f"number {node.number}; write {repeated(type, str(node.number))}",
+                user_location(),
+            )
+
+
+def _check_data(
+    trace: Trace, spec: PatternSpec, expected: RiseType, argument: Any, what: str
+) -> None:
+    """A function for a value is an argument in the wrong place, or too few of them."""
+    if callable(argument):
+        type = show_type(trace.inference.resolve(expected))
+        raise UserError(
+            f"{what}: expected {type}, but found {shown(argument)}; {spec!r}", user_location()
+        )
+
+
+def _check_arguments(
+    trace: Trace, spec: PatternSpec, parameters: Mapping[str, Argument]
+) -> dict[str, Argument]:
+    """What is known of the parameters by now, which the pattern must permit."""
+    resolve = trace.inference.resolve_argument
+    arguments = {name: resolve(value) for name, value in parameters.items()}
+    if not spec.accepts_all and (problem := spec.check(arguments)) is not None:
+        raise UserError(f"{spec.name}: {problem}", user_location())
+    return arguments
+
+
+def trace_argument(
+    spec: PatternSpec, position: int, expected: FunType, function: Any
+) -> build.Node:
+    """A Python function where a pattern takes one."""
+    trace = current_trace()
+    what = f"{spec.name}, argument {position + 1}"
+    if not callable(function):
+        raise UserError(
+            f"{what}: expected a function of type "
+            f"{show_type(trace.inference.resolve(expected))}, but found {function!r}; {spec!r}",
+            user_location(),
+        )
+    if (as_function := getattr(function, "as_function", None)) is not None:
+        # A pattern that lacks its last arguments is a function itself, where it fits.
+        node = as_function(expected, what)
+        if node is not None:
+            return node
+    if spec.accumulates and position == 0:
+        return _traced_step(spec, expected, function)
+    return _traced_lambda(spec, position, expected, function)
+
+
+def _traced_step(spec: PatternSpec, expected: FunType, function: Callable[..., Any]) -> build.Node:
+    """A function of (accumulator, element); an error says so if it takes them the other way."""
+    trace = current_trace()
+    other_order = swapped_inputs(trace.inference.resolve(expected))
+    if other_order == trace.inference.resolve(expected):
+        return _traced_lambda(spec, 0, expected, function)
+    try:
+        return _traced_lambda(spec, 0, expected, function)
+    except UserError as error:
+        trace.inference.forget(other_order)
+        if _is_traced(spec, other_order, function):
+            error.notes += (order_note(spec.name),)
+        raise
+
+
+def _is_traced(spec: PatternSpec, expected: FunType, function: Callable[..., Any]) -> bool:
+    """Whether a function has a type, as far as running it shows."""
+    try:
+        _traced_lambda(spec, 0, expected, function)
+    except Exception:
+        return False
+    return True
+
+
+def _traced_lambda(
+    spec: PatternSpec, position: int, expected: FunType, function: Callable[..., Any]
+) -> build.Node:
+    from riselang.dsl.values import Value, as_node
+
+    trace, location = current_trace(), user_location()
+    inputs, output = uncurry(expected)
+    with trace.inner_scope() as scope:
+        names = parameter_names(function)
+        if names is None or len(names) != len(inputs):
+            names = [f"x{number}" for number in range(len(inputs))]
+        variables = [
+            build.Variable(trace.inference.resolve(input), name, scope=scope, location=location)
+            for name, input in zip(names, inputs, strict=True)
+        ]
+        result = called(trace, spec, function, [Value(v) for v in variables])
+        if result is None:
+            raise UserError(
+                f"{spec.name}, argument {position + 1}: {shown(function)} returns nothing; return "
+                "the value it computes",
+                function_location(function) or location,
+            )
+        body = as_node(result, output)
+        trace.unify(output, body.type, f"{spec.name}, result of argument {position + 1}")
+    return build.Function(
+        trace.inference.resolve(expected), variables, body, scope,
+        scope=trace.scope, location=location,
+    )  # fmt: skip
+
+
+def called(
+    trace: Trace, spec: PatternSpec, function: Callable[..., Any], values: Sequence[Any]
+) -> Any:
+    """What a function gives for these values; one of more arguments gets components of pairs.
+
+    A function that gives functions takes them one after the other.
+    """
+    names = parameter_names(function)
+    if names is not None and 0 < len(names) < len(values):
+        count = len(names)
+        result = function(*values[:count])
+        if callable(result):
+            return called(trace, spec, result, values[count:])
+    result = function(*spread(trace, spec, names, values))
+    *others, last = values
+    if callable(result) and isinstance(trace.inference.resolve(last.node.type), TupleType):
+        return called(trace, spec, function, [*others, last.fst, last.snd])
+    return result
+
+
+def parameter_names(function: Any) -> list[str] | None:
+    """The required positional parameters; None when the function does not say."""
+    arity = getattr(function, "arity", None)
+    if isinstance(arity, int):
+        return [f"x{number}" for number in range(arity)]
+    if isinstance(function, FunctionType) and not vars(function):
+        code, optional = function.__code__, len(function.__defaults__ or ())
+        is_open = code.co_flags & CO_VARARGS
+        return None if is_open else list(code.co_varnames[: code.co_argcount - optional])
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
+        return None
+    return [
+        parameter.name
+        for parameter in parameters
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+        and parameter.default is parameter.empty
+    ]
+
+
+def spread(
+    trace: Trace, spec: PatternSpec, names: list[str] | None, values: Sequence[Any]
+) -> Sequence[Any]:
+    """Where a function of more arguments meets pairs, it gets their components."""
+    from riselang.dsl.values import project
+
+    if names is None or len(names) == len(values):
+        return values
+    result: list[Any] = []
+    missing = len(names) - len(values)
+    for value in values:
+        while missing > 0 and isinstance(trace.inference.resolve(value.node.type), TupleType):
+            result.append(project(value, 0))
+            value = project(value, 1)
+            missing -= 1
+        result.append(value)
+    if missing != 0:
+        types = ", ".join(show_type(trace.inference.resolve(value.node.type)) for value in values)
+        raise UserError(
+            f"{spec.name} gives its function {len(values)} argument(s) of type {types}, but the "
+            f"function takes {len(names)}",
+            user_location(),
+        )
+    return result
