@@ -6,7 +6,8 @@
 The layers of a deep network differ in their weights alone. Each becomes a call of one function,
 which is rewritten, lowered and compiled once. The values that a program stores or names are taken
 in the order in which they are computed; runs of them that occur twice or more, wired in the same
-way, become functions of what they take from outside.
+way, become functions of what they take from outside: variables, small views of variables (the even
+and the odd elements, in a Fourier transform), and numbers in which the runs differ.
 """
 
 from __future__ import annotations
@@ -16,6 +17,14 @@ from dataclasses import dataclass
 
 from riselang.dialects.rise.schemes import FST, LET, SND, TO_MEM, TUPLE
 from riselang.dialects.rise.types import FunType, RiseType, components, contains_array
+from riselang.term.anti_unification import (
+    CommonForms,
+    filled,
+    form_of,
+    free_variables,
+    is_view_of_variable,
+    replaced,
+)
 from riselang.term.finish import SHARED
 from riselang.term.nodes import (
     Bound,
@@ -48,11 +57,16 @@ class _Value:
     """Mentions other values, and parameters of the program, as free variables."""
     kind: str
     """How the program keeps it: `named` by a let, `stored` by toMem, or a `result`."""
-    taken: tuple[Free, ...] = ()
-    """What it mentions, each once, in the order of the text."""
-    shape: Term | None = None
-    """Its term with the variables numbered in that order: equal for what is computed alike."""
+    form: Term | None = None
+    """Its term without the parts in which others may differ: equal for what is computed alike."""
+    parts: tuple[Term, ...] = ()
+    """Variables, views of them and numbers that its form leaves open."""
     size: int = 0
+
+    @property
+    def taken(self) -> Iterator[Free]:
+        """The variables that it mentions."""
+        return (name for part in self.parts for name in free_variables(part))
 
 
 @recursive
@@ -83,19 +97,20 @@ class _Flattened:
         self.parameters: list[Lambda] = []
         self._count = 0
         self._known: dict[Term, Free] = {}
-        scope: list[Free] = []
+        inputs: list[Free] = []
         while isinstance(program, Lambda):
             self.parameters.append(program)
-            scope.append(self._new(program.parameter))
+            inputs.append(self._new(program.parameter))
             program = program.body
-        self.inputs = tuple(scope)
+        self.inputs = tuple(inputs)
+        scope: list[Term] = list(inputs)
         while (let := _applied_let(program)) is not None:
             value, function = let
-            scope.append(self._keep(self._stored(_opened(value, scope)), "named", function.name))
+            scope.append(self._let(self._stored(_opened(value, scope)), function.name))
             program = function.body
         self.result = self._results(_opened(program, scope))
         for value in self.values:
-            value.shape, value.taken, value.size = _shape(value.term)
+            value.form, value.parts, value.size = form_of(value.term)
 
     def _new(self, type: RiseType) -> Free:
         self._count += 1
@@ -105,6 +120,14 @@ class _Flattened:
         variable = self._new(term.type)
         self.values.append(_Value(variable, name, term, kind))
         return variable
+
+    def _let(self, term: Term, name: str) -> Term:
+        """What stands for a let: a view is used as it is, anything else is kept."""
+        if not is_view_of_variable(term):
+            return self._keep(term, "named", name)
+        if self.values and self.values[-1].variable == term:
+            self.values[-1].name = name
+        return term
 
     def _results(self, term: Term) -> Term:
         head, arguments = spine(term)
@@ -142,8 +165,8 @@ def _applied_let(term: Term) -> tuple[Term, Lambda] | None:
     return (value, function) if isinstance(function, Lambda) else None
 
 
-def _opened(term: Term, scope: Sequence[Free]) -> Term:
-    """The term with free variables in the place of those that lambdas around it bind."""
+def _opened(term: Term, scope: Sequence[Term]) -> Term:
+    """The term with what the lambdas around it bind, which mentions free variables alone."""
 
     def visit(term: Term, level: int) -> Term:
         if term.open <= level:
@@ -153,24 +176,6 @@ def _opened(term: Term, scope: Sequence[Free]) -> Term:
         return with_children(term, lambda t: visit(t, level), lambda t: visit(t, level + 1))
 
     return visit(term, 0)
-
-
-def _shape(term: Term) -> tuple[Term, tuple[Free, ...], int]:
-    """The term with its free variables numbered, these variables, and how large it is."""
-    numbered: dict[Term, Free] = {}
-    size = 0
-
-    def visit(term: Term) -> Term:
-        nonlocal size
-        size += 1
-        if isinstance(term, Free):
-            if term not in numbered:
-                numbered[term] = Free(f"#{len(numbered)}", term.type)
-            return numbered[term]
-        return with_children(term, visit, visit)
-
-    shape = visit(term)
-    return shape, tuple(each for each in numbered if isinstance(each, Free)), size
 
 
 # Choosing what becomes a function
@@ -183,19 +188,31 @@ class _Block:
     runs: list[range]
     given: list[int]
     """Positions in a run of the values that are needed outside of it."""
+    common: _Common
+
+
+@dataclass(frozen=True)
+class _Common:
+    """What runs have in common: a function, and what each passes to it."""
+
+    terms: list[Term]
+    """The values of a run, which mention parameters, and each other by `inside`."""
+    inside: list[Free]
+    parameters: list[Free]
+    arguments: list[list[Term]]
+    """For each run."""
 
 
 def _chosen_blocks(values: Sequence[_Value]) -> list[_Block]:
     """What spares the most first; no value is in two blocks."""
     numbers: dict[Term | None, int] = {}
-    shapes = [numbers.setdefault(value.shape, len(numbers)) for value in values]
+    forms = [numbers.setdefault(value.form, len(numbers)) for value in values]
     sizes = [value.size for value in values]
     uses = _Uses(values)
-    repeats = Repeats(shapes, sizes, LEAST_SAVING)
+    repeats = Repeats(forms, sizes, LEAST_SAVING)
     blocks: list[_Block] = []
     for run in repeats:
-        block = _block(repeats.occurrences(run), values, uses)
-        if block is not None:
+        for block in _blocks(repeats.occurrences(run), values, uses):
             blocks.append(block)
             repeats.taken.update(at for each in block.runs for at in each)
     return blocks
@@ -208,44 +225,81 @@ class _Uses:
         self.number = {value.variable: at for at, value in enumerate(values)}
         self.users: list[list[int]] = [[] for _ in values]
         for at, value in enumerate(values):
-            for taken in value.taken:
+            for taken in dict.fromkeys(value.taken):
                 if taken in self.number:
                     self.users[self.number[taken]].append(at)
 
 
+def _blocks(runs: Sequence[range], values: Sequence[_Value], uses: _Uses) -> Iterator[_Block]:
+    """All runs as one block; where they differ in too much, those that are wired alike."""
+    if (block := _block(runs, values, uses)) is not None:
+        yield block
+        return
+    groups: dict[tuple[Term, ...], list[range]] = {}
+    for run in runs:
+        groups.setdefault(_wiring(run, values), []).append(run)
+    for group in groups.values():
+        if len(group) < len(runs) and (block := _block(group, values, uses)) is not None:
+            yield block
+
+
 def _block(runs: Sequence[range], values: Sequence[_Value], uses: _Uses) -> _Block | None:
-    """The runs that are wired like the first, where they may become calls of one function."""
-    wirings = [_wiring(each, values, uses) for each in runs]
-    alike = [each for each, wiring in zip(runs, wirings, strict=True) if wiring == wirings[0]]
-    if not alike or (len(alike) - 1) * sum(values[at].size for at in alike[0]) < LEAST_SAVING:
+    """The runs, where they may become calls of one function."""
+    if not runs or (len(runs) - 1) * sum(values[at].size for at in runs[0]) < LEAST_SAVING:
         return None
-    length = len(alike[0])
-    given = [at for at in range(length) if any(_is_given(r, at, values, uses) for r in alike)]
+    if all(isinstance(values[at].form, Free) for at in runs[0]):
+        # Views alone: the program does nothing for them.
+        return None
+    given = [at for at in range(len(runs[0])) if any(_is_given(r, at, values, uses) for r in runs)]
     if not given:
         return None
-    if len(given) > 1 and any(values[each[at]].kind == "result" for each in alike for at in given):
+    if len(given) > 1 and any(values[each[at]].kind == "result" for each in runs for at in given):
         # They would be copied to where the program leaves its results.
         return None
-    block = _Block(alike, given)
-    return block if all(_can_be_called(r, given, values, uses) for r in alike) else None
+    if not all(_can_be_called(each, given, values, uses) for each in runs):
+        return None
+    common = _common(runs, values)
+    return None if common is None else _Block(list(runs), given, common)
 
 
-def _wiring(run: range, values: Sequence[_Value], uses: _Uses) -> list[list[int]]:
-    """What each value of a run takes: another one of the run, or something outside, by number."""
-    outside: dict[Free, int] = {}
-    found: list[list[int]] = []
-    for at in run:
-        taken: list[int] = []
-        for variable in values[at].taken:
-            number = uses.number.get(variable)
-            is_inside = number is not None and number in run
-            taken.append(
-                number - run.start
-                if number is not None and is_inside
-                else -1 - outside.setdefault(variable, len(outside))
-            )
-        found.append(taken)
-    return found
+def _common(runs: Sequence[range], values: Sequence[_Value]) -> _Common | None:
+    """What the runs have in common; None where a function of it would take too much."""
+    inside = [Free(f"@inside{at}", values[each].variable.type) for at, each in enumerate(runs[0])]
+    forms = CommonForms(dict.fromkeys(inside))
+    names = [_names_inside(run, values, inside) for run in runs]
+    terms: list[Term] = []
+    for at, first in enumerate(runs[0]):
+        rows = [
+            [replaced(part, known) for part in values[run[at]].parts]
+            for run, known in zip(runs, names, strict=True)
+        ]
+        parts = [forms.common(each) for each in zip(*rows, strict=True)]
+        form = values[first].form
+        assert form is not None
+        terms.append(filled(form, [part for part in parts if part is not None]))
+        if None in parts:
+            return None
+    used = {name for term in terms for name in free_variables(term)}
+    taken = {column: name for column, name in forms.parameters.items() if name in used}
+    arguments = [[column[row] for column in taken] for row in range(len(runs))]
+    return _Common(terms, inside, list(taken.values()), arguments)
+
+
+def _names_inside(run: range, values: Sequence[_Value], inside: Sequence[Free]) -> dict[Term, Term]:
+    """What a function calls the values of a run."""
+    return {values[number].variable: name for number, name in zip(run, inside, strict=True)}
+
+
+def _wiring(run: range, values: Sequence[_Value]) -> tuple[Term, ...]:
+    """The parts of all values of a run, with its own values and those outside by number."""
+    names: dict[Term, Term] = {
+        values[number].variable: Free(f"@inside{at}", values[number].variable.type)
+        for at, number in enumerate(run)
+    }
+    for number in run:
+        for name in values[number].taken:
+            names.setdefault(name, Free(f"@{len(names)}", name.type))
+    return tuple(replaced(part, names) for number in run for part in values[number].parts)
 
 
 def _is_given(run: range, at: int, values: Sequence[_Value], uses: _Uses) -> bool:
@@ -279,36 +333,40 @@ def _computes(term: Term) -> bool:
 
 
 def _rebuilt(flat: _Flattened, blocks: Sequence[_Block]) -> Term:
-    calls: dict[int, tuple[_Block, range, Free]] = {}
-    functions: list[tuple[Free, Term]] = []
+    calls: dict[int, tuple[_Block, int, Free]] = {}
+    writer = _Writer()
     for number, block in enumerate(blocks):
         function = outline(_function(flat.values, block))
         variable = Free(f"${NAME}{number}", function.type)
-        functions.append((variable, function))
-        for run in block.runs:
-            calls[run.start] = (block, run, variable)
-    writer = _Writer()
-    for variable, function in functions:
         writer.bind(variable, function, NAME)
+        for at, run in enumerate(block.runs):
+            calls[run.start] = (block, at, variable)
     at = 0
     while at < len(flat.values):
         if at not in calls:
             writer.keep(flat.values[at], is_named=flat.values[at].kind == "named")
             at += 1
             continue
-        block, run, function = calls[at]
-        _write_call(writer, [flat.values[each] for each in run], block, function)
+        block, number, function = calls[at]
+        call = apply_all(
+            function, [writer.written(each) for each in block.common.arguments[number]]
+        )
+        run = block.runs[number]
+        _write_call(writer, [flat.values[run[each]] for each in block.given], call)
         at = run.stop
     return _closed(flat.parameters, flat.inputs, writer.whole(flat.result))
 
 
 def _function(values: Sequence[_Value], block: _Block) -> Term:
-    """The function that a block of runs becomes, by the first of them."""
-    run = [values[at] for at in block.runs[0]]
-    inside = {value.variable for value in run}
-    parameters = _outer(run)
+    """The function that a block of runs becomes; names and kinds are those of the first."""
+    common = block.common
+    first = [values[at] for at in block.runs[0]]
+    run = [
+        _Value(variable, value.name, term, value.kind)
+        for variable, value, term in zip(common.inside, first, common.terms, strict=True)
+    ]
     given = [run[at] for at in block.given]
-    used = {variable for value in run for variable in value.taken if variable in inside}
+    used = {variable for value in run for variable in free_variables(value.term)}
     writer = _Writer()
     for value in run:
         is_given_and_used = value in given and value.variable in used
@@ -317,28 +375,18 @@ def _function(values: Sequence[_Value], block: _Block) -> Term:
         )
     results = [writer.plain(value) for value in given]
     body = writer.whole(_tuple(results))
-    names = [Lambda(f"x{at}", each.type, each) for at, each in enumerate(parameters)]
-    return _closed(names, parameters, body)
+    names = [Lambda(f"x{at}", each.type, each) for at, each in enumerate(common.parameters)]
+    return _closed(names, common.parameters, body)
 
 
-def _outer(run: Sequence[_Value]) -> tuple[Free, ...]:
-    """What a run takes from outside, in the order of the text."""
-    inside = {value.variable for value in run}
-    found = dict.fromkeys(each for value in run for each in value.taken if each not in inside)
-    return tuple(found)
-
-
-def _write_call(writer: _Writer, run: Sequence[_Value], block: _Block, function: Free) -> None:
-    call = apply_all(function, [writer.written(each) for each in _outer(run)])
-    given = [run[at] for at in block.given]
+def _write_call(writer: _Writer, given: Sequence[_Value], call: Term) -> None:
     if len(given) == 1:
         (value,) = given
         writer.keep_as(value, call, is_named=value.kind != "result")
         return
     whole = Free(f"{given[0].variable.name}.all", call.type)
     writer.bind(whole, call, "results")
-    parts = _parts(whole, len(given))
-    for value, part in zip(given, parts, strict=True):
+    for value, part in zip(given, _parts(whole, len(given)), strict=True):
         writer.use(value, part)
 
 
@@ -377,20 +425,7 @@ class _Writer:
 
     def written(self, term: Term) -> Term:
         """A term with what stands for the variables in it."""
-        if not self._meanings:
-            return term
-        known: dict[Term, Term] = {}
-
-        def visit(term: Term) -> Term:
-            if isinstance(term, Free):
-                return self._meanings.get(term, term)
-            if not term.children:
-                return term
-            if term not in known:
-                known[term] = with_children(term, visit, visit)
-            return known[term]
-
-        return visit(term)
+        return replaced(term, self._meanings)
 
     def whole(self, result: Term) -> _Lets:
         return _Lets(tuple(self._bindings), self.written(result))

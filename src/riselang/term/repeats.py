@@ -13,6 +13,8 @@ LONGEST_PERIOD = 512
 LONGEST_APART = 8
 """The longest run that is looked for where they do not."""
 MOST_TRIED = 256
+BASE = 0x9E3779B97F4A7C15
+"""An odd number: its powers differ modulo 2**64."""
 
 
 @dataclass(frozen=True, order=True)
@@ -39,7 +41,7 @@ class Repeats:
         ends = list(accumulate(self.sizes, initial=0))
         found = [
             Run(-count * (ends[start + length] - ends[start]), length, start)
-            for start, length, count in {*_adjacent(self.numbers), *_apart(self.numbers)}
+            for start, length, count in {*self._adjacent(), *_apart(self.numbers)}
         ]
         # Of runs that save the same, the shorter occurs more often.
         return iter(sorted(run for run in found if -run.rank >= self.least)[:MOST_TRIED])
@@ -62,24 +64,61 @@ class Repeats:
     def _at(self, place: range) -> list[int]:
         return list(self.numbers[place.start : place.stop])
 
+    def _adjacent(self) -> Iterator[tuple[int, int, int]]:
+        """Runs that somewhere follow each other: where first, their length, how often again."""
+        hashes = _Hashes(self.numbers)
+        known: set[tuple[int, int]] = set()
+        for start, length in sorted(_adjacent(self.numbers)):
+            places = hashes.places(start, length)
+            if (places[0], length) not in known:
+                known.add((places[0], length))
+                yield places[0], length, _without_overlaps(places, length) - 1
 
-def _adjacent(numbers: Sequence[int]) -> Iterator[tuple[int, int, int]]:
-    """Runs that follow each other: every start they may have, their length, how many follow."""
+
+class _Hashes:
+    """Where equal runs of a sequence are, as far as their hashes tell."""
+
+    def __init__(self, numbers: Sequence[int]):
+        count, kinds = len(numbers), max(numbers, default=0) + 1
+        codes = np.random.default_rng(0).integers(1, 1 << 63, kinds, np.uint64)
+        self._powers = np.cumprod(np.full(count + 1, BASE, np.uint64), dtype=np.uint64)
+        # Sums of code * base**position: those of equal runs differ by a power of the base.
+        self._sums = np.zeros(count + 1, np.uint64)
+        np.cumsum(codes[np.array(numbers, np.int64)] * self._powers[:count], out=self._sums[1:])
+
+    def places(self, start: int, length: int) -> list[int]:
+        """Where what is at `start` is, in order."""
+        sums = self._sums[length:] - self._sums[:-length]
+        last = len(sums) - 1
+        at_end = sums * self._powers[last::-1][: last + 1]
+        return np.flatnonzero(at_end == at_end[start]).tolist()
+
+
+def _without_overlaps(places: Sequence[int], length: int) -> int:
+    count, end = 0, 0
+    for place in places:
+        if place >= end:
+            count, end = count + 1, place + length
+    return count
+
+
+def _adjacent(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Runs that follow each other: every start they may have, and their length."""
     array = np.array(numbers)
-    known: list[tuple[int, int, int]] = []
+    known: dict[int, list[tuple[int, int]]] = {}
     for period in range(1, min(len(numbers) // 2, LONGEST_PERIOD) + 1):
         equal = np.concatenate([[False], array[period:] == array[:-period], [False]])
-        edges = np.flatnonzero(np.diff(equal.astype(np.int8))).tolist()
-        for first, last in zip(edges[::2], edges[1::2], strict=True):
-            is_known = any(
-                period % shorter == 0 and start <= first and last <= end
-                for shorter, start, end in known
-            )
-            if last - first < period or is_known:
+        edges = np.flatnonzero(np.diff(equal.astype(np.int8))).reshape(-1, 2)
+        long = edges[edges[:, 1] - edges[:, 0] >= period].tolist()
+        if not long:
+            continue
+        shorter = [each for part in known if period % part == 0 for each in known[part]]
+        for first, last in long:
+            if any(start <= first and last <= end for start, end in shorter):
                 continue
-            known.append((period, first, last + period))
+            known.setdefault(period, []).append((first, last + period))
             for start in range(first, min(first + period, last - period + 1)):
-                yield start, period, (last - start) // period
+                yield start, period
 
 
 def _apart(numbers: Sequence[int]) -> Iterator[tuple[int, int, int]]:

@@ -1,0 +1,143 @@
+"""What terms have in common, and functions of what they differ in.
+
+Anti-unification: of `f(x |> drop(1))` and `f(y |> take(2))` the common form is `f(p)`, with
+`x |> drop(1)` and `y |> take(2)` for the parameter `p`. Terms may differ in the variables that they
+mention, in views of these, and in literals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from riselang.dialects.rise.schemes import Role
+from riselang.dialects.rise.types import ArrayType, FunType, RiseType, ScalarType, is_float, leaves
+from riselang.term.nodes import Apply, Free, Literal, Pattern, Term, spine, subterms
+from riselang.term.substitution import with_children
+
+MOST_COPIED = 256
+"""How many elements of a view a call may copy: the copy is to cost less than the call saves."""
+
+
+def is_view_of_variable(term: Term) -> bool:
+    """Whether the term is a variable, or views of one, each with constants alone beside it."""
+    if term.open:
+        return False
+    while not isinstance(term, Free):
+        head, arguments = spine(term)
+        if not isinstance(head, Pattern) or head.spec.role is not Role.VIEW or not arguments:
+            return False
+        *constants, term = arguments
+        if isinstance(term.type, FunType) or any(map(_has_variables, constants)):
+            return False
+    return True
+
+
+def _has_variables(term: Term) -> bool:
+    return isinstance(term, Free) or any(map(_has_variables, term.children))
+
+
+def free_variables(term: Term) -> dict[Free, None]:
+    """The free variables of a term, each once, in the order of the text."""
+    return dict.fromkeys(each for each in subterms(term) if isinstance(each, Free))
+
+
+def form_of(term: Term) -> tuple[Term, tuple[Term, ...], int]:
+    """The term with numbered variables for what others may have there, these parts, and its size.
+
+    Terms of equal forms may be made calls of one function.
+    """
+    parts: dict[Term, Free] = {}
+    size = 0
+
+    def visit(term: Term) -> Term:
+        nonlocal size
+        size += 1
+        if not is_view_of_variable(term) and not _is_float(term):
+            return with_children(term, visit, visit)
+        if term not in parts:
+            parts[term] = Free(f"#{len(parts)}", term.type)
+        return parts[term]
+
+    form = visit(term)
+    return form, tuple(parts), size
+
+
+def filled(form: Term, parts: Sequence[Term]) -> Term:
+    """The term of a form that has these parts."""
+    return replaced(form, {Free(f"#{at}", part.type): part for at, part in enumerate(parts)})
+
+
+def replaced(term: Term, meanings: Mapping[Term, Term]) -> Term:
+    """The term with what stands for the free variables in it, which are not below its lambdas."""
+    known: dict[Term, Term] = {}
+
+    def visit(term: Term) -> Term:
+        if isinstance(term, Free):
+            return meanings.get(term, term)
+        if not term.children:
+            return term
+        if term not in known:
+            known[term] = with_children(term, visit, visit)
+        return known[term]
+
+    return visit(term) if meanings else term
+
+
+class CommonForms:
+    """The common forms of several rows of terms, and the parameters in which the rows differ.
+
+    Variables of `inside` are those that a function computes itself: it cannot take them.
+    """
+
+    def __init__(self, inside: Mapping[Term, object]):
+        self.parameters: dict[tuple[Term, ...], Free] = {}
+        """What each row has for a parameter, and the parameter."""
+        self._inside = inside
+
+    def common(self, terms: Sequence[Term]) -> Term | None:
+        """The common form of a term of each row; None where there is none."""
+        first, *others = terms
+        if all(other == first for other in others) and self._is_inside(first):
+            return first
+        if all(isinstance(term, Apply) for term in terms):
+            children = zip(*(term.children for term in terms), strict=True)
+            forms = [self.common(each) for each in children]
+            common = iter([each for each in forms if each is not None])
+            if None not in forms:
+                return with_children(first, lambda _: next(common), lambda _: next(common))
+        return self._parameter(terms)
+
+    def _is_inside(self, term: Term) -> bool:
+        """Whether the function has all that a term mentions."""
+        return all(each in self._inside for each in free_variables(term))
+
+    def _parameter(self, terms: Sequence[Term]) -> Free | None:
+        type = terms[0].type
+        mentioned = [name for term in terms for name in free_variables(term)]
+        is_taken = all(isinstance(term, Free) for term in terms) or _may_be_passed(type)
+        if any(name in self._inside for name in mentioned) or not is_taken:
+            return None
+        if any(term.type != type for term in terms):
+            return None
+        return self.parameters.setdefault(tuple(terms), Free(f"@{len(self.parameters)}", type))
+
+
+def _is_float(term: Term) -> bool:
+    return isinstance(term, Literal) and is_float(term.type)
+
+
+def _may_be_passed(type: RiseType) -> bool:
+    """Whether a call may take something that is not in memory as it is."""
+    if isinstance(type, ScalarType):
+        return is_float(type)
+    if not isinstance(type, ArrayType) or not type.is_closed:
+        return False
+    sizes = [[length.constant for length in lengths] for lengths, _ in leaves(type)]
+    return sum(_product(each) for each in sizes) <= MOST_COPIED
+
+
+def _product(lengths: Sequence[int]) -> int:
+    result = 1
+    for length in lengths:
+        result *= length
+    return result
