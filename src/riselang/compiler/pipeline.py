@@ -62,6 +62,7 @@ def rewrite(
     """
     from riselang.term.contraction import contract
     from riselang.term.outlining import outline
+    from riselang.term.storing import stored_for
 
     contracts = options.float != "strict" and not options.contracted
     # A strategy of a person's own gets the program as it is written.
@@ -76,7 +77,9 @@ def rewrite(
     with timed("rewrite"):
         if strategy is not None and applies(strategy, program.term, options):
             derivation = _derivation(decided(program.term), strategy, options, ahead)
-        settled = derivation.end if derivation else decided(arranged(program, options).term)
+        settled = (
+            derivation.end if derivation else decided(stored_for(options.library, program.term))
+        )
         program = arranged(replace(program, term=settled), options)
     is_decided = contracts or options.contracted or derivation is not None
     return Rewritten(program, replace(options, contracted=is_decided), derivation)
@@ -105,10 +108,9 @@ def _derivation(term: Term, strategy: Strategy, options: Options, ahead: bool) -
 def arranged(program: Program, options: Options) -> Program:
     """The program in the form that its options are for, with its lets in normal form."""
     from riselang.term.lets import with_settled_lets
-    from riselang.term.storing import store_computed_operands
+    from riselang.term.storing import stored_for
 
-    has_library = options.library != "none"
-    term = store_computed_operands(program.term) if has_library else program.term
+    term = stored_for(options.library, program.term)
     return replace(program, term=with_settled_lets(term, program.results))
 
 

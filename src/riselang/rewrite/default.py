@@ -6,6 +6,7 @@ What it does is in `strategies.chosen`, which is imported for the first program 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from riselang.dialects.rise.schemes import Role
@@ -32,14 +33,18 @@ class Default(Strategy):
 
     def concerns(self, term: Term) -> bool:
         """Whether a program is large enough, of sizes that are numbers, and leaves loops open."""
-        if not has_pattern(term, "map", "mapPar", "reduce", "transpose"):
-            return False
-        costs = cost(term, 1)
-        counts = (costs.flops, costs.bytes)
-        return any(isinstance(count, int) and count >= WORTH for count in counts)
+        return has_pattern(term, "map", "mapPar", "reduce", "transpose") and _is_large(term)
 
     def __str__(self) -> str:
         return "default"
+
+
+@lru_cache(maxsize=8)
+def _is_large(term: Term) -> bool:
+    """Asked several times of a program while it is compiled."""
+    costs = cost(term, 1)
+    counts = (costs.flops, costs.bytes)
+    return any(isinstance(count, int) and count >= WORTH for count in counts)
 
 
 DEFAULT = Default()
