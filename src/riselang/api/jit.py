@@ -11,6 +11,7 @@ from riselang.api.binding import given_sizes
 from riselang.api.kernel import LOOPS, Kernel
 from riselang.api.lowered import as_strategy
 from riselang.api.specs import as_type
+from riselang.collecting import fewer_collections
 from riselang.compiler.pipeline import trace
 from riselang.config import Options, default_options
 from riselang.dialects.rise.types import RiseType, uncurry
@@ -62,7 +63,8 @@ class Jitted(Kernel):
         return at_sizes(term, known), results
 
     def _traced(self, types: tuple[RiseType, ...]) -> tuple[Term, int]:
-        program = trace(self.function, self.__name__, self.names, types)
+        with fewer_collections():
+            program = trace(self.function, self.__name__, self.names, types)
         return program.term, program.results
 
 

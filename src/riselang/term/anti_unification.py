@@ -100,11 +100,14 @@ class CommonForms:
         if all(other == first for other in others) and self._is_inside(first):
             return first
         if all(isinstance(term, Apply) for term in terms):
+            count = len(self.parameters)
             children = zip(*(term.children for term in terms), strict=True)
             forms = [self.common(each) for each in children]
             common = iter([each for each in forms if each is not None])
             if None not in forms:
                 return with_children(first, lambda _: next(common), lambda _: next(common))
+            for rows in list(self.parameters)[count:]:
+                del self.parameters[rows]
         return self._parameter(terms)
 
     def _is_inside(self, term: Term) -> bool:

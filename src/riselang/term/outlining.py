@@ -279,10 +279,8 @@ def _common(runs: Sequence[range], values: Sequence[_Value]) -> _Common | None:
         terms.append(filled(form, [part for part in parts if part is not None]))
         if None in parts:
             return None
-    used = {name for term in terms for name in free_variables(term)}
-    taken = {column: name for column, name in forms.parameters.items() if name in used}
-    arguments = [[column[row] for column in taken] for row in range(len(runs))]
-    return _Common(terms, inside, list(taken.values()), arguments)
+    arguments = [[column[row] for column in forms.parameters] for row in range(len(runs))]
+    return _Common(terms, inside, list(forms.parameters.values()), arguments)
 
 
 def _names_inside(run: range, values: Sequence[_Value], inside: Sequence[Free]) -> dict[Term, Term]:
