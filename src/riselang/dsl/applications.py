@@ -41,15 +41,20 @@ def apply_pattern(
     """
     trace, location = current_trace(), user_location()
     known, is_told = _known(trace, spec, given, arguments)
-    parameters = trace.inference.instantiate(spec, known)
-    _check_arguments(trace, spec, parameters)
-    inputs = _told_inputs(spec, known, parameters) if is_told and expected is None else None
-    if inputs is not None:
-        nodes = _told_nodes(spec, inputs, arguments)
+    is_told = is_told and expected is None
+    if is_told and len(known) == len(spec.parameters):
+        parameters, type = _check_arguments(trace, spec, known), spec.instantiate(known)
+        nodes = _told_nodes(spec, uncurry(type)[0], arguments)
     else:
-        nodes = _unified_nodes(trace, spec, parameters, arguments, expected, what)
-    parameters = _check_arguments(trace, spec, parameters)
-    type = spec.instantiate(parameters)
+        unknown = trace.inference.instantiate(spec, known)
+        _check_arguments(trace, spec, unknown)
+        inputs = _told_inputs(spec, known, unknown) if is_told else None
+        if inputs is not None:
+            nodes = _told_nodes(spec, inputs, arguments)
+        else:
+            nodes = _unified_nodes(trace, spec, unknown, arguments, expected, what)
+        parameters = _check_arguments(trace, spec, unknown)
+        type = spec.instantiate(parameters)
     use = build.PatternUse(type, spec, parameters, to, scope=trace.scope, location=location)
     if not arguments:
         return use
@@ -91,8 +96,6 @@ def _told_inputs(
     Then nothing has to be unified, and the types of the pattern are looked up.
     """
     inputs = uncurry(spec.instantiate(known))[0]
-    if len(known) == len(parameters):
-        return inputs
     functions = [input for input in inputs if isinstance(input, FunType)]
     if not all(each.is_closed for function in functions for each in uncurry(function)[0]):
         return None
