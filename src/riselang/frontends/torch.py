@@ -29,7 +29,7 @@ def read_torch(module: Any, arguments: Sequence[Any], choices: dict[str, Any]) -
     try:
         with torch.no_grad():
             made = importer.export_and_import(module, *given, output_type="raw")
-    except Exception as error:
+    except Exception as error:  # of PyTorch, torch-mlir and the module itself: any kind
         reason = str(error).strip().splitlines()
         raise LimitationError(
             f"{WHAT}: PyTorch cannot export the module: {reason[0] if reason else error!r}"

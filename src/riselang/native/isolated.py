@@ -187,7 +187,7 @@ def _serve(calls: IO[bytes], answers: IO[bytes]) -> None:
             return
         try:
             answer = False, function(*arguments, **options)
-        except Exception as error:
+        except Exception as error:  # whatever it is, the caller is told
             answer = True, _sent_error(function.__name__, error)
         send(answers, answer)
 

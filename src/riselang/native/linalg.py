@@ -85,7 +85,7 @@ def _object_code(job: Job) -> bytes:
         if missing:
             raise Failed(f"they call {missing[0]}, which is nowhere")
         return job.object_code()
-    except Exception as error:
+    except (Failed, RiseError, RuntimeError) as error:  # ours, or one of LLVM
         message = _first_line(str(error))
         raise Failed(f"MLIR makes no machine code of its loops: {message}") from None
 

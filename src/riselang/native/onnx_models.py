@@ -44,6 +44,7 @@ def _imported(source: str | bytes, what: str) -> bytes:
             warnings.simplefilter("ignore")
             importer.NodeImporter.define_function(info.main_graph, module.operation).import_all()
     except Exception as error:
+        # The importer raises its own error, and KeyError and the like for what it did not expect.
         reason = _reason(onnx, str(error).strip() or repr(error))
         if "Non topologically" in reason:
             raise UserError(f"{what}: the model is not valid: {reason}") from None
@@ -70,6 +71,7 @@ def _loaded(onnx: Any, source: str | bytes) -> Any:
     except OSError as error:
         raise UserError(f"{source} cannot be read: {error.strerror or error}") from None
     except Exception as error:
+        # Each format of a file has a parser with errors of its own; they have no common base.
         raise UserError(f"this is not an ONNX model: {error}") from None
 
 
@@ -83,6 +85,7 @@ def _with_types(onnx: Any, proto: Any, what: str) -> Any:
         inference = importlib.import_module("onnx.shape_inference")
         return inference.infer_shapes(proto, check_type=True)
     except Exception as error:
+        # The inliner and the inference are C++, and their errors have no common base.
         reason = " ".join(str(error).split())
         raise UserError(f"{what}: the model is not valid: {reason}") from None
 

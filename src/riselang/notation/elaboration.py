@@ -116,6 +116,7 @@ class Elaborator(Applications):
         if self.is_called_often(syntax):
             function = self.infer(syntax.value, frame)
             if _gives_array(self.resolve(function.type)):
+                function.label = syntax.name
                 frame.values[syntax] = function
                 return self.inferred_or_checked(Closure(syntax.body, frame), expected, what)
         value = None if self.is_function(closure) else self.infer(syntax.value, frame)

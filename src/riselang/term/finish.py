@@ -12,6 +12,8 @@ from riselang.dialects.rise.lanes import Lanes, lane_of, with_lane
 from riselang.dialects.rise.schemes import LET, TO_MEM, VECTOR_FROM_SCALAR
 from riselang.dialects.rise.showing import show
 from riselang.dialects.rise.types import (
+    DepFunType,
+    FunType,
     RiseType,
     ScalarType,
     TypeVariable,
@@ -65,7 +67,11 @@ def finish(
         raise UserError(f"cannot decide whether the lengths {left} and {right} are equal; "
                         "give a size explicitly", root.location)  # fmt: skip
     shared = build.shared_nodes(root)
-    return _Finisher(solver, shared, stores_once).term(root, 0)
+    finisher = _Finisher(solver, shared, stores_once)
+    if isinstance(solver.resolve(root.type), FunType | DepFunType):
+        return finisher.term(root, 0)
+    # A program without parameters has no function that the lets could stand in.
+    return finisher.lets(shared.get(root.scope, []), 0, root, 0)
 
 
 def _reachable(root: build.Node) -> list[build.Node]:

@@ -32,7 +32,7 @@ def run_tool(action: Callable[[], object]) -> None:
         print("interrupted", file=sys.stderr)
         _code.append(INTERRUPTED)
         raise SystemExit(INTERRUPTED) from None
-    except Exception as error:
+    except Exception as error:  # a defect, of any kind: this is the last place to report it
         if DEBUG.value():
             raise
         problem = f"{type(error).__name__}: {error}"

@@ -41,5 +41,5 @@ def run_python(path: str) -> dict[str, Any]:
         raise
     except SyntaxError as error:
         raise UserError(f"{path}:{error.lineno or 1}:{error.offset or 1}: {error.msg}") from None
-    except Exception as error:
+    except Exception as error:  # the file is a person's own, and may raise anything
         raise UserError(f"{path} cannot be run: {type(error).__name__}: {error}") from error

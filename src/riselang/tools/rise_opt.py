@@ -155,7 +155,7 @@ class RiseOptMain(xDSLOptMain):
                 result = self.output_resulting_program(module)
         except (UserError, LimitationError) as error:
             found = error
-        except Exception as error:
+        except Exception as error:  # a defect, of any kind: the text is kept to find it
             raise _reproducible(text, self.args.passes, error) from error
         if self.args.verify_diagnostics:
             check_diagnostics(text, self.get_input_name(), found)

@@ -15,6 +15,17 @@ from riselang.term.nodes import Lambda
 # Printed exactly like this, and read back as the same term
 STABLE = [
     """
+    fun((x : 8.f32, y : 8.f32),
+      let twice = fun((z : 8.f32), z |> map(fun(a, a * 2.0)));
+      (twice(x), twice(y)))
+    """,
+    """
+    let last = fun((count : i32),
+        generate(fun((k : idx[4]),
+          count - cast[i32](k |> fromIdx))));
+    (last(3), last(7))
+    """,
+    """
     fun((A : N.K.f32, B : K.M.f32),
       A |> map(fun(arow,
         B |> transpose |> map(fun(bcol,
