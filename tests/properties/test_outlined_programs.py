@@ -63,8 +63,6 @@ CONFIGURATIONS = (
     Configuration("polyhedral", "strict", 1, "stack", is_rewritten=False),
 )
 """They take turns."""
-FORGETS = "outlining forgets values that are results by their names"
-may_forget = pytest.mark.xfail(raises=KeyError, strict=False, reason=FORGETS)
 
 
 @pytest.fixture(autouse=True)
@@ -72,7 +70,6 @@ def without_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outlining, "LEAST_SAVING", 1)
 
 
-@may_forget
 @seeds(100, fuzzed=10_000, batch=50)
 def test_outlined_programs_compute_the_same(seeds: range, ran: Ran) -> None:
     outlined = 0
@@ -97,7 +94,6 @@ def means_the_same(seed: int, program: Program) -> None:
     through_the_dialect(outlined)
 
 
-@may_forget
 @seeds(40, fuzzed=3_000, batch=8)
 def test_outlined_programs_are_compiled(seeds: range, ran: Ran) -> None:
     turn = seeds.start // len(seeds) % len(CONFIGURATIONS)
@@ -128,7 +124,6 @@ def compiled_agree(configuration: Configuration, seed: int, batch: Sequence[Prog
             assert same(found, expected), (configuration, side, given, found, expected)
 
 
-@may_forget
 @seeds(12, fuzzed=300, batch=12)
 def test_outlined_programs_have_functions(seeds: range, ran: Ran) -> None:
     """What is outlined is called, and not written again wherever it is used."""
@@ -145,7 +140,6 @@ def test_outlined_programs_have_functions(seeds: range, ran: Ran) -> None:
     assert called >= LEAST_SHARE * len(seeds) / 2, (called, seeds)
 
 
-@pytest.mark.xfail(raises=KeyError, strict=True, reason=FORGETS)
 def test_a_value_that_is_a_result_by_its_name() -> None:
     """`b` and `d` are used by no other value, but they are results."""
     term = parse_term("""fun((x : 4.f32, y : 4.f32),

@@ -75,7 +75,7 @@ def outline(program: Term) -> Term:
     if not has_pattern(program, "let", "toMem", "tuple") or _calls_named_functions(program):
         return program
     flat = _Flattened(program)
-    blocks = _chosen_blocks(flat.values)
+    blocks = _chosen_blocks(flat.values, flat.result)
     return _rebuilt(flat, blocks) if blocks else program
 
 
@@ -203,12 +203,12 @@ class _Common:
     """For each run."""
 
 
-def _chosen_blocks(values: Sequence[_Value]) -> list[_Block]:
+def _chosen_blocks(values: Sequence[_Value], result: Term) -> list[_Block]:
     """What spares the most first; no value is in two blocks."""
     numbers: dict[Term | None, int] = {}
     forms = [numbers.setdefault(value.form, len(numbers)) for value in values]
     sizes = [value.size for value in values]
-    uses = _Uses(values)
+    uses = _Uses(values, result)
     repeats = Repeats(forms, sizes, LEAST_SAVING)
     blocks: list[_Block] = []
     for run in repeats:
@@ -219,9 +219,10 @@ def _chosen_blocks(values: Sequence[_Value]) -> list[_Block]:
 
 
 class _Uses:
-    """Which values mention which."""
+    """Which values mention which, and which of them the program gives."""
 
-    def __init__(self, values: Sequence[_Value]):
+    def __init__(self, values: Sequence[_Value], result: Term):
+        self.results = {each for each in subterms(result) if isinstance(each, Free)}
         self.number = {value.variable: at for at, value in enumerate(values)}
         self.users: list[list[int]] = [[] for _ in values]
         for at, value in enumerate(values):
@@ -303,7 +304,8 @@ def _wiring(run: range, values: Sequence[_Value]) -> tuple[Term, ...]:
 def _is_given(run: range, at: int, values: Sequence[_Value], uses: _Uses) -> bool:
     """Whether a value is needed outside of its run."""
     number = run[at]
-    return values[number].kind == "result" or any(each not in run for each in uses.users[number])
+    is_result = values[number].variable in uses.results
+    return is_result or any(each not in run for each in uses.users[number])
 
 
 def _can_be_called(run: range, given: Sequence[int], values: Sequence[_Value], uses: _Uses) -> bool:
