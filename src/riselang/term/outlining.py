@@ -12,22 +12,20 @@ and the odd elements, in a Fourier transform), and numbers in which the runs dif
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from riselang.dialects.rise.schemes import FST, LET, SND, TO_MEM, TUPLE
-from riselang.dialects.rise.types import FunType, RiseType, components, contains_array
+from riselang.dialects.rise.schemes import LET
+from riselang.dialects.rise.types import FunType, contains_array
 from riselang.term.anti_unification import (
     CommonForms,
     filled,
-    form_of,
     free_variables,
-    is_view_of_variable,
     replaced,
 )
-from riselang.term.finish import SHARED
+from riselang.term.flattening import Flattened, KeptValue
+from riselang.term.let_writer import LetWriter, closed, parts_of_tuple, tuple_of
 from riselang.term.nodes import (
-    Bound,
     Free,
     Lambda,
     Pattern,
@@ -35,38 +33,14 @@ from riselang.term.nodes import (
     Term,
     apply_all,
     has_pattern,
-    spine,
     subterms,
 )
 from riselang.term.recursion import recursive
 from riselang.term.repeats import Repeats
-from riselang.term.substitution import with_children
 
 LEAST_SAVING = 100
 """How many nodes of the program a function must spare to be worth a call."""
 NAME = "repeated"
-
-
-@dataclass(eq=False)
-class _Value:
-    """Something that the program computes and keeps, between the others of its kind."""
-
-    variable: Free
-    name: str
-    term: Term
-    """Mentions other values, and parameters of the program, as free variables."""
-    kind: str
-    """How the program keeps it: `named` by a let, `stored` by toMem, or a `result`."""
-    form: Term | None = None
-    """Its term without the parts in which others may differ: equal for what is computed alike."""
-    parts: tuple[Term, ...] = ()
-    """Variables, views of them and numbers that its form leaves open."""
-    size: int = 0
-
-    @property
-    def taken(self) -> Iterator[Free]:
-        """The variables that it mentions."""
-        return (name for part in self.parts for name in free_variables(part))
 
 
 @recursive
@@ -74,7 +48,7 @@ def outline(program: Term) -> Term:
     """The program with functions for what it computes repeatedly; itself where that is nothing."""
     if not has_pattern(program, "let", "toMem", "tuple") or _calls_named_functions(program):
         return program
-    flat = _Flattened(program)
+    flat = Flattened(program)
     blocks = _chosen_blocks(flat.values, flat.result)
     return _rebuilt(flat, blocks) if blocks else program
 
@@ -84,101 +58,6 @@ def _calls_named_functions(program: Term) -> bool:
         isinstance(each, Pattern) and each.spec is LET and isinstance(each.argument("s"), FunType)
         for each in subterms(program)
     )
-
-
-# Taking the program apart
-
-
-class _Flattened:
-    """A program as a sequence of values and a result that mentions them."""
-
-    def __init__(self, program: Term):
-        self.values: list[_Value] = []
-        self.parameters: list[Lambda] = []
-        self._count = 0
-        self._known: dict[Term, Free] = {}
-        inputs: list[Free] = []
-        while isinstance(program, Lambda):
-            self.parameters.append(program)
-            inputs.append(self._new(program.parameter))
-            program = program.body
-        self.inputs = tuple(inputs)
-        scope: list[Term] = list(inputs)
-        while (let := _applied_let(program)) is not None:
-            value, function = let
-            scope.append(self._let(self._stored(_opened(value, scope)), function.name))
-            program = function.body
-        self.result = self._results(_opened(program, scope))
-        for value in self.values:
-            value.form, value.parts, value.size = form_of(value.term)
-
-    def _new(self, type: RiseType) -> Free:
-        self._count += 1
-        return Free(f"${self._count}", type)
-
-    def _keep(self, term: Term, kind: str, name: str = SHARED) -> Free:
-        variable = self._new(term.type)
-        self.values.append(_Value(variable, name, term, kind))
-        return variable
-
-    def _let(self, term: Term, name: str) -> Term:
-        """What stands for a let: a view is used as it is, anything else is kept."""
-        if not is_view_of_variable(term):
-            return self._keep(term, "named", name)
-        if self.values and self.values[-1].variable == term:
-            self.values[-1].name = name
-        return term
-
-    def _results(self, term: Term) -> Term:
-        head, arguments = spine(term)
-        if isinstance(head, Pattern) and head.spec is TUPLE and len(arguments) == 2:
-            return apply_all(head, [self._results(each) for each in arguments])
-        if isinstance(term, Free):
-            return term
-        return self._keep(self._stored(term), "result")
-
-    def _stored(self, term: Term) -> Term:
-        """The term with a variable for each value in it that is stored, in no function."""
-        head, arguments = spine(term)
-        if not isinstance(head, Pattern) or head.spec is LET or not arguments:
-            return term
-        if not has_pattern(term, "toMem"):
-            return term
-        arguments = [
-            each if isinstance(each.type, FunType) else self._stored(each) for each in arguments
-        ]
-        if not (head.spec is TO_MEM and head.argument("space") == "heap"):
-            result = apply_all(head, arguments)
-            result.location = term.location
-            return result
-        (inner,) = arguments
-        if inner not in self._known:
-            self._known[inner] = self._keep(inner, "stored")
-        return self._known[inner]
-
-
-def _applied_let(term: Term) -> tuple[Term, Lambda] | None:
-    head, arguments = spine(term)
-    if not isinstance(head, Pattern) or head.spec is not LET or len(arguments) != 2:
-        return None
-    value, function = arguments
-    return (value, function) if isinstance(function, Lambda) else None
-
-
-def _opened(term: Term, scope: Sequence[Term]) -> Term:
-    """The term with what the lambdas around it bind, which mentions free variables alone."""
-
-    def visit(term: Term, level: int) -> Term:
-        if term.open <= level:
-            return term
-        if isinstance(term, Bound):
-            return scope[level - 1 - term.index]
-        return with_children(term, lambda t: visit(t, level), lambda t: visit(t, level + 1))
-
-    return visit(term, 0)
-
-
-# Choosing what becomes a function
 
 
 @dataclass(eq=False)
@@ -203,7 +82,7 @@ class _Common:
     """For each run."""
 
 
-def _chosen_blocks(values: Sequence[_Value], result: Term) -> list[_Block]:
+def _chosen_blocks(values: Sequence[KeptValue], result: Term) -> list[_Block]:
     """What spares the most first; no value is in two blocks."""
     numbers: dict[Term | None, int] = {}
     forms = [numbers.setdefault(value.form, len(numbers)) for value in values]
@@ -221,7 +100,7 @@ def _chosen_blocks(values: Sequence[_Value], result: Term) -> list[_Block]:
 class _Uses:
     """Which values mention which, and which of them the program gives."""
 
-    def __init__(self, values: Sequence[_Value], result: Term):
+    def __init__(self, values: Sequence[KeptValue], result: Term):
         self.results = {each for each in subterms(result) if isinstance(each, Free)}
         self.number = {value.variable: at for at, value in enumerate(values)}
         self.users: list[list[int]] = [[] for _ in values]
@@ -231,7 +110,7 @@ class _Uses:
                     self.users[self.number[taken]].append(at)
 
 
-def _blocks(runs: Sequence[range], values: Sequence[_Value], uses: _Uses) -> Iterator[_Block]:
+def _blocks(runs: Sequence[range], values: Sequence[KeptValue], uses: _Uses) -> Iterator[_Block]:
     """All runs as one block; where they differ in too much, those that are wired alike."""
     if (block := _block(runs, values, uses)) is not None:
         yield block
@@ -244,7 +123,7 @@ def _blocks(runs: Sequence[range], values: Sequence[_Value], uses: _Uses) -> Ite
             yield block
 
 
-def _block(runs: Sequence[range], values: Sequence[_Value], uses: _Uses) -> _Block | None:
+def _block(runs: Sequence[range], values: Sequence[KeptValue], uses: _Uses) -> _Block | None:
     """The runs, where they may become calls of one function."""
     if not runs or (len(runs) - 1) * sum(values[at].size for at in runs[0]) < LEAST_SAVING:
         return None
@@ -263,7 +142,7 @@ def _block(runs: Sequence[range], values: Sequence[_Value], uses: _Uses) -> _Blo
     return None if common is None else _Block(list(runs), given, common)
 
 
-def _common(runs: Sequence[range], values: Sequence[_Value]) -> _Common | None:
+def _common(runs: Sequence[range], values: Sequence[KeptValue]) -> _Common | None:
     """What the runs have in common; None where a function of it would take too much."""
     inside = [Free(f"@inside{at}", values[each].variable.type) for at, each in enumerate(runs[0])]
     forms = CommonForms(dict.fromkeys(inside))
@@ -284,12 +163,14 @@ def _common(runs: Sequence[range], values: Sequence[_Value]) -> _Common | None:
     return _Common(terms, inside, list(forms.parameters.values()), arguments)
 
 
-def _names_inside(run: range, values: Sequence[_Value], inside: Sequence[Free]) -> dict[Term, Term]:
+def _names_inside(
+    run: range, values: Sequence[KeptValue], inside: Sequence[Free]
+) -> dict[Term, Term]:
     """What a function calls the values of a run."""
     return {values[number].variable: name for number, name in zip(run, inside, strict=True)}
 
 
-def _wiring(run: range, values: Sequence[_Value]) -> tuple[Term, ...]:
+def _wiring(run: range, values: Sequence[KeptValue]) -> tuple[Term, ...]:
     """The parts of all values of a run, with its own values and those outside by number."""
     names: dict[Term, Term] = {
         values[number].variable: Free(f"@inside{at}", values[number].variable.type)
@@ -301,14 +182,16 @@ def _wiring(run: range, values: Sequence[_Value]) -> tuple[Term, ...]:
     return tuple(replaced(part, names) for number in run for part in values[number].parts)
 
 
-def _is_given(run: range, at: int, values: Sequence[_Value], uses: _Uses) -> bool:
+def _is_given(run: range, at: int, values: Sequence[KeptValue], uses: _Uses) -> bool:
     """Whether a value is needed outside of its run."""
     number = run[at]
     is_result = values[number].variable in uses.results
     return is_result or any(each not in run for each in uses.users[number])
 
 
-def _can_be_called(run: range, given: Sequence[int], values: Sequence[_Value], uses: _Uses) -> bool:
+def _can_be_called(
+    run: range, given: Sequence[int], values: Sequence[KeptValue], uses: _Uses
+) -> bool:
     """Whether what a run gives are arrays that no loop behind it would take in."""
     types = [values[run[at]].variable.type for at in given]
     return all(map(contains_array, types)) and not any(
@@ -316,7 +199,7 @@ def _can_be_called(run: range, given: Sequence[int], values: Sequence[_Value], u
     )
 
 
-def _is_taken_in(number: int, run: range, values: Sequence[_Value], uses: _Uses) -> bool:
+def _is_taken_in(number: int, run: range, values: Sequence[KeptValue], uses: _Uses) -> bool:
     """Whether a loop outside may become a part of the one that computes a value: a bias, say."""
     value = values[number]
     if value.kind != "stored" or not has_pattern(value.term, "reduce"):
@@ -329,12 +212,9 @@ def _computes(term: Term) -> bool:
     return any(isinstance(each, Scalar) for each in subterms(term))
 
 
-# Putting it together again
-
-
-def _rebuilt(flat: _Flattened, blocks: Sequence[_Block]) -> Term:
+def _rebuilt(flat: Flattened, blocks: Sequence[_Block]) -> Term:
     calls: dict[int, tuple[_Block, int, Free]] = {}
-    writer = _Writer()
+    writer = LetWriter()
     for number, block in enumerate(blocks):
         function = outline(_function(flat.values, block))
         variable = Free(f"${NAME}{number}", function.type)
@@ -354,128 +234,37 @@ def _rebuilt(flat: _Flattened, blocks: Sequence[_Block]) -> Term:
         run = block.runs[number]
         _write_call(writer, [flat.values[run[each]] for each in block.given], call)
         at = run.stop
-    return _closed(flat.parameters, flat.inputs, writer.whole(flat.result))
+    return closed(flat.parameters, flat.inputs, writer.whole(flat.result))
 
 
-def _function(values: Sequence[_Value], block: _Block) -> Term:
+def _function(values: Sequence[KeptValue], block: _Block) -> Term:
     """The function that a block of runs becomes; names and kinds are those of the first."""
     common = block.common
     first = [values[at] for at in block.runs[0]]
     run = [
-        _Value(variable, value.name, term, value.kind)
+        KeptValue(variable, value.name, term, value.kind)
         for variable, value, term in zip(common.inside, first, common.terms, strict=True)
     ]
     given = [run[at] for at in block.given]
     used = {variable for value in run for variable in free_variables(value.term)}
-    writer = _Writer()
+    writer = LetWriter()
     for value in run:
         is_given_and_used = value in given and value.variable in used
         writer.keep(
             value, is_named=is_given_and_used or (value.kind == "named" and value not in given)
         )
     results = [writer.plain(value) for value in given]
-    body = writer.whole(_tuple(results))
+    body = writer.whole(tuple_of(results))
     names = [Lambda(f"x{at}", each.type, each) for at, each in enumerate(common.parameters)]
-    return _closed(names, common.parameters, body)
+    return closed(names, common.parameters, body)
 
 
-def _write_call(writer: _Writer, given: Sequence[_Value], call: Term) -> None:
+def _write_call(writer: LetWriter, given: Sequence[KeptValue], call: Term) -> None:
     if len(given) == 1:
         (value,) = given
         writer.keep_as(value, call, is_named=value.kind != "result")
         return
     whole = Free(f"{given[0].variable.name}.all", call.type)
     writer.bind(whole, call, "results")
-    for value, part in zip(given, _parts(whole, len(given)), strict=True):
+    for value, part in zip(given, parts_of_tuple(whole, len(given)), strict=True):
         writer.use(value, part)
-
-
-class _Writer:
-    """Writes values that were taken apart as lets, or where they are used."""
-
-    def __init__(self) -> None:
-        self._bindings: list[tuple[Free, Term, str]] = []
-        self._meanings: dict[Term, Term] = {}
-        """What stands for a variable that has no let."""
-        self._plain: dict[Free, Term] = {}
-
-    def bind(self, variable: Free, term: Term, name: str) -> None:
-        self._bindings.append((variable, term, name))
-
-    def use(self, value: _Value, term: Term) -> None:
-        self._meanings[value.variable] = term
-
-    def keep(self, value: _Value, *, is_named: bool) -> None:
-        self.keep_as(value, self.written(value.term), is_named=is_named)
-
-    def keep_as(self, value: _Value, term: Term, *, is_named: bool) -> None:
-        self._plain[value.variable] = term
-        if value.kind == "stored":
-            term = apply_all(Pattern(TO_MEM, ("heap", term.type)), [term])
-        if is_named:
-            self.bind(value.variable, term, value.name)
-        else:
-            self.use(value, term)
-
-    def plain(self, value: _Value) -> Term:
-        """A value as the result of a function: its variable where it has one."""
-        if any(variable == value.variable for variable, _, _ in self._bindings):
-            return value.variable
-        return self._plain[value.variable]
-
-    def written(self, term: Term) -> Term:
-        """A term with what stands for the variables in it."""
-        return replaced(term, self._meanings)
-
-    def whole(self, result: Term) -> _Lets:
-        return _Lets(tuple(self._bindings), self.written(result))
-
-
-@dataclass(frozen=True)
-class _Lets:
-    """Bindings and what they are for."""
-
-    bindings: tuple[tuple[Free, Term, str], ...]
-    result: Term
-
-
-def _closed(parameters: Sequence[Lambda], variables: Sequence[Free], body: _Lets) -> Term:
-    """A function of these variables, called as these parameters are."""
-    levels: dict[Term, int] = {each: at for at, each in enumerate(variables)}
-    values: list[Term] = []
-    for variable, value, _ in body.bindings:
-        values.append(_bound(value, levels, len(levels)))
-        levels[variable] = len(levels)
-    term = _bound(body.result, levels, len(levels))
-    for (variable, _, name), value in reversed(list(zip(body.bindings, values, strict=True))):
-        function = Lambda(name, variable.type, term)
-        term = apply_all(Pattern(LET, (variable.type, term.type)), [value, function])
-    for parameter in reversed(parameters):
-        term = Lambda(parameter.name, parameter.parameter, term, parameter.location)
-    return term
-
-
-def _bound(term: Term, levels: Mapping[Term, int], depth: int) -> Term:
-    def visit(term: Term, depth: int) -> Term:
-        if isinstance(term, Free):
-            return Bound(depth - 1 - levels[term], term.type, term.location)
-        if not term.children:
-            return term
-        return with_children(term, lambda t: visit(t, depth), lambda t: visit(t, depth + 1))
-
-    return visit(term, depth)
-
-
-def _tuple(parts: Sequence[Term]) -> Term:
-    *first, result = parts
-    for part in reversed(first):
-        result = apply_all(Pattern(TUPLE, (part.type, result.type)), [part, result])
-    return result
-
-
-def _parts(whole: Term, count: int) -> Iterator[Term]:
-    for _ in range(count - 1):
-        first, second = components(whole.type)
-        yield apply_all(Pattern(FST, (first, second)), [whole])
-        whole = apply_all(Pattern(SND, (first, second)), [whole])
-    yield whole

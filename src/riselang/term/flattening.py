@@ -1,0 +1,124 @@
+"""A program as the sequence of values that it computes and keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from riselang.dialects.rise.schemes import LET, TO_MEM, TUPLE
+from riselang.dialects.rise.types import FunType, RiseType
+from riselang.term.anti_unification import form_of, free_variables, is_view_of_variable
+from riselang.term.finish import SHARED
+from riselang.term.nodes import Bound, Free, Lambda, Pattern, Term, apply_all, has_pattern, spine
+from riselang.term.substitution import with_children
+
+
+@dataclass(eq=False)
+class KeptValue:
+    """Something that the program computes and keeps, between the others of its kind."""
+
+    variable: Free
+    name: str
+    term: Term
+    """Mentions other values, and parameters of the program, as free variables."""
+    kind: str
+    """How the program keeps it: `named` by a let, `stored` by toMem, or a `result`."""
+    form: Term | None = None
+    """Its term without the parts in which others may differ: equal for what is computed alike."""
+    parts: tuple[Term, ...] = ()
+    """Variables, views of them and numbers that its form leaves open."""
+    size: int = 0
+
+    @property
+    def taken(self) -> Iterator[Free]:
+        """The variables that it mentions."""
+        return (name for part in self.parts for name in free_variables(part))
+
+
+class Flattened:
+    """A program as a sequence of values and a result that mentions them."""
+
+    def __init__(self, program: Term):
+        self.values: list[KeptValue] = []
+        self.parameters: list[Lambda] = []
+        self._count = 0
+        self._known: dict[Term, Free] = {}
+        inputs: list[Free] = []
+        while isinstance(program, Lambda):
+            self.parameters.append(program)
+            inputs.append(self._new(program.parameter))
+            program = program.body
+        self.inputs = tuple(inputs)
+        scope: list[Term] = list(inputs)
+        while (let := _applied_let(program)) is not None:
+            value, function = let
+            scope.append(self._let(self._stored(_opened(value, scope)), function.name))
+            program = function.body
+        self.result = self._results(_opened(program, scope))
+        for value in self.values:
+            value.form, value.parts, value.size = form_of(value.term)
+
+    def _new(self, type: RiseType) -> Free:
+        self._count += 1
+        return Free(f"${self._count}", type)
+
+    def _keep(self, term: Term, kind: str, name: str = SHARED) -> Free:
+        variable = self._new(term.type)
+        self.values.append(KeptValue(variable, name, term, kind))
+        return variable
+
+    def _let(self, term: Term, name: str) -> Term:
+        """What stands for a let: a view is used as it is, anything else is kept."""
+        if not is_view_of_variable(term):
+            return self._keep(term, "named", name)
+        if self.values and self.values[-1].variable == term:
+            self.values[-1].name = name
+        return term
+
+    def _results(self, term: Term) -> Term:
+        head, arguments = spine(term)
+        if isinstance(head, Pattern) and head.spec is TUPLE and len(arguments) == 2:
+            return apply_all(head, [self._results(each) for each in arguments])
+        if isinstance(term, Free):
+            return term
+        return self._keep(self._stored(term), "result")
+
+    def _stored(self, term: Term) -> Term:
+        """The term with a variable for each value in it that is stored, in no function."""
+        head, arguments = spine(term)
+        if not isinstance(head, Pattern) or head.spec is LET or not arguments:
+            return term
+        if not has_pattern(term, "toMem"):
+            return term
+        arguments = [
+            each if isinstance(each.type, FunType) else self._stored(each) for each in arguments
+        ]
+        if not (head.spec is TO_MEM and head.argument("space") == "heap"):
+            result = apply_all(head, arguments)
+            result.location = term.location
+            return result
+        (inner,) = arguments
+        if inner not in self._known:
+            self._known[inner] = self._keep(inner, "stored")
+        return self._known[inner]
+
+
+def _applied_let(term: Term) -> tuple[Term, Lambda] | None:
+    head, arguments = spine(term)
+    if not isinstance(head, Pattern) or head.spec is not LET or len(arguments) != 2:
+        return None
+    value, function = arguments
+    return (value, function) if isinstance(function, Lambda) else None
+
+
+def _opened(term: Term, scope: Sequence[Term]) -> Term:
+    """The term with what the lambdas around it bind, which mentions free variables alone."""
+
+    def visit(term: Term, level: int) -> Term:
+        if term.open <= level:
+            return term
+        if isinstance(term, Bound):
+            return scope[level - 1 - term.index]
+        return with_children(term, lambda t: visit(t, level), lambda t: visit(t, level + 1))
+
+    return visit(term, 0)

@@ -1,0 +1,104 @@
+"""Values that were taken apart, written as lets again, or where they are used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from riselang.dialects.rise.schemes import FST, LET, SND, TO_MEM, TUPLE
+from riselang.dialects.rise.types import components
+from riselang.term.anti_unification import replaced
+from riselang.term.flattening import KeptValue
+from riselang.term.nodes import Bound, Free, Lambda, Pattern, Term, apply_all
+from riselang.term.substitution import with_children
+
+
+class LetWriter:
+    """Writes values that were taken apart as lets, or where they are used."""
+
+    def __init__(self) -> None:
+        self._bindings: list[tuple[Free, Term, str]] = []
+        self._meanings: dict[Term, Term] = {}
+        """What stands for a variable that has no let."""
+        self._plain: dict[Free, Term] = {}
+
+    def bind(self, variable: Free, term: Term, name: str) -> None:
+        self._bindings.append((variable, term, name))
+
+    def use(self, value: KeptValue, term: Term) -> None:
+        self._meanings[value.variable] = term
+
+    def keep(self, value: KeptValue, *, is_named: bool) -> None:
+        self.keep_as(value, self.written(value.term), is_named=is_named)
+
+    def keep_as(self, value: KeptValue, term: Term, *, is_named: bool) -> None:
+        self._plain[value.variable] = term
+        if value.kind == "stored":
+            term = apply_all(Pattern(TO_MEM, ("heap", term.type)), [term])
+        if is_named:
+            self.bind(value.variable, term, value.name)
+        else:
+            self.use(value, term)
+
+    def plain(self, value: KeptValue) -> Term:
+        """A value as the result of a function: its variable where it has one."""
+        if any(variable == value.variable for variable, _, _ in self._bindings):
+            return value.variable
+        return self._plain[value.variable]
+
+    def written(self, term: Term) -> Term:
+        """A term with what stands for the variables in it."""
+        return replaced(term, self._meanings)
+
+    def whole(self, result: Term) -> Lets:
+        return Lets(tuple(self._bindings), self.written(result))
+
+
+@dataclass(frozen=True)
+class Lets:
+    """Bindings and what they are for."""
+
+    bindings: tuple[tuple[Free, Term, str], ...]
+    result: Term
+
+
+def closed(parameters: Sequence[Lambda], variables: Sequence[Free], body: Lets) -> Term:
+    """A function of these variables, called as these parameters are."""
+    levels: dict[Term, int] = {each: at for at, each in enumerate(variables)}
+    values: list[Term] = []
+    for variable, value, _ in body.bindings:
+        values.append(_bound(value, levels, len(levels)))
+        levels[variable] = len(levels)
+    term = _bound(body.result, levels, len(levels))
+    for (variable, _, name), value in reversed(list(zip(body.bindings, values, strict=True))):
+        function = Lambda(name, variable.type, term)
+        term = apply_all(Pattern(LET, (variable.type, term.type)), [value, function])
+    for parameter in reversed(parameters):
+        term = Lambda(parameter.name, parameter.parameter, term, parameter.location)
+    return term
+
+
+def _bound(term: Term, levels: Mapping[Term, int], depth: int) -> Term:
+    def visit(term: Term, depth: int) -> Term:
+        if isinstance(term, Free):
+            return Bound(depth - 1 - levels[term], term.type, term.location)
+        if not term.children:
+            return term
+        return with_children(term, lambda t: visit(t, depth), lambda t: visit(t, depth + 1))
+
+    return visit(term, depth)
+
+
+def tuple_of(parts: Sequence[Term]) -> Term:
+    *first, result = parts
+    for part in reversed(first):
+        result = apply_all(Pattern(TUPLE, (part.type, result.type)), [part, result])
+    return result
+
+
+def parts_of_tuple(whole: Term, count: int) -> Iterator[Term]:
+    for _ in range(count - 1):
+        first, second = components(whole.type)
+        yield apply_all(Pattern(FST, (first, second)), [whole])
+        whole = apply_all(Pattern(SND, (first, second)), [whole])
+    yield whole
