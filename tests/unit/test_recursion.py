@@ -25,6 +25,9 @@ INSIDE = {
     "term/cost.py": "term/cost.py cost",
     "term/from_dialect.py": "term/from_dialect.py units",
     "term/lets.py": "term/lets.py with_settled_lets",
+    "term/anti_unification.py": "term/outlining.py outline",
+    "term/flattening.py": "term/outlining.py outline",
+    "term/let_writer.py": "term/outlining.py outline",
     "term/outlining.py": "term/outlining.py outline",
 }
 """Modules and folders that nobody enters but by a function with a stack of its own: which one."""

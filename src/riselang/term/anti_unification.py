@@ -27,13 +27,19 @@ def is_view_of_variable(term: Term) -> bool:
         if not isinstance(head, Pattern) or head.spec.role is not Role.VIEW or not arguments:
             return False
         *constants, term = arguments
-        if isinstance(term.type, FunType) or any(map(_has_variables, constants)):
+        if isinstance(term.type, FunType) or _have_variables(constants):
             return False
     return True
 
 
-def _has_variables(term: Term) -> bool:
-    return isinstance(term, Free) or any(map(_has_variables, term.children))
+def _have_variables(terms: Sequence[Term]) -> bool:
+    stack = [*terms]
+    while stack:
+        term = stack.pop()
+        if isinstance(term, Free):
+            return True
+        stack.extend(term.children)
+    return False
 
 
 def free_variables(term: Term) -> dict[Free, None]:
