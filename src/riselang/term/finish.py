@@ -111,14 +111,19 @@ class _Finisher:
     def term(self, node: build.Node, level: int) -> Term:
         if node in self.levels:
             return Bound(level - 1 - self.levels[node], self.type(node), node.location)
-        match node:
-            case build.Variable():
-                raise UserError(
-                    f"'{node.name}' is used outside the function whose parameter it is",
-                    node.location,
-                )
+        match node:  # the most frequent first
+            case build.Application():
+                return self.application(node, level)
+            case build.PatternUse():
+                return self.pattern(node)
+            case build.Operation():
+                return self.operation(node, level)
+            case build.Constant():
+                return self.constant(node)
             case build.Function():
                 return self.function(node, level)
+            case build.Conversion():
+                return self.conversion(node, level)
             case build.DependentFunction():
                 return self.dependent(node, level)
             case build.DependentApplication():
@@ -126,28 +131,26 @@ class _Finisher:
                 argument = self.solver.resolve_argument(node.argument)
                 assert not isinstance(argument, str)
                 return DepApply(function, argument, node.location)
-            case build.Application() if (kept := _kept(node)) in self.levels and kept in self.named:
-                return self.term(kept, level)
-            case build.Application():
-                arguments: list[Term] = []
-                for argument in node.arguments:
-                    arguments.append(self.term(argument, level))
-                result = apply_all(self.term(node.function, level), arguments)
-                result.location = node.location
-                return result
-            case build.Constant():
-                return self.constant(node)
-            case build.PatternUse():
-                return self.pattern(node)
-            case build.Operation():
-                return self.operation(node, level)
-            case build.Conversion():
-                return self.conversion(node, level)
             case build.Foreign():
                 operands = [self.term(operand, level) for operand in node.operands]
                 return Embed(node.region, operands, self.operation_type(node), node.location)
+            case build.Variable():
+                raise UserError(
+                    f"'{node.name}' is used outside the function whose parameter it is",
+                    node.location,
+                )
             case _:
                 raise TypeError(f"{node} is no node")
+
+    def application(self, node: build.Application, level: int) -> Term:
+        if self.named and (kept := _kept(node)) in self.levels and kept in self.named:
+            return self.term(kept, level)
+        arguments: list[Term] = []
+        for argument in node.arguments:
+            arguments.append(self.term(argument, level))
+        result = apply_all(self.term(node.function, level), arguments)
+        result.location = node.location
+        return result
 
     def function(self, node: build.Function, level: int) -> Term:
         for parameter in node.parameters:
@@ -208,7 +211,7 @@ class _Finisher:
             name: self.solver.resolve_argument(node.arguments[name])
             for name in node.spec.parameters
         }
-        if (problem := node.spec.check(arguments)) is not None:
+        if not node.spec.accepts_all and (problem := node.spec.check(arguments)) is not None:
             raise UserError(f"{node.spec.name}: {problem}", node.location)
         pattern = Pattern(node.spec, tuple(arguments.values()), node.to, node.location)
         self.check_known(pattern.type, node)
