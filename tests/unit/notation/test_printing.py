@@ -113,6 +113,8 @@ def test_every_pattern_reads_back(name: str) -> None:
     for parameters, expression in (*sides, (example.parameters, example.expression)):
         term = parse_term(f"fun(({parameters}), {expression})")
         assert parse_term(show_term(term)) == term
+    shown = show_term(parse_term(f"fun(({example.parameters}), {example.expression})"))
+    assert name in shown or name == "tuple"
 
 
 @pytest.mark.parametrize(
