@@ -79,20 +79,24 @@ def resolve_accesses(function: Operation, helpers: total.Helpers) -> None:
 
 
 def _erase_rise_ops(function: Operation) -> None:
-    """What is left of RISE has no effect; uses come after definitions, so erase from the end."""
+    """What is left of RISE has no effect; uses come after definitions, so erase from the end.
+
+    Constants that only paths mentioned as indices go with it.
+    """
     found: list[Operation] = []
     stack = [block for region in function.regions for block in region.blocks]
     while stack:
         for op in stack.pop().ops:
-            if op.name.startswith("rise."):
+            if op.name.startswith("rise.") or isinstance(op, arith.ConstantOp):
                 found.append(op)
             else:
                 stack.extend(block for region in op.regions for block in region.blocks)
     # Blocks further inside were found later, and in each block uses stand behind definitions.
     for op in reversed(found):
-        for result in op.results:
-            if any(True for _ in result.uses):
-                raise InternalError(f"{op.name} is still used after access resolution")
+        if any(result.uses for result in op.results):
+            if isinstance(op, arith.ConstantOp):
+                continue
+            raise InternalError(f"{op.name} is still used after access resolution")
         op.detach()
         op.drop_all_references()
 
@@ -204,9 +208,12 @@ class _Resolver(Stores):
             if isinstance(op, codegen.CastOp):
                 return self.load(op, path, builder)
             if isinstance(op, codegen.MapReadOp):
-                index = path[0]
-                assert isinstance(index, Nat)
-                value, path = self.computed(op, index, anchor, builder), path[1:]
+                seen = self.seen_through(op, path)
+                if seen is None:
+                    index = index_at(path[0])
+                    seen = self.computed(op, index, anchor, builder), path[1:]
+                value, path = seen
+                path = self.shortened(data_of(value), path, builder)
             elif isinstance(op, codegen.GenerateOp):
                 value, path = self.generated(op, index_at(path[0]), anchor, builder), path[1:]
             elif isinstance(op, codegen.GatherOp):
@@ -284,7 +291,9 @@ class _Resolver(Stores):
                 return self.load_lanes(op, path, lane, read, builder)
             index = path[0] if path else None
             is_same = isinstance(index, Nat) and not depends_on_lane((index,), lane)
-            if isinstance(op, codegen.MapReadOp) and isinstance(index, Nat) and is_same:
+            if isinstance(op, codegen.MapReadOp) and (seen := self.seen_through(op, path)):
+                value, path = seen
+            elif isinstance(op, codegen.MapReadOp) and isinstance(index, Nat) and is_same:
                 value, path = self.computed(op, index, anchor, builder), path[1:]
             elif isinstance(op, codegen.GenerateOp) and isinstance(index, Nat) and is_same:
                 value, path = self.generated(op, index, anchor, builder), path[1:]
@@ -293,8 +302,6 @@ class _Resolver(Stores):
                 value = op.source
             elif isinstance(op, PaddedOp) and not is_same and not self.can_fail:
                 return self.padded_lanes(op, path, lane, type, builder)
-            elif isinstance(op, codegen.MapReadOp) and (seen := self.seen_through(op, path)):
-                value, path = seen
             elif isinstance(op, codegen.ListOp) and not is_same:
                 return self.gathered(path, lane, plain, read, builder)
             elif isinstance(op, codegen.ListOp) and not index_at(path[0]).is_constant:
@@ -435,8 +442,10 @@ class _Resolver(Stores):
         self, op: codegen.GenerateOp, index: Nat, anchor: Anchor, builder: Builder
     ) -> SSAValue:
         """The element of an array that is computed from its indices."""
-        (place,) = self.arithmetic([simplify(index, self.facts(index))], builder)
         argument = op.body.block.args[0]
+        if not argument.uses:
+            return self.copied(op.body.block, argument, builder)
+        (place,) = self.arithmetic([simplify(index, self.facts(index))], builder)
         wrapped = builder.insert(codegen.CastOp([place], argument.type)).results[0]
         return self.copied(op.body.block, wrapped, builder)
 

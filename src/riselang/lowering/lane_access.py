@@ -48,7 +48,7 @@ class LaneAccess(Memory):
         if self.is_column(buffer, indices, lane):
             *outer, last = indices
             starts = [
-                [*(_at(each, lane, row) for each in outer), Nat.const(0)]
+                [*(at_number(each, lane, row) for each in outer), Nat.const(0)]
                 for row in range(self.lanes(lane))
             ]
             rows = [self.load_vector(buffer, each, type, builder) for each in starts]
@@ -105,13 +105,18 @@ class LaneAccess(Memory):
             return
         builder.insert(vector.StoreOp(value, buffer, self.arithmetic(start, builder)))
 
+    def indices_at(self, indices: Sequence[Nat], lane: Nat, number: int) -> list[Nat]:
+        """The indices into a buffer of one of the lanes."""
+        each = [at_number(index, lane, number) for index in indices]
+        return [simplify(index, self.facts(index)) for index in each]
+
     def at_last_lane(self, expression: Nat, lane: Nat) -> Nat:
-        return _at(expression, lane, self.lanes(lane) - 1)
+        return at_number(expression, lane, self.lanes(lane) - 1)
 
     def has_whole_lanes(self, gap: Nat, lane: Nat) -> bool:
         """Whether a gap that falls with the lanes is negative for all of them or for none."""
         count = Nat.const(self.lanes(lane))
-        rest = (_at(gap, lane, 0) + 1) % count
+        rest = (at_number(gap, lane, 0) + 1) % count
         return simplify(rest, self.facts(rest)) == Nat.const(0)
 
     def start_of_lanes(self, indices: Sequence[Nat], lane: Nat) -> list[Nat] | None:
@@ -127,7 +132,7 @@ class LaneAccess(Memory):
         return simplify(rest, self.facts(rest)) == Nat.const(0)
 
     def at_first_lane(self, expression: Nat, lane: Nat) -> Nat:
-        return _at(expression, lane, 0)
+        return at_number(expression, lane, 0)
 
     def vector_type(self, buffer: SSAValue, lane: Nat) -> BuiltinVectorType[Attribute]:
         assert isinstance(buffer.type, MemRefType)
@@ -221,10 +226,11 @@ def depends_on_lane(path: Path, lane: Nat) -> bool:
 
 def at_lane(path: Path, lane: Nat, number: int) -> Path:
     """The path of one of the lanes."""
-    return tuple(_at(part, lane, number) if isinstance(part, Nat) else part for part in path)
+    return tuple(at_number(part, lane, number) if isinstance(part, Nat) else part for part in path)
 
 
-def _at(index: Nat, lane: Nat, number: int) -> Nat:
+def at_number(index: Nat, lane: Nat, number: int) -> Nat:
+    """The index of one of the lanes."""
     (name,) = lane.variables
     return index.substitute({name: Nat.const(number)})
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import IndexType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from riselang.dialects.rise import codegen
 from riselang.dialects.rise.codegen_views import READ_OPS, ShiftedPadOp, ViewOp
@@ -53,16 +53,27 @@ class PathSteps(LaneAccess):
         """What must not be negative where the path of a store ends, or nothing is stored."""
 
     def seen_through(self, op: codegen.MapReadOp, path: Path) -> tuple[SSAValue, Path] | None:
-        """The way through a map whose function only shows its element: a part, another layout."""
+        """The way through a map whose function only shows its element: a part, another layout.
+
+        It leads to the array of the map, or to a value from outside that the function shows.
+        """
         block, inner = op.body.block, path[1:]
         last = block.last_op
         assert isinstance(last, ReturnOp)
         value: SSAValue = last.values[0]
         while value is not block.args[0]:
             shown = value.owner
-            if not isinstance(shown, SHOWN) or shown.parent is not block:
+            if isinstance(shown, Block) or shown.parent is not block:
+                return value, inner
+            if isinstance(shown, codegen.MapReadOp):
+                seen = self.seen_through(shown, inner)
+                if seen is None:
+                    return None
+                value, inner = seen
+            elif isinstance(shown, SHOWN):
+                value, inner = self.step(shown, inner)
+            else:
                 return None
-            value, inner = self.step(shown, inner)
         return op.source, (path[0], *inner)
 
     def step(self, op: Operation, path: Path) -> tuple[SSAValue, Path]:

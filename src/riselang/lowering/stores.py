@@ -17,9 +17,7 @@ from riselang.dialects.rise import codegen
 from riselang.dialects.rise.types import (
     VectorType,
 )
-from riselang.lowering.lane_access import (
-    depends_on_lane,
-)
+from riselang.lowering.lane_access import at_number, depends_on_lane
 from riselang.lowering.memory import (
     Path,
     array_of,
@@ -68,13 +66,7 @@ class Stores(PathSteps):
             return
         builder = inside
         buffer, indices = self.place(op, path)
-        if self.is_affine(indices):
-            map, operands = self.affine_map(indices)
-            stored = [value, buffer, *operands]
-            builder.insert(affine.StoreOp.create(operands=stored, properties={"map": map}))
-        else:
-            values = self.arithmetic(indices, builder)
-            builder.insert(memref.StoreOp.create(operands=[value, buffer, *values]))
+        self.store_scalar(value, buffer, indices, builder)
 
     def store_vector(
         self, value: SSAValue, target: SSAValue, type: VectorType, builder: Builder
@@ -87,18 +79,18 @@ class Stores(PathSteps):
             if self.can_fail and is_chosen(op):
                 break
             place, path = self.step(op, path)
-        by_lanes: Builder | None = builder
-        if isinstance(op, codegen.CastOp) and not is_nowhere(data_of(place), path):
-            by_lanes = self.store_whole(value, op, path, lane, builder)
-        for number in range(type.length.constant if by_lanes else 0):
-            assert by_lanes is not None
+        is_somewhere = not is_nowhere(data_of(place), path) and not self.is_deep(path)
+        if isinstance(op, codegen.CastOp) and is_somewhere:
+            self.store_along(value, op, path, lane, builder)
+            return
+        for number in range(type.length.constant):
             index = Nat.const(number)
-            self.store(self.extracted(value, index, by_lanes), target, by_lanes, (index,))
+            self.store(self.extracted(value, index, builder), target, builder, (index,))
 
-    def store_whole(
+    def store_along(
         self, value: SSAValue, op: codegen.CastOp, path: Path, lane: Nat, builder: Builder
-    ) -> Builder | None:
-        """Store a vector at once; where only some of its lanes may be stored, the place for them.
+    ) -> None:
+        """Store a vector along the path of its lanes: at once, or each lane that may be stored.
 
         Some may be where the end of an array that is filled can lie inside of a vector.
         """
@@ -106,15 +98,51 @@ class Stores(PathSteps):
         ends = [guard for guard in self.unproven(self.guards) if guard not in shared]
         inside = self.inside_guards(shared, builder)
         if inside is None:
-            return None
-        if not self.lanes_follow(op, path, lane) or len(ends) > 1:
-            return inside
+            return
+        if self.lanes_follow(op, path, lane) and len(ends) <= 1:
+            rest = self.store_whole(value, op, path, lane, ends, inside)
+            if rest is None:
+                return
+            inside = rest
+        buffer, indices = self.place(op, path)
+        for number in range(self.lanes(lane)):
+            here = self.inside_guards([at_number(end, lane, number) for end in ends], inside)
+            if here is None:
+                continue
+            scalar = self.extracted(value, Nat.const(number), here)
+            self.store_scalar(scalar, buffer, self.indices_at(indices, lane, number), here)
+
+    def store_whole(
+        self,
+        value: SSAValue,
+        op: codegen.CastOp,
+        path: Path,
+        lane: Nat,
+        ends: Sequence[Nat],
+        builder: Builder,
+    ) -> Builder | None:
+        """Store a vector at once where all of its lanes may be; the place for single lanes."""
         if not ends:
-            self.store_lanes(value, op, path, lane, inside)
+            self.store_lanes(value, op, path, lane, builder)
             return None
-        whole, other = self.branches(self.at_last_lane(ends[0], lane), inside)
+        (end,) = ends
+        last = self.at_last_lane(end, lane)
+        if is_less(last, Nat.const(0), self.facts(last)):
+            return builder
+        whole, other = self.branches(last, builder)
         self.store_lanes(value, op, path, lane, whole)
-        return None if self.has_whole_lanes(ends[0], lane) else other
+        return None if self.has_whole_lanes(end, lane) else other
+
+    def store_scalar(
+        self, value: SSAValue, buffer: SSAValue, indices: Sequence[Nat], builder: Builder
+    ) -> None:
+        if self.is_affine(indices):
+            map, operands = self.affine_map(indices)
+            stored = [value, buffer, *operands]
+            builder.insert(affine.StoreOp.create(operands=stored, properties={"map": map}))
+        else:
+            values = self.arithmetic(indices, builder)
+            builder.insert(memref.StoreOp.create(operands=[value, buffer, *values]))
 
     def unproven(self, guards: Sequence[Nat]) -> list[Nat]:
         return [guard for guard in guards if not is_nonnegative(guard, self.facts(guard))]
