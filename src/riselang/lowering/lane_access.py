@@ -85,17 +85,10 @@ class LaneAccess(Memory):
         is_small = DYNAMIC_INDEX not in shape and prod(shape) <= MOST_VECTORS * lanes
         return is_small and shape[-1] == lanes and lanes.bit_count() == 1
 
-    def lanes_follow(self, op: codegen.CastOp, path: Path, lane: Nat) -> bool:
-        """Whether lanes lie one behind the other in a buffer."""
-        return self.start_of_lanes(self.place(op, path)[1], lane) is not None
-
-    def store_lanes(
-        self, value: SSAValue, op: codegen.CastOp, path: Path, lane: Nat, builder: Builder
+    def store_vector_at(
+        self, value: SSAValue, buffer: SSAValue, start: Sequence[Nat], builder: Builder
     ) -> None:
-        """Store a vector as a whole, whose lanes lie one behind the other."""
-        buffer, indices = self.place(op, path)
-        start = self.start_of_lanes(indices, lane)
-        assert start is not None
+        """Store a vector behind the place where it starts."""
         if self.is_plainly_affine(start):
             map, operands = self.affine_map(start)
             store = affine.VectorStoreOp.create(

@@ -7,6 +7,7 @@ end of an array that is filled may lie inside of it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from xdsl.builder import Builder
 from xdsl.dialects import affine, arith, memref, scf
@@ -25,12 +26,32 @@ from riselang.lowering.memory import (
 )
 from riselang.lowering.origins import builder_like
 from riselang.lowering.steps import PathSteps, is_nowhere
+from riselang.lowering.tiles import rows_of, tile_height
 from riselang.nat import (
     Nat,
     is_less,
     is_nonnegative,
     simplify,
 )
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A vector to be stored whose lanes do not lie one behind the other."""
+
+    value: SSAValue
+    buffer: SSAValue
+    indices: Sequence[Nat]
+    """With the lane in them, but not in the last."""
+    lane: Nat
+    builder: Builder
+
+    def follows(self, other: _Column) -> bool:
+        """Whether each lane lies behind the same one of the other vector."""
+        is_same = self.buffer is other.buffer and self.value.type == other.value.type
+        *outer, last = self.indices
+        *before, end = other.indices
+        return is_same and outer == before and last == end + 1
 
 
 class Stores(PathSteps):
@@ -40,6 +61,9 @@ class Stores(PathSteps):
         super().__init__()
         self.can_fail = False
         """Whether the function has checks that may refuse an index."""
+        self.columns: list[_Column] = []
+        """Vectors that wait for the ones behind them; nothing that reads memory may come before
+        they are stored."""
 
     def may_be_empty(self, array: SSAValue) -> bool:
         """Whether a refused index into the array, which goes on as 0, may find no element."""
@@ -52,6 +76,7 @@ class Stores(PathSteps):
         if isinstance(type, VectorType) and not path:
             self.store_vector(value, target, type, builder)
             return
+        self.store_columns()
         self.guards = []
         while not isinstance(op := target.owner, codegen.CastOp):
             assert isinstance(op, Operation)
@@ -83,6 +108,7 @@ class Stores(PathSteps):
         if isinstance(op, codegen.CastOp) and is_somewhere:
             self.store_along(value, op, path, lane, builder)
             return
+        self.store_columns()
         for number in range(type.length.constant):
             index = Nat.const(number)
             self.store(self.extracted(value, index, builder), target, builder, (index,))
@@ -94,43 +120,74 @@ class Stores(PathSteps):
 
         Some may be where the end of an array that is filled can lie inside of a vector.
         """
-        shared = [guard for guard in self.guards if not depends_on_lane((guard,), lane)]
-        ends = [guard for guard in self.unproven(self.guards) if guard not in shared]
-        inside = self.inside_guards(shared, builder)
-        if inside is None:
-            return
-        if self.lanes_follow(op, path, lane) and len(ends) <= 1:
-            rest = self.store_whole(value, op, path, lane, ends, inside)
-            if rest is None:
-                return
-            inside = rest
         buffer, indices = self.place(op, path)
+        unproven, start = self.unproven(self.guards), self.start_of_lanes(indices, lane)
+        if not unproven and start is None and not depends_on_lane((indices[-1],), lane):
+            self.store_later(_Column(value, buffer, indices, lane, builder))
+            return
+        self.store_columns()
+        shared = [guard for guard in unproven if not depends_on_lane((guard,), lane)]
+        ends = [guard for guard in unproven if guard not in shared]
+        inside = self.inside_guards(shared, builder)
+        if inside is not None and start is not None and len(ends) <= 1:
+            inside = self.store_whole(value, buffer, start, lane, ends, inside)
+        if inside is not None:
+            self.store_each_lane(_Column(value, buffer, indices, lane, inside), ends)
+
+    def store_later(self, column: _Column) -> None:
+        """Store a vector together with those behind it in each row."""
+        if self.columns and not column.follows(self.columns[-1]):
+            self.store_columns()
+        self.columns.append(column)
+
+    def store_each_lane(self, column: _Column, ends: Sequence[Nat] = ()) -> None:
+        """Store the lanes of a vector one by one, where the end of the array is behind them."""
+        lane = column.lane
         for number in range(self.lanes(lane)):
-            here = self.inside_guards([at_number(end, lane, number) for end in ends], inside)
+            guards = [at_number(end, lane, number) for end in ends]
+            here = self.inside_guards(guards, column.builder)
             if here is None:
                 continue
-            scalar = self.extracted(value, Nat.const(number), here)
-            self.store_scalar(scalar, buffer, self.indices_at(indices, lane, number), here)
+            scalar = self.extracted(column.value, Nat.const(number), here)
+            indices = self.indices_at(column.indices, lane, number)
+            self.store_scalar(scalar, column.buffer, indices, here)
+
+    def store_columns(self) -> None:
+        """Store the vectors that wait: row by row where they lie one behind the other."""
+        columns, self.columns = self.columns, []
+        while columns:
+            first, builder = columns[0], columns[-1].builder
+            count = tile_height(first.value.type, len(columns))
+            tile, columns = columns[:count], columns[count:]
+            starts = [self.indices_at(first.indices, first.lane, number)
+                      for number in range(self.lanes(first.lane))]  # fmt: skip
+            if count == 1 or not all(map(self.is_plainly_affine, starts)):
+                for column in tile:
+                    self.store_each_lane(column)
+                continue
+            rows = rows_of([column.value for column in tile], builder)
+            for row, start in zip(rows, starts, strict=True):
+                self.store_vector_at(row, first.buffer, start, builder)
 
     def store_whole(
         self,
         value: SSAValue,
-        op: codegen.CastOp,
-        path: Path,
+        buffer: SSAValue,
+        start: Sequence[Nat],
         lane: Nat,
         ends: Sequence[Nat],
         builder: Builder,
     ) -> Builder | None:
         """Store a vector at once where all of its lanes may be; the place for single lanes."""
         if not ends:
-            self.store_lanes(value, op, path, lane, builder)
+            self.store_vector_at(value, buffer, start, builder)
             return None
         (end,) = ends
         last = self.at_last_lane(end, lane)
         if is_less(last, Nat.const(0), self.facts(last)):
             return builder
         whole, other = self.branches(last, builder)
-        self.store_lanes(value, op, path, lane, whole)
+        self.store_vector_at(value, buffer, start, whole)
         return None if self.has_whole_lanes(end, lane) else other
 
     def store_scalar(
