@@ -35,7 +35,7 @@ class CmpfOp(arith.CmpfOp):
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        return _with_truths(super().parse(parser))
+        return with_truths(super().parse(parser))
 
 
 class CmpiOp(arith.CmpiOp):
@@ -49,7 +49,7 @@ class CmpiOp(arith.CmpiOp):
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        return _with_truths(super().parse(parser))
+        return with_truths(super().parse(parser))
 
 
 class SelectOp(arith.SelectOp):
@@ -86,8 +86,8 @@ class SelectOp(arith.SelectOp):
         printer.print_attribute(self.result.type)
 
 
-def _with_truths(op: Comparison) -> Comparison:
-    """A comparison as it was read, with a truth value for each lane."""
+def with_truths(op: Comparison) -> Comparison:
+    """A comparison as xDSL makes it, with a truth value for each lane."""
     if not isinstance(op.lhs.type, VectorType):
         return op
     operands, results = list(op.operands), [_shaped(op.lhs.type, i1)]

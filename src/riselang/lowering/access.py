@@ -50,7 +50,7 @@ from riselang.lowering.memory import (
     index_at,
 )
 from riselang.lowering.origins import builder_at, builder_like
-from riselang.lowering.steps import PaddedOp, is_nowhere, is_plain_step, leaf_type
+from riselang.lowering.steps import Body, PaddedOp, is_nowhere, is_plain_step, leaf_type
 from riselang.lowering.stores import Stores, is_chosen
 from riselang.nat import (
     Nat,
@@ -79,22 +79,36 @@ def resolve_accesses(function: Operation, helpers: total.Helpers) -> None:
 
 
 def _erase_rise_ops(function: Operation) -> None:
-    """What is left of RISE has no effect; uses come after definitions, so erase from the end."""
+    """What is left of RISE has no effect; uses come after definitions, so erase from the end.
+
+    Constants that only paths mentioned as indices go with it.
+    """
     found: list[Operation] = []
     stack = [block for region in function.regions for block in region.blocks]
     while stack:
         for op in stack.pop().ops:
-            if op.name.startswith("rise."):
+            if op.name.startswith("rise.") or isinstance(op, arith.ConstantOp):
                 found.append(op)
             else:
                 stack.extend(block for region in op.regions for block in region.blocks)
     # Blocks further inside were found later, and in each block uses stand behind definitions.
     for op in reversed(found):
-        for result in op.results:
-            if any(True for _ in result.uses):
-                raise InternalError(f"{op.name} is still used after access resolution")
+        if any(result.uses for result in op.results):
+            if isinstance(op, arith.ConstantOp):
+                continue
+            raise InternalError(f"{op.name} is still used after access resolution")
         op.detach()
         op.drop_all_references()
+
+
+def _may_wait(op: Operation) -> bool:
+    """Whether vectors may be stored behind an op instead of before it: it reads no memory."""
+    if isinstance(op, codegen.AssignOp):
+        owner = op.value.owner
+        return isinstance(owner, codegen.CastOp) and not isinstance(
+            owner.sources[0].type, MemRefType
+        )
+    return isinstance(op, codegen.IdxOp | codegen.CastOp | codegen.ListOp | arith.ConstantOp)
 
 
 def leads_on(op: Operation) -> bool:
@@ -111,14 +125,14 @@ class _Resolver(Stores):
         self.natives: dict[tuple[SSAValue, Path], SSAValue] = {}
         self.copies: dict[tuple[Anchor, SSAValue, Nat], SSAValue] = {}
         self.places: dict[Operation, Builder] = {}
-        self.bodies: dict[Operation, Block] = {}
-        """What embeds compute that were copied; they are isolated, so one region does for all."""
 
     # Where values are needed
 
     def process(self, ops: Sequence[Operation]) -> None:
         """Resolve what these ops store or hand to other dialects; views wait to be read."""
         for op in ops:
+            if self.columns and not _may_wait(op):
+                self.store_columns()
             if isinstance(op, codegen.ElementsOp | codegen.GenerateOp):
                 continue
             if isinstance(op, codegen.AssignOp):
@@ -131,6 +145,8 @@ class _Resolver(Stores):
                 for region in op.regions:
                     for block in region.blocks:
                         self.process(list(block.ops))
+        if self.columns:
+            self.store_columns()
 
     def native(self, value: SSAValue, path: Path) -> SSAValue:
         """The plain scalar at the end of `path`, which has only tuple positions, in `value`."""
@@ -173,7 +189,7 @@ class _Resolver(Stores):
     def inline(self, op: EmbedOp) -> SSAValue:
         """The ops of an embed, in its place, on plain scalars."""
         mapping: dict[SSAValue, SSAValue] = {}
-        body = self.body_of(op)
+        body = self.body_of(op).block
         for argument, operand in zip(body.args, op.arguments, strict=True):
             mapping[argument] = self.native(operand, ())
         builder = builder_at(InsertPoint.before(op), op.location)
@@ -204,9 +220,12 @@ class _Resolver(Stores):
             if isinstance(op, codegen.CastOp):
                 return self.load(op, path, builder)
             if isinstance(op, codegen.MapReadOp):
-                index = path[0]
-                assert isinstance(index, Nat)
-                value, path = self.computed(op, index, anchor, builder), path[1:]
+                seen = self.seen_through(op, path)
+                if seen is None:
+                    index = index_at(path[0])
+                    seen = self.computed(op, index, anchor, builder), path[1:]
+                value, path = seen
+                path = self.shortened(data_of(value), path, builder)
             elif isinstance(op, codegen.GenerateOp):
                 value, path = self.generated(op, index_at(path[0]), anchor, builder), path[1:]
             elif isinstance(op, codegen.GatherOp):
@@ -284,7 +303,9 @@ class _Resolver(Stores):
                 return self.load_lanes(op, path, lane, read, builder)
             index = path[0] if path else None
             is_same = isinstance(index, Nat) and not depends_on_lane((index,), lane)
-            if isinstance(op, codegen.MapReadOp) and isinstance(index, Nat) and is_same:
+            if isinstance(op, codegen.MapReadOp) and (seen := self.seen_through(op, path)):
+                value, path = seen
+            elif isinstance(op, codegen.MapReadOp) and isinstance(index, Nat) and is_same:
                 value, path = self.computed(op, index, anchor, builder), path[1:]
             elif isinstance(op, codegen.GenerateOp) and isinstance(index, Nat) and is_same:
                 value, path = self.generated(op, index, anchor, builder), path[1:]
@@ -293,8 +314,6 @@ class _Resolver(Stores):
                 value = op.source
             elif isinstance(op, PaddedOp) and not is_same and not self.can_fail:
                 return self.padded_lanes(op, path, lane, type, builder)
-            elif isinstance(op, codegen.MapReadOp) and (seen := self.seen_through(op, path)):
-                value, path = seen
             elif isinstance(op, codegen.ListOp) and not is_same:
                 return self.gathered(path, lane, plain, read, builder)
             elif isinstance(op, codegen.ListOp) and not index_at(path[0]).is_constant:
@@ -435,10 +454,13 @@ class _Resolver(Stores):
         self, op: codegen.GenerateOp, index: Nat, anchor: Anchor, builder: Builder
     ) -> SSAValue:
         """The element of an array that is computed from its indices."""
+        body = self.body_of(op)
+        argument = body.block.args[0]
+        if not argument.uses:
+            return self.copied(body, argument, builder)
         (place,) = self.arithmetic([simplify(index, self.facts(index))], builder)
-        argument = op.body.block.args[0]
         wrapped = builder.insert(codegen.CastOp([place], argument.type)).results[0]
-        return self.copied(op.body.block, wrapped, builder)
+        return self.copied(body, wrapped, builder)
 
     def computed(
         self, op: codegen.MapReadOp, index: Nat, anchor: Anchor, builder: Builder
@@ -451,14 +473,15 @@ class _Resolver(Stores):
         place = builder.insert(codegen.CastOp([], IndexType())).results[0]
         self.expressions[place] = index
         element = builder.insert(codegen.IdxOp(op.source, place)).results[0]
-        self.copies[key] = self.copied(op.body.block, element, builder)
+        self.copies[key] = self.copied(self.body_of(op), element, builder)
         return self.copies[key]
 
-    def copied(self, body: Block, argument: SSAValue, builder: Builder) -> SSAValue:
+    def copied(self, body: Body, argument: SSAValue, builder: Builder) -> SSAValue:
         """What a region computes for its argument, copied to this place."""
-        mapping: dict[SSAValue, SSAValue] = {body.args[0]: argument}
+        block = body.block
+        mapping: dict[SSAValue, SSAValue] = {**body.outside, block.args[0]: argument}
         copies: list[Operation] = []
-        for inner in body.ops:
+        for inner in block.ops:
             if isinstance(inner, ReturnOp):
                 self.process(copies)
                 return mapping.get(inner.values[0], inner.values[0])
@@ -466,16 +489,14 @@ class _Resolver(Stores):
         raise InternalError("a region without return passed the verifier")
 
     def copy(self, op: Operation, mapping: dict[SSAValue, SSAValue]) -> Operation:
-        """A copy of an op of a region that is copied; an embed is, when it is inlined."""
-        if not isinstance(op, EmbedOp):
+        """A copy of an op of a region that is copied; what it computes is, where it is read."""
+        if not isinstance(op, EmbedOp | codegen.MapReadOp | codegen.GenerateOp):
             return _copy(op, mapping)
         made = op.clone_without_regions(mapping)
-        self.bodies[made] = self.body_of(op)
+        # An embed is isolated, and has nothing from outside.
+        outside = {} if isinstance(op, EmbedOp) else {**self.body_of(op).outside, **mapping}
+        self.bodies[made] = Body(self.body_of(op).block, outside)
         return made
-
-    def body_of(self, op: EmbedOp) -> Block:
-        kept = self.bodies.get(op)
-        return op.body.block if kept is None else kept
 
 
 def _copy(op: Operation, mapping: dict[SSAValue, SSAValue]) -> Operation:

@@ -18,6 +18,8 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from riselang.dialects.arith import CmpfOp, SelectOp, with_truths
+
 CONTRACT = arith.FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
 """A product and a sum may be one operation."""
 
@@ -83,16 +85,16 @@ class Arithmetic:
         return self._of(math.CopySignOp(x, other))
 
     def select(self, condition: SSAValue, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self._of(arith.SelectOp(condition, a, b))
+        return self._of(SelectOp(condition, a, b))
 
     def less(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self._of(arith.CmpfOp(a, b, "olt"))
+        return self._of(with_truths(CmpfOp(a, b, "olt")))
 
     def equal(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self._of(arith.CmpfOp(a, b, "oeq"))
+        return self._of(with_truths(CmpfOp(a, b, "oeq")))
 
     def is_nan(self, x: SSAValue) -> SSAValue:
-        return self._of(arith.CmpfOp(x, x, "uno"))
+        return self._of(with_truths(CmpfOp(x, x, "uno")))
 
     def bits(self, x: SSAValue) -> SSAValue:
         """A number as the integer that has its bits."""

@@ -21,12 +21,15 @@ CONTRACTED = "rise.contracted"
 """Marks a module whose programs have been contracted: it is decided once, before rewriting."""
 
 
+def permission_of(module: ModuleOp) -> str:
+    """What a module permits to be done to its float arithmetic."""
+    permission = module.attributes.get(FLOAT_PERMISSION)
+    return permission.data if isinstance(permission, StringAttr) else "strict"
+
+
 def contracts(module: ModuleOp) -> bool:
     """Whether a module permits sums of products to be contracted."""
-    permission = module.attributes.get(FLOAT_PERMISSION)
-    if CONTRACTED in module.attributes:
-        return False
-    return isinstance(permission, StringAttr) and permission.data != "strict"
+    return CONTRACTED not in module.attributes and permission_of(module) != "strict"
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.context import Context
@@ -18,7 +18,7 @@ from riselang.dialects.rise.types import uncurry
 from riselang.errors import RiseError, UserError
 from riselang.lowering.callees import Callees
 from riselang.lowering.checks import Checks, Places, complete
-from riselang.lowering.contract_rise_floats import contracts
+from riselang.lowering.contract_rise_floats import contracts, permission_of
 from riselang.lowering.imperative import store_program
 from riselang.lowering.sizes import Buffers, Sizes
 from riselang.lowering.vectors import without_vectors
@@ -26,7 +26,7 @@ from riselang.pipelines import GPU
 from riselang.stack import deep
 from riselang.term.contraction import contract
 from riselang.term.from_dialect import Unit, units
-from riselang.term.nodes import Lambda
+from riselang.term.nodes import Lambda, Term
 
 Units = list[tuple[Operation, Unit]]
 """Programs, and the ops that are to be replaced by their loops."""
@@ -69,10 +69,16 @@ def convert_module(module: ModuleOp, found: Mapping[FuncOp, Units], loops: str) 
     ) -> None:
         store_program(function, inputs, target, point, loops, False, sizes, own_checks, callees)
 
+    # Threads of a GPU compute scalars.
+    permission = "strict" if loops == GPU else permission_of(module)
+
+    def prepared(term: Term) -> Term:
+        return without_vectors(contract(term) if contracts(module) else term, permission)
+
     callees = Callees(module, places, fill)
     for function in functions(module):
         checks.append(Checks(function.body.blocks[0], places))
-        _lower_function(function, found[function], loops, checks[-1], contracts(module), callees)
+        _lower_function(function, found[function], loops, checks[-1], prepared, callees)
     complete(module, [*checks, *callees.checks], places)
     callees.mark_distinct()
 
@@ -82,14 +88,13 @@ def _lower_function(
     found: Units,
     loops: str,
     checks: Checks,
-    contracted: bool,
+    prepared: Callable[[Term], Term],
     callees: Callees,
 ) -> None:
     sizes = Sizes(function, [group for _, unit in found for group in _buffers(unit)])
     for place, unit in found:
         try:
-            term = contract(unit.term) if contracted else unit.term
-            unit = replace(unit, term=without_vectors(term))
+            unit = replace(unit, term=prepared(unit.term))
             _lower_unit(place, unit, loops, sizes, checks, callees)
         except RiseError as error:
             raise error.located(location_of(place)) from None

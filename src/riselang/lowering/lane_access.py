@@ -48,7 +48,7 @@ class LaneAccess(Memory):
         if self.is_column(buffer, indices, lane):
             *outer, last = indices
             starts = [
-                [*(_at(each, lane, row) for each in outer), Nat.const(0)]
+                [*(at_number(each, lane, row) for each in outer), Nat.const(0)]
                 for row in range(self.lanes(lane))
             ]
             rows = [self.load_vector(buffer, each, type, builder) for each in starts]
@@ -85,17 +85,10 @@ class LaneAccess(Memory):
         is_small = DYNAMIC_INDEX not in shape and prod(shape) <= MOST_VECTORS * lanes
         return is_small and shape[-1] == lanes and lanes.bit_count() == 1
 
-    def lanes_follow(self, op: codegen.CastOp, path: Path, lane: Nat) -> bool:
-        """Whether lanes lie one behind the other in a buffer."""
-        return self.start_of_lanes(self.place(op, path)[1], lane) is not None
-
-    def store_lanes(
-        self, value: SSAValue, op: codegen.CastOp, path: Path, lane: Nat, builder: Builder
+    def store_vector_at(
+        self, value: SSAValue, buffer: SSAValue, start: Sequence[Nat], builder: Builder
     ) -> None:
-        """Store a vector as a whole, whose lanes lie one behind the other."""
-        buffer, indices = self.place(op, path)
-        start = self.start_of_lanes(indices, lane)
-        assert start is not None
+        """Store a vector behind the place where it starts."""
         if self.is_plainly_affine(start):
             map, operands = self.affine_map(start)
             store = affine.VectorStoreOp.create(
@@ -105,13 +98,18 @@ class LaneAccess(Memory):
             return
         builder.insert(vector.StoreOp(value, buffer, self.arithmetic(start, builder)))
 
+    def indices_at(self, indices: Sequence[Nat], lane: Nat, number: int) -> list[Nat]:
+        """The indices into a buffer of one of the lanes."""
+        each = [at_number(index, lane, number) for index in indices]
+        return [simplify(index, self.facts(index)) for index in each]
+
     def at_last_lane(self, expression: Nat, lane: Nat) -> Nat:
-        return _at(expression, lane, self.lanes(lane) - 1)
+        return at_number(expression, lane, self.lanes(lane) - 1)
 
     def has_whole_lanes(self, gap: Nat, lane: Nat) -> bool:
         """Whether a gap that falls with the lanes is negative for all of them or for none."""
         count = Nat.const(self.lanes(lane))
-        rest = (_at(gap, lane, 0) + 1) % count
+        rest = (at_number(gap, lane, 0) + 1) % count
         return simplify(rest, self.facts(rest)) == Nat.const(0)
 
     def start_of_lanes(self, indices: Sequence[Nat], lane: Nat) -> list[Nat] | None:
@@ -127,7 +125,7 @@ class LaneAccess(Memory):
         return simplify(rest, self.facts(rest)) == Nat.const(0)
 
     def at_first_lane(self, expression: Nat, lane: Nat) -> Nat:
-        return _at(expression, lane, 0)
+        return at_number(expression, lane, 0)
 
     def vector_type(self, buffer: SSAValue, lane: Nat) -> BuiltinVectorType[Attribute]:
         assert isinstance(buffer.type, MemRefType)
@@ -221,10 +219,11 @@ def depends_on_lane(path: Path, lane: Nat) -> bool:
 
 def at_lane(path: Path, lane: Nat, number: int) -> Path:
     """The path of one of the lanes."""
-    return tuple(_at(part, lane, number) if isinstance(part, Nat) else part for part in path)
+    return tuple(at_number(part, lane, number) if isinstance(part, Nat) else part for part in path)
 
 
-def _at(index: Nat, lane: Nat, number: int) -> Nat:
+def at_number(index: Nat, lane: Nat, number: int) -> Nat:
+    """The index of one of the lanes."""
     (name,) = lane.variables
     return index.substitute({name: Nat.const(number)})
 

@@ -109,7 +109,7 @@ class Memory:
 
     def shortened(self, type: RiseType, path: Path, builder: Builder) -> Path:
         """The path with each index that has grown deep computed here, once, and named."""
-        if not any(isinstance(part, Nat) and part.depth > MAXIMUM_DEPTH for part in path):
+        if not self.is_deep(path):
             return path
         parts: list[Nat | Side] = []
         for part in path:
@@ -122,6 +122,10 @@ class Memory:
                 type = type.element
             parts.append(part)
         return tuple(parts)
+
+    def is_deep(self, path: Path) -> bool:
+        """Whether an index of a path is nested so deep that it is computed step by step."""
+        return any(isinstance(part, Nat) and part.depth > MAXIMUM_DEPTH for part in path)
 
     def named(self, index: Nat, length: Nat, builder: Builder) -> Nat:
         (value,) = self.arithmetic([simplify(index, self.facts(index))], builder)

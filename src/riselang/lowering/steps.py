@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Mapping
+from typing import NamedTuple, TypeAlias
 
 from xdsl.dialects.builtin import IndexType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from riselang.dialects.rise import codegen
+from riselang.dialects.rise.borders import EmbedOp
 from riselang.dialects.rise.codegen_views import READ_OPS, ShiftedPadOp, ViewOp
 from riselang.dialects.rise.functional import ReturnOp
 from riselang.dialects.rise.types import (
@@ -44,6 +46,14 @@ LED_ELSEWHERE = (
 """Ops where what a path leads to depends on its index, or more is done than to follow it."""
 
 
+class Body(NamedTuple):
+    """What an op computes of each element, or of scalars."""
+
+    block: Block
+    outside: Mapping[SSAValue, SSAValue]
+    """What stands for values from outside of a block that belongs to another op."""
+
+
 class PathSteps(LaneAccess):
     """What each op does to a path that goes through it, to read or to write."""
 
@@ -51,18 +61,35 @@ class PathSteps(LaneAccess):
         super().__init__()
         self.guards: list[Nat] = []
         """What must not be negative where the path of a store ends, or nothing is stored."""
+        self.bodies: dict[Operation, Body] = {}
+        """What ops compute that were copied without their regions."""
+
+    def body_of(self, op: EmbedOp | codegen.MapReadOp | codegen.GenerateOp) -> Body:
+        kept = self.bodies.get(op)
+        return Body(op.body.block, {}) if kept is None else kept
 
     def seen_through(self, op: codegen.MapReadOp, path: Path) -> tuple[SSAValue, Path] | None:
-        """The way through a map whose function only shows its element: a part, another layout."""
-        block, inner = op.body.block, path[1:]
+        """The way through a map whose function only shows its element: a part, another layout.
+
+        It leads to the array of the map, or to a value from outside that the function shows.
+        """
+        (block, outside), inner = self.body_of(op), path[1:]
         last = block.last_op
         assert isinstance(last, ReturnOp)
         value: SSAValue = last.values[0]
         while value is not block.args[0]:
             shown = value.owner
-            if not isinstance(shown, SHOWN) or shown.parent is not block:
+            if isinstance(shown, Block) or shown.parent is not block:
+                return outside.get(value, value), inner
+            if isinstance(shown, codegen.MapReadOp):
+                seen = self.seen_through(shown, inner)
+                if seen is None:
+                    return None
+                value, inner = seen
+            elif isinstance(shown, SHOWN):
+                value, inner = self.step(shown, inner)
+            else:
                 return None
-            value, inner = self.step(shown, inner)
         return op.source, (path[0], *inner)
 
     def step(self, op: Operation, path: Path) -> tuple[SSAValue, Path]:

@@ -7,6 +7,7 @@ end of an array that is filled may lie inside of it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from xdsl.builder import Builder
 from xdsl.dialects import affine, arith, memref, scf
@@ -17,9 +18,7 @@ from riselang.dialects.rise import codegen
 from riselang.dialects.rise.types import (
     VectorType,
 )
-from riselang.lowering.lane_access import (
-    depends_on_lane,
-)
+from riselang.lowering.lane_access import at_number, depends_on_lane
 from riselang.lowering.memory import (
     Path,
     array_of,
@@ -27,12 +26,32 @@ from riselang.lowering.memory import (
 )
 from riselang.lowering.origins import builder_like
 from riselang.lowering.steps import PathSteps, is_nowhere
+from riselang.lowering.tiles import rows_of, tile_height
 from riselang.nat import (
     Nat,
     is_less,
     is_nonnegative,
     simplify,
 )
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A vector to be stored whose lanes do not lie one behind the other."""
+
+    value: SSAValue
+    buffer: SSAValue
+    indices: Sequence[Nat]
+    """With the lane in them, but not in the last."""
+    lane: Nat
+    builder: Builder
+
+    def follows(self, other: _Column) -> bool:
+        """Whether each lane lies behind the same one of the other vector."""
+        is_same = self.buffer is other.buffer and self.value.type == other.value.type
+        *outer, last = self.indices
+        *before, end = other.indices
+        return is_same and outer == before and last == end + 1
 
 
 class Stores(PathSteps):
@@ -42,6 +61,9 @@ class Stores(PathSteps):
         super().__init__()
         self.can_fail = False
         """Whether the function has checks that may refuse an index."""
+        self.columns: list[_Column] = []
+        """Vectors that wait for the ones behind them; nothing that reads memory may come before
+        they are stored."""
 
     def may_be_empty(self, array: SSAValue) -> bool:
         """Whether a refused index into the array, which goes on as 0, may find no element."""
@@ -54,6 +76,7 @@ class Stores(PathSteps):
         if isinstance(type, VectorType) and not path:
             self.store_vector(value, target, type, builder)
             return
+        self.store_columns()
         self.guards = []
         while not isinstance(op := target.owner, codegen.CastOp):
             assert isinstance(op, Operation)
@@ -68,13 +91,7 @@ class Stores(PathSteps):
             return
         builder = inside
         buffer, indices = self.place(op, path)
-        if self.is_affine(indices):
-            map, operands = self.affine_map(indices)
-            stored = [value, buffer, *operands]
-            builder.insert(affine.StoreOp.create(operands=stored, properties={"map": map}))
-        else:
-            values = self.arithmetic(indices, builder)
-            builder.insert(memref.StoreOp.create(operands=[value, buffer, *values]))
+        self.store_scalar(value, buffer, indices, builder)
 
     def store_vector(
         self, value: SSAValue, target: SSAValue, type: VectorType, builder: Builder
@@ -87,34 +104,102 @@ class Stores(PathSteps):
             if self.can_fail and is_chosen(op):
                 break
             place, path = self.step(op, path)
-        by_lanes: Builder | None = builder
-        if isinstance(op, codegen.CastOp) and not is_nowhere(data_of(place), path):
-            by_lanes = self.store_whole(value, op, path, lane, builder)
-        for number in range(type.length.constant if by_lanes else 0):
-            assert by_lanes is not None
+        is_somewhere = not is_nowhere(data_of(place), path) and not self.is_deep(path)
+        if isinstance(op, codegen.CastOp) and is_somewhere:
+            self.store_along(value, op, path, lane, builder)
+            return
+        self.store_columns()
+        for number in range(type.length.constant):
             index = Nat.const(number)
-            self.store(self.extracted(value, index, by_lanes), target, by_lanes, (index,))
+            self.store(self.extracted(value, index, builder), target, builder, (index,))
 
-    def store_whole(
+    def store_along(
         self, value: SSAValue, op: codegen.CastOp, path: Path, lane: Nat, builder: Builder
-    ) -> Builder | None:
-        """Store a vector at once; where only some of its lanes may be stored, the place for them.
+    ) -> None:
+        """Store a vector along the path of its lanes: at once, or each lane that may be stored.
 
         Some may be where the end of an array that is filled can lie inside of a vector.
         """
-        shared = [guard for guard in self.guards if not depends_on_lane((guard,), lane)]
-        ends = [guard for guard in self.unproven(self.guards) if guard not in shared]
+        buffer, indices = self.place(op, path)
+        unproven, start = self.unproven(self.guards), self.start_of_lanes(indices, lane)
+        if not unproven and start is None and not depends_on_lane((indices[-1],), lane):
+            self.store_later(_Column(value, buffer, indices, lane, builder))
+            return
+        self.store_columns()
+        shared = [guard for guard in unproven if not depends_on_lane((guard,), lane)]
+        ends = [guard for guard in unproven if guard not in shared]
         inside = self.inside_guards(shared, builder)
-        if inside is None:
-            return None
-        if not self.lanes_follow(op, path, lane) or len(ends) > 1:
-            return inside
+        if inside is not None and start is not None and len(ends) <= 1:
+            inside = self.store_whole(value, buffer, start, lane, ends, inside)
+        if inside is not None:
+            self.store_each_lane(_Column(value, buffer, indices, lane, inside), ends)
+
+    def store_later(self, column: _Column) -> None:
+        """Store a vector together with those behind it in each row."""
+        if self.columns and not column.follows(self.columns[-1]):
+            self.store_columns()
+        self.columns.append(column)
+
+    def store_each_lane(self, column: _Column, ends: Sequence[Nat] = ()) -> None:
+        """Store the lanes of a vector one by one, where the end of the array is behind them."""
+        lane = column.lane
+        for number in range(self.lanes(lane)):
+            guards = [at_number(end, lane, number) for end in ends]
+            here = self.inside_guards(guards, column.builder)
+            if here is None:
+                continue
+            scalar = self.extracted(column.value, Nat.const(number), here)
+            indices = self.indices_at(column.indices, lane, number)
+            self.store_scalar(scalar, column.buffer, indices, here)
+
+    def store_columns(self) -> None:
+        """Store the vectors that wait: row by row where they lie one behind the other."""
+        columns, self.columns = self.columns, []
+        while columns:
+            first, builder = columns[0], columns[-1].builder
+            count = tile_height(first.value.type, len(columns))
+            tile, columns = columns[:count], columns[count:]
+            starts = [self.indices_at(first.indices, first.lane, number)
+                      for number in range(self.lanes(first.lane))]  # fmt: skip
+            if count == 1 or not all(map(self.is_plainly_affine, starts)):
+                for column in tile:
+                    self.store_each_lane(column)
+                continue
+            rows = rows_of([column.value for column in tile], builder)
+            for row, start in zip(rows, starts, strict=True):
+                self.store_vector_at(row, first.buffer, start, builder)
+
+    def store_whole(
+        self,
+        value: SSAValue,
+        buffer: SSAValue,
+        start: Sequence[Nat],
+        lane: Nat,
+        ends: Sequence[Nat],
+        builder: Builder,
+    ) -> Builder | None:
+        """Store a vector at once where all of its lanes may be; the place for single lanes."""
         if not ends:
-            self.store_lanes(value, op, path, lane, inside)
+            self.store_vector_at(value, buffer, start, builder)
             return None
-        whole, other = self.branches(self.at_last_lane(ends[0], lane), inside)
-        self.store_lanes(value, op, path, lane, whole)
-        return None if self.has_whole_lanes(ends[0], lane) else other
+        (end,) = ends
+        last = self.at_last_lane(end, lane)
+        if is_less(last, Nat.const(0), self.facts(last)):
+            return builder
+        whole, other = self.branches(last, builder)
+        self.store_vector_at(value, buffer, start, whole)
+        return None if self.has_whole_lanes(end, lane) else other
+
+    def store_scalar(
+        self, value: SSAValue, buffer: SSAValue, indices: Sequence[Nat], builder: Builder
+    ) -> None:
+        if self.is_affine(indices):
+            map, operands = self.affine_map(indices)
+            stored = [value, buffer, *operands]
+            builder.insert(affine.StoreOp.create(operands=stored, properties={"map": map}))
+        else:
+            values = self.arithmetic(indices, builder)
+            builder.insert(memref.StoreOp.create(operands=[value, buffer, *values]))
 
     def unproven(self, guards: Sequence[Nat]) -> list[Nat]:
         return [guard for guard in guards if not is_nonnegative(guard, self.facts(guard))]

@@ -381,9 +381,14 @@ class Translation:
 
     def unwrap(self, value: SSAValue) -> list[SSAValue]:
         """The plain scalars of a value; arrays are of known lengths."""
+        owner = value.owner
+        if isinstance(owner, codegen.ListOp | codegen.TupleOp):
+            return [scalar for part in owner.operands for scalar in self.unwrap(part)]
         type = data_type(value)
         if isinstance(type, ScalarType | VectorType | IdxType):
             plain = IndexType() if isinstance(type, IdxType) else unwrapped(type)
+            if isinstance(owner, codegen.CastOp) and owner.sources[0].type == plain:
+                return [owner.sources[0]]
             return [self.add(codegen.CastOp([value], plain))]
         if isinstance(type, ArrayType):
             scalars: list[SSAValue] = []

@@ -75,6 +75,8 @@ LANE_OPS = frozenset(
     for name in names.split()
 )  # fmt: skip
 """Operations that machines have on vectors, and that are defined for all numbers."""
+APPROXIMATED = frozenset({"math.exp", "math.log", "math.tanh"})
+"""Operations that become such ones, on f32, where floats are relaxed."""
 
 
 @cache
@@ -94,20 +96,23 @@ def with_arrays(type: RiseType) -> RiseType:
             return type
 
 
-def without_vectors(term: Term) -> Term:
-    """The term with arrays in the place of vectors, where not all can be done with vectors."""
-    return vectors_as_arrays(term) if _has_vectors(term) and not _stays(term) else term
+def without_vectors(term: Term, permission: str = "strict") -> Term:
+    """The term with arrays in the place of vectors, where not all can be done with vectors.
+
+    The permission for float arithmetic says whether exp and its kind can be.
+    """
+    if not _has_vectors(term) or all(_can_stay(part, permission) for part in subterms(term)):
+        return term
+    return vectors_as_arrays(term)
 
 
-def _stays(term: Term) -> bool:
-    """Whether all that is done with vectors can be done with vectors of MLIR."""
-    return all(_can_stay(part) for part in subterms(term))
-
-
-def _can_stay(part: Term) -> bool:
+def _can_stay(part: Term, permission: str) -> bool:
+    """Whether what a part of a term does with vectors can be done with vectors of MLIR."""
     if isinstance(part, Embed):
         return not _takes_vectors(part)
     if isinstance(part, Scalar) and isinstance(part.type, VectorType):
+        if part.op in APPROXIMATED and part.type.element == f32:
+            return permission == "relaxed" and _is_lane(part.type)
         return part.op in LANE_OPS and _is_lane(part.type)
     return all(_is_lane(type) for type in _vectors_in(part.type))
 

@@ -367,6 +367,8 @@ def may_match(law: Term, term: Term) -> bool:
                 law, term = law.function, term.function
         elif isinstance(law, Lambda) and isinstance(term, Lambda):
             stack.append((law.body, term.body))
+        elif isinstance(law, Bound) and not (isinstance(term, Bound) and term.index == law.index):
+            return False
     return True
 
 

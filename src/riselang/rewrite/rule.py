@@ -89,6 +89,8 @@ class Rule(Strategy):
     """
     arguments: tuple[tuple[str, Nat], ...] = ()
     summary: str = field(default="", compare=False)
+    head: str | None = field(default=None, compare=False)
+    """The pattern that a term applies last, "" for none, where the law does not say it."""
 
     def __call__(self, *values: Value, **named: Value) -> Rule:
         """The rule with its parameters chosen."""
@@ -138,6 +140,9 @@ class Rule(Strategy):
     def suits(self, head: str) -> bool:
         return self._head in (None, head)
 
+    def can_apply(self, head: str) -> bool:
+        return self.suits(head) and self.head in (None, head)
+
     @cached_property
     def _head(self) -> str | None:
         """The pattern that the left side applies last; None where it is any."""
@@ -182,9 +187,11 @@ class Rule(Strategy):
         try:
             after = self._rewritten(term, setting)
         except NoMatch as error:
-            return Failure(self, str(error), term, closeness=HEAD)
+            reason = str(error) if setting.explains else ""
+            return Failure(self, reason, term, closeness=HEAD)
         except (Unmet, VerifyException) as error:
-            return Failure(self, str(error), term, closeness=CONDITION)
+            reason = str(error) if setting.explains else ""
+            return Failure(self, reason, term, closeness=CONDITION)
         if after.type != term.type:
             return Failure(self, "the sizes cannot be shown to be the same", term,
                            closeness=CONDITION)  # fmt: skip
@@ -286,6 +293,7 @@ def rule(
     condition: str = "",
     permission: Permission = Permission.STRICT,
     form: Form = Form.NORMAL,
+    head: str | None = None,
 ) -> Callable[[Rewrite], Rule]:
     """A rule for which a function finds what the law in its docstring is about.
 
@@ -295,9 +303,8 @@ def rule(
 
     def define(function: Rewrite) -> Rule:
         stated = (Condition(condition, lambda match, setting: None),) if condition else ()
-        return _register(
-            function, parameters, (*conditions, *stated), choose, permission, function, form
-        )
+        made = (*conditions, *stated)
+        return _register(function, parameters, made, choose, permission, function, form, head)
 
     return define
 
@@ -310,6 +317,7 @@ def _register(
     permission: Permission,
     rewrite: Rewrite | None,
     form: Form = Form.NORMAL,
+    head: str | None = None,
 ) -> Rule:
     text, _, rest = inspect.cleandoc(function.__doc__ or "").partition("\n\n")
     name = function.__name__.rstrip("_")
@@ -322,6 +330,7 @@ def _register(
         permission,
         rewrite,
         summary=" ".join(rest.split()),
+        head=head,
     )
     if not made.is_ours:
         # Our own laws are read when they are used; a mistake in another is shown at once.

@@ -6,6 +6,7 @@
 // CHECK:         arith.mulf {{.*}} fastmath<contract> : f32
 // CHECK-NOT:     math.exp
 // CHECK:         arith.mulf {{.*}} fastmath<contract> : vector<4xf32>
+// CHECK:         arith.select {{.*}} : vector<4xi1>, vector<4xf32>
 // CHECK-NOT:     math.exp
 // CHECK:         func.return
 func.func @single(%x: f32, %v: vector<4xf32>) -> (f32, vector<4xf32>) {

@@ -48,22 +48,16 @@ func.func @inPlace(%out: memref<64xf32>, %x: memref<5x64xf32>, %start: memref<64
 
 // The elements of a small accumulator are carried by the loop.
 // CHECK-LABEL: func.func @inRegisters
-// CHECK-NEXT:   [[V0:%\w+]] = arith.constant 0 : index
 // CHECK-NEXT:   [[V1:%\w+]] = affine.load %start[0] : memref<2xf32>
-// CHECK-NEXT:   [[V2:%\w+]] = arith.constant 1 : index
 // CHECK-NEXT:   [[V3:%\w+]] = affine.load %start[1] : memref<2xf32>
 // CHECK-NEXT:   [[V4:%\w+]], [[V5:%\w+]] = affine.for [[Vi:%\w+]] = 0 to 5 iter_args([[V6:%\w+]] = [[V1]], [[V7:%\w+]] = [[V3]]) -> (f32, f32) {
-// CHECK-NEXT:     [[V8:%\w+]] = arith.constant 0 : index
 // CHECK-NEXT:     [[V9:%\w+]] = affine.load %x[[[Vi]], 0] : memref<5x2xf32>
 // CHECK-NEXT:     [[V10:%\w+]] = arith.addf [[V9]], [[V6]] : f32
-// CHECK-NEXT:     [[V11:%\w+]] = arith.constant 1 : index
 // CHECK-NEXT:     [[V12:%\w+]] = affine.load %x[[[Vi]], 1] : memref<5x2xf32>
 // CHECK-NEXT:     [[V13:%\w+]] = arith.addf [[V12]], [[V7]] : f32
 // CHECK-NEXT:     affine.yield [[V10]], [[V13]] : f32, f32
 // CHECK-NEXT:   }
-// CHECK-NEXT:   [[V14:%\w+]] = arith.constant 0 : index
 // CHECK-NEXT:   affine.store [[V4]], %out[0] : memref<2xf32>
-// CHECK-NEXT:   [[V15:%\w+]] = arith.constant 1 : index
 // CHECK-NEXT:   affine.store [[V5]], %out[1] : memref<2xf32>
 // CHECK-NEXT:   func.return
 

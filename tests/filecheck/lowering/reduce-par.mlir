@@ -9,7 +9,6 @@
 // CHECK-NEXT:     [[V5:%\w+]] = arith.addf [[V4]], [[V3]] : f32
 // CHECK-NEXT:     affine.yield [[V5]] : f32
 // CHECK-NEXT:   }
-// CHECK-NEXT:   [[V6:%\w+]] = arith.constant 0 : index
 // CHECK-NEXT:   affine.store [[V2]], [[V0]][0] : memref<1xf32>
 // CHECK-NEXT:   [[V7:%\w+]] = affine.for [[Vix1:%\w+]] = 0 to 1 iter_args([[V8:%\w+]] = [[V1]]) -> (f32) {
 // CHECK-NEXT:     [[V9:%\w+]] = affine.load [[V0]][0] : memref<1xf32>
@@ -55,7 +54,6 @@ func.func @short(%out: memref<f32>, %x: memref<100xf32>) {
 // CHECK-NEXT:     [[V9:%\w+]] = arith.addf [[V8]], [[V7]] : f32
 // CHECK-NEXT:     affine.yield [[V9]] : f32
 // CHECK-NEXT:   }
-// CHECK-NEXT:   [[V10:%\w+]] = arith.constant 2 : index
 // CHECK-NEXT:   affine.store [[V6]], [[V0]][2] : memref<3xf32>
 // CHECK-NEXT:   [[V11:%\w+]] = affine.for [[Vix3:%\w+]] = 0 to 3 iter_args([[V12:%\w+]] = [[V1]]) -> (f32) {
 // CHECK-NEXT:     [[V13:%\w+]] = affine.load [[V0]][[[Vix3]]] : memref<3xf32>

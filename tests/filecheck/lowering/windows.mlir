@@ -63,18 +63,13 @@ func.func @ring(%out: memref<8xf32>, %x: memref<10xf32>) {
 // CHECK-NEXT:     [[V2:%\w+]] = arith.mulf [[V1]], [[V1]] : f32
 // CHECK-NEXT:     affine.store [[V2]], [[V0]][[[Vi]]] : memref<3xf32>
 // CHECK-NEXT:   }
-// CHECK-NEXT:   [[V3:%\w+]] = arith.constant 0 : index
 // CHECK-NEXT:   [[V4:%\w+]] = affine.load [[V0]][0] : memref<3xf32>
-// CHECK-NEXT:   [[V5:%\w+]] = arith.constant 1 : index
 // CHECK-NEXT:   [[V6:%\w+]] = affine.load [[V0]][1] : memref<3xf32>
 // CHECK-NEXT:   [[V7:%\w+]], [[V8:%\w+]] = affine.for [[Vix1:%\w+]] = 0 to 8 iter_args([[V9:%\w+]] = [[V4]], [[V10:%\w+]] = [[V6]]) -> (f32, f32) {
 // CHECK-NEXT:     [[V11:%\w+]] = affine.load %x[[[Vix1]] + 2] : memref<10xf32>
 // CHECK-NEXT:     [[V12:%\w+]] = arith.mulf [[V11]], [[V11]] : f32
-// CHECK-NEXT:     [[V13:%\w+]] = arith.constant 0 : index
 // CHECK-NEXT:     affine.store [[V9]], [[V0]][0] : memref<3xf32>
-// CHECK-NEXT:     [[V14:%\w+]] = arith.constant 1 : index
 // CHECK-NEXT:     affine.store [[V10]], [[V0]][1] : memref<3xf32>
-// CHECK-NEXT:     [[V15:%\w+]] = arith.constant 2 : index
 // CHECK-NEXT:     affine.store [[V12]], [[V0]][2] : memref<3xf32>
 // CHECK-NEXT:     [[V16:%\w+]] = arith.constant 0.000000e+00 : f32
 // CHECK-NEXT:     [[V17:%\w+]] = affine.for [[Vix2:%\w+]] = 0 to 3 iter_args([[V18:%\w+]] = [[V16]]) -> (f32) {

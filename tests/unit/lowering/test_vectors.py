@@ -108,6 +108,21 @@ def test_vectors_stay_where_all_can_be_done_with_them(program: str) -> None:
     assert (without_vectors(term) == term) == STAY[program]
 
 
+STAY_IF_RELAXED = {
+    "fun(v : vec[4, f32], exp(v) + tanh(v) * log(v))": True,
+    "fun(v : vec[4, f64], exp(v))": False,
+    "fun(v : vec[4, f32], sin(v))": False,
+    "fun(v : vec[K, f32], exp(v))": False,
+}
+
+
+@pytest.mark.parametrize("program", STAY_IF_RELAXED)
+def test_vectors_stay_where_functions_of_them_become_arithmetic(program: str) -> None:
+    term = parse_term(program)
+    assert (without_vectors(term, "relaxed") == term) == STAY_IF_RELAXED[program]
+    assert without_vectors(term, "contract") != term
+
+
 def test_a_vectorised_map_is_a_loop_over_vectors_without_memory() -> None:
     def squares(x: rl.Array["N", rl.f32]) -> Any:
         return x | rl.as_vector(4) | rl.map(lambda v: v * v + v) | rl.as_scalar

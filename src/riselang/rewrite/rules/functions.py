@@ -47,7 +47,7 @@ from riselang.term.nodes import (
 from riselang.term.substitution import instantiate, shift
 
 
-@rule("f : s -> t, a : s", form=Form.WRITTEN)
+@rule("f : s -> t, a : s", form=Form.WRITTEN, head="")
 def beta(term: Term) -> Term:
     """fun(x, f(x))(a) ~> f(a)
 
@@ -265,11 +265,13 @@ def _with_functions(term: Term, change: Callable[[Term], Term]) -> Term:
 
 def _of_component(term: Term, spec: PatternSpec) -> tuple[Term, Term, Term]:
     """A function of pairs as one of a component; and the arrays that are zipped."""
-    (function,), xs = loop_parts(term, MAP.name)
-    pair = applied(xs, ZIP.name)
-    if pair is None:
+    found = applied(term, MAP.name)
+    pair = None if found is None else applied(found[1], ZIP.name)
+    if found is None or pair is None:
         raise NoMatch("expected a map over pairs")
-    (layer,), body = under(function, 1)
+    (layer,), body = under(eta_expanded(found[0]), 1)
+    if mentions(body, 0) and not has_pattern(body, spec.name):
+        raise NoMatch("the element is used elsewhere, too")
     part = Apply(Pattern(spec, components(layer.parameter)), Bound(0, layer.parameter))
     return Lambda(layer.name, part.type, _rest(body, part, 0)), pair[0], pair[1]
 
