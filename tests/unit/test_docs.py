@@ -105,16 +105,6 @@ def test_the_architecture_page_shows_real_stages() -> None:
         assert textwrap.dedent(body).strip() == program.as_text(stage).strip()
 
 
-def test_the_readme_shows_the_notation_of_its_program() -> None:
-    import numpy as np
-
-    namespace: dict[str, Any] = {"__name__": "docs"}
-    exec(python_blocks("README.md")[0], namespace)
-    arrays = np.zeros((4, 5), np.float32), np.zeros((5, 6), np.float32)
-    notation = namespace["matmul"].trace(*arrays).as_text()
-    assert textwrap.indent(notation, "    ") in (ROOT / "README.md").read_text()
-
-
 def test_the_commands_in_the_readme_run(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
