@@ -18,7 +18,7 @@ from reporting import report  # noqa: E402
 
 import riselang as rl  # noqa: E402
 from riselang import pipelines  # noqa: E402
-from riselang.config import CACHE  # noqa: E402
+from riselang.support.config import CACHE  # noqa: E402
 from riselang.tools.figures import Rival  # noqa: E402
 
 KERNELS: dict[str, tuple[str, list[tuple[int, ...]]]] = {

@@ -23,7 +23,7 @@ def samples(
 ) -> list[tuple[float, ...]]:
     """The seconds of a call of each rival, in each round."""
     # Not at the top: it imports numpy, and threads are to be pinned before.
-    from riselang.measuring import interleaved
+    from riselang.support.benchmarking import interleaved
 
     for rival in rivals:
         rival()

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from riselang.config import Options
 from riselang.frontends.c.building import program_of
 from riselang.frontends.c.file import CFile
 from riselang.frontends.c.lifted.choices import Choice, for_product
@@ -18,6 +17,7 @@ from riselang.frontends.c.tactics.recognition import Recognised, recognised
 from riselang.frontends.c.tactics.row_products import RowProduct
 from riselang.frontends.c.tactics.structures import NotLifted
 from riselang.frontends.c.tactics.terms import lifting_of
+from riselang.support.config import Options
 
 KERNELS = Path(__file__).parents[2] / "examples" / "c" / "kernels"
 

@@ -26,12 +26,12 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from riselang.config import SETTINGS
 from riselang.dialects.module import parse_module, verify_module
-from riselang.errors import RiseError
 from riselang.notation.program import parse_program
 from riselang.rewrite.registry import load_all
 from riselang.rewrite.rule import RULES
+from riselang.support.config import SETTINGS
+from riselang.support.errors import RiseError
 from riselang.tools import rise, rise_opt
 
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

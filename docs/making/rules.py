@@ -15,7 +15,7 @@ from riselang.rewrite.glossary import (
     whole_strategies,
     words_of,
 )
-from riselang.rewrite.prepared import written
+from riselang.rewrite.law_cache import written
 from riselang.rewrite.registry import RULE_FAMILIES, load_all
 from riselang.rewrite.rule import RULES, Permission, Rule
 
@@ -95,7 +95,7 @@ def _family(family: str) -> str:
     summary = (module.__doc__ or "").strip()
     rows = [_row(rule) for rule in RULES.values() if rule.family == family]
     header = ("rule", "law", "condition", "permission", "status")
-    return f"### {family.capitalize()}\n\n{summary}\n\n{_table(header, rows)}"
+    return f"### {family.replace('_', ' ').capitalize()}\n\n{summary}\n\n{_table(header, rows)}"
 
 
 def _row(rule: Rule) -> tuple[str, ...]:

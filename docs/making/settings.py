@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from riselang.config import SETTINGS
+from riselang.support.config import SETTINGS
 
 
 def table() -> str:

@@ -14,8 +14,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from riselang import started as started
-from riselang.collecting import fewer_collections
-from riselang.forking import hold_forks
+from riselang.support.forking import hold_forks
+from riselang.support.garbage_collection import relaxed_gc
 from riselang.version import __version__ as __version__
 
 if TYPE_CHECKING:
@@ -56,7 +56,6 @@ if TYPE_CHECKING:
         where,
         zip2d,
     )
-    from riselang.errors import InternalError, LimitationError, RiseError, UserError
     from riselang.explorer.entry import explore
     from riselang.frontends.entry import (
         from_c,
@@ -70,6 +69,7 @@ if TYPE_CHECKING:
     )
     from riselang.notation.printer import show_term
     from riselang.runtime.device_arrays import DeviceArray, to_gpu
+    from riselang.support.errors import InternalError, LimitationError, RiseError, UserError
     from riselang.term.cost import Cost
 
     __all__ = [
@@ -139,7 +139,7 @@ _HOMES = {
         "riselang.dsl.prelude": "abs add cast div literal map2d map_seq2d math max min mult "
         "pad2d slide2d sub where zip2d",
         "riselang.dialects.rise.types": "bf16 f16 f32 f64 i1 i8 i16 i32 i64 index",
-        "riselang.errors": "InternalError LimitationError RiseError UserError",
+        "riselang.support.errors": "InternalError LimitationError RiseError UserError",
         "riselang.explorer.entry": "explore",
         "riselang.frontends.entry": "from_c from_jax from_keras from_onnx from_stablehlo "
         "from_tensorflow from_torch load_model",
@@ -170,7 +170,7 @@ def _has_module(name: str) -> bool:
 if not TYPE_CHECKING:  # to which every name would be one that exists
 
     def __getattr__(name: str) -> object:
-        with hold_forks(), fewer_collections():  # what is imported lives as long as the process
+        with hold_forks(), relaxed_gc():  # what is imported lives as long as the process
             if name in _HOMES:
                 return globals().setdefault(name, getattr(import_module(_HOMES[name]), name))
             if name == "__all__":
@@ -182,7 +182,7 @@ if not TYPE_CHECKING:  # to which every name would be one that exists
             functions = import_module(_PATTERNS).FUNCTIONS
             if name in functions:
                 return globals().setdefault(name, functions[name])
-            from riselang.dsl.elsewhere import missing
+            from riselang.dsl.name_hints import missing
 
             math = import_module(_HOMES["math"]).math
         raise AttributeError(missing(__name__, name, _names(), vars(math)), name=name)

@@ -12,7 +12,6 @@ is read by `st.parse_strategy`.
 from typing import TYPE_CHECKING
 
 from riselang.rewrite import rules
-from riselang.rewrite.addresses import Address, innermost, loop, nth, outermost
 from riselang.rewrite.checking import check, law_status
 from riselang.rewrite.combinators import choice, fail, id_, not_, repeat, seq, try_
 from riselang.rewrite.conditions import distributes, neutral, regroups, relaxed, scalar
@@ -20,6 +19,7 @@ from riselang.rewrite.core import Strategy
 from riselang.rewrite.derivation import Derivation, derive, replay
 from riselang.rewrite.normal_forms import beta_eta_normal_form, data_flow_normal_form
 from riselang.rewrite.rule import RULES, Permission, Rule, law, rule
+from riselang.rewrite.selectors import Address, innermost, loop, nth, outermost
 from riselang.rewrite.strategies import convolution, matmul, stencils
 from riselang.rewrite.strategies.contractions import column_tiles, contraction, register_tiles
 from riselang.rewrite.strategies.folds import partial_sums
@@ -42,8 +42,8 @@ from riselang.rewrite.strategies.schedules import (
     unroll,
     vectorize,
 )
+from riselang.rewrite.strategies.skinny_matmul import folds_at_once, streamed_sums, streamed_tiles
 from riselang.rewrite.strategies.stencils import overlapped_tiles, overlapped_tiles_2d
-from riselang.rewrite.strategies.streams import folds_at_once, streamed_sums, streamed_tiles
 from riselang.rewrite.strategies.window_sums import window_sums
 from riselang.rewrite.text import parse_strategy
 from riselang.rewrite.traversals import (
@@ -139,6 +139,6 @@ __all__ = [
 if not TYPE_CHECKING:  # to which every name would be one that exists
 
     def __getattr__(name: str) -> object:
-        from riselang.dsl.elsewhere import missing
+        from riselang.dsl.name_hints import missing
 
         raise AttributeError(missing(__name__, name, __all__), name=name)

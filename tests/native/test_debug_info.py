@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.errors import UserError
 from riselang.native import llvm
 from riselang.native.line_table import code_lines
 from riselang.native.object_file import functions, is_readable, sections
+from riselang.support.errors import UserError
 from riselang.tools.rise import main
 
 PROGRAM = """def product = fun((a, b),

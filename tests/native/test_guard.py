@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.errors import LimitationError
 from riselang.native import guard
+from riselang.support.errors import LimitationError
 
 pytestmark = pytest.mark.skipif(not guard.IS_SUPPORTED, reason="needs POSIX signals")
 

@@ -12,9 +12,9 @@ import pytest
 
 import riselang as rl
 from riselang.compiler.compilation import Compilation
-from riselang.config import Options
-from riselang.errors import LimitationError, UserError
 from riselang.native import cuda
+from riselang.support.config import Options
+from riselang.support.errors import LimitationError, UserError
 from support.checking import call_of, inputs_of, interpreted, module_of
 from support.fuzzing import Ran, seeds
 from support.gpu_kernels import PROGRAMS, kernel, values

@@ -18,8 +18,8 @@ import pytest
 
 import riselang as rl
 from riselang.compiler.compilation import Compilation
-from riselang.config import Options
 from riselang.dialects.module import parse_module
+from riselang.support.config import Options
 from support.machines import compiled_for
 from unit.interpreter.test_scalar_ops import (
     Case,

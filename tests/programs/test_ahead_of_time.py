@@ -12,7 +12,7 @@ import pytest
 
 import riselang as rl
 from riselang import UserError
-from riselang.compiler.ahead import C_TYPES
+from riselang.compiler.aot import C_TYPES
 from riselang.dialects.rise.types import SCALARS
 from riselang.native import linking
 from riselang.tools.rise import main

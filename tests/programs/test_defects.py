@@ -22,10 +22,10 @@ from xdsl.dialects.func import FuncOp
 import riselang as rl
 from riselang.api.jit import Jitted
 from riselang.compiler.compilation import Compilation
-from riselang.config import Options
 from riselang.dialects.module import parse_module
 from riselang.dsl.values import Value
 from riselang.native import libraries, mlir
+from riselang.support.config import Options
 
 DTYPES = {
     "f16": np.float16,

@@ -11,7 +11,7 @@ import pytest
 from running import LOOPS, Array, assert_same_bits, checked, random_array, seed
 
 import riselang as rl
-from riselang.errors import RiseError
+from riselang.support.errors import RiseError
 
 I32 = "!rise.scalar<i32>"
 SCALAR = "#rise.scalar<i32>"

@@ -13,8 +13,8 @@ from running import NAMES, Array, assert_same_bits, jitted, module
 
 import riselang as rl
 from riselang.api.kernel import Kernel, TermKernel
-from riselang.config import Options
 from riselang.notation.program import Program, parse_program
+from riselang.support.config import Options
 from riselang.term.nodes import Apply, Bound, Lambda, Term
 from riselang.term.substitution import count_uses, shift, with_children
 from riselang.tools import rise

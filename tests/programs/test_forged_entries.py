@@ -160,7 +160,7 @@ assert accepted == 0, accepted
 """
 SAVED = """
 import hashlib
-from riselang.errors import RiseError
+from riselang.support.errors import RiseError
 path = os.path.join(os.environ["RISE_CACHE_DIR"], "saved.kernel")
 lowered.compile().save(path)
 saved = open(path, "rb").read()

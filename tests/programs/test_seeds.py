@@ -24,12 +24,12 @@ from xdsl.ir import Block, Region
 
 import riselang as rl
 from riselang.compiler.compilation import Compilation
-from riselang.config import Options
 from riselang.dialects.module import module_text, parse_module, verify_module
-from riselang.dialects.rise.borders import LoweringUnitOp
+from riselang.dialects.rise.interface_ops import LoweringUnitOp
 from riselang.dsl.values import Value
-from riselang.errors import UserError
 from riselang.native import mlir
+from riselang.support.config import Options
+from riselang.support.errors import UserError
 from riselang.term.from_dialect import units
 from riselang.term.to_dialect import program_module
 

@@ -7,10 +7,10 @@ import re
 
 import pytest
 
-from riselang.config import Options
-from riselang.errors import InternalError, RiseError
 from riselang.frontends.c.building import program_of
 from riselang.frontends.c.file import CFile
+from riselang.support.config import Options
+from riselang.support.errors import InternalError, RiseError
 from support.c_programs import EXTRA, KERNELS
 from support.fuzzing import Ran, seeds
 

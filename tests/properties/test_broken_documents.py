@@ -7,8 +7,8 @@ import random
 from riselang.dialects.module import parse_module, verify_module
 from riselang.editor.document import open_document
 from riselang.editor.positions import Positions
-from riselang.errors import RiseError
 from riselang.notation.program import parse_program
+from riselang.support.errors import RiseError
 from support.broken_modules import MODULES
 from support.broken_notation import NOTATION
 from support.fuzzing import Ran, seeds

@@ -8,7 +8,7 @@ from pathlib import Path
 from xdsl.dialects.func import FuncOp
 
 from riselang.dialects.module import module_text, parse_module, verify_module, walk
-from riselang.errors import RiseError
+from riselang.support.errors import RiseError
 from riselang.term.from_dialect import units
 from riselang.tools import rise, rise_opt
 from support.broken_modules import MODULES

@@ -5,10 +5,10 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from riselang.errors import LimitationError
 from riselang.notation.formatting import format_program
 from riselang.notation.printer import show_term
 from riselang.notation.program import parse_program, parse_term
+from riselang.support.errors import LimitationError
 from riselang.tools import rise
 from support.broken_notation import NOTATION
 from support.fuzzing import Ran, seeds

@@ -12,9 +12,9 @@ from functools import partial
 import pytest
 
 from riselang.compiler.compilation import Compilation
-from riselang.config import Options
 from riselang.dialects.module import module_text
 from riselang.native import mlir
+from riselang.support.config import Options
 from riselang.term.contraction import contract
 from support.checking import call_of, inputs_of, interpreted, module_of
 from support.fuzzing import Ran, seeds

@@ -12,10 +12,10 @@ import pytest
 
 import riselang as rl
 from riselang.dialects.module import module_text, parse_module, verify_module
-from riselang.errors import LimitationError
 from riselang.interpreter.evaluate import run
 from riselang.notation.printer import show_term
 from riselang.notation.program import parse_program, parse_term
+from riselang.support.errors import LimitationError
 from riselang.term.nodes import Term
 from riselang.term.to_dialect import program_module
 from riselang.tools import rise

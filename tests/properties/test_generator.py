@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from riselang.dialects.rise.schemes import KEYWORD_PARAMETERS, PATTERNS
+from riselang.dialects.rise.pattern_registry import KEYWORD_PARAMETERS, PATTERNS
 from riselang.dialects.rise.types import ArrayType, VectorType
 from riselang.term.nodes import Apply, Pattern, Scalar, Term, spine, subterms
 from riselang.term.scalars import SCALAR_OPS

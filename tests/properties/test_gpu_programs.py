@@ -12,10 +12,10 @@ from collections.abc import Sequence
 import pytest
 
 from riselang.compiler.compilation import Compilation
-from riselang.config import Options
-from riselang.errors import LimitationError, UserError
 from riselang.native import cuda
 from riselang.runtime.artefact import Artefact
+from riselang.support.config import Options
+from riselang.support.errors import LimitationError, UserError
 from support.checking import call_of, inputs_of, interpreted, module_of
 from support.emulated_gpu import EmulatedGpu
 from support.fuzzing import Ran, seeds

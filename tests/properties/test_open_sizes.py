@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import pytest
 
 from riselang.compiler.compilation import Compilation
-from riselang.config import Options
 from riselang.dialects.module import module_text, parse_module
 from riselang.dialects.rise.types import leaves
 from riselang.native import mlir
 from riselang.notation.printer import show_term
 from riselang.notation.program import parse_term
 from riselang.runtime.shapes import SizeBinding
+from riselang.support.config import Options
 from riselang.term.nodes import Apply, Bound, DepApply, DepLambda, Lambda
 from riselang.term.to_dialect import program_module
 from support.checking import call_of, inputs_of, interpreted, module_of

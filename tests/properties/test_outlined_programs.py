@@ -15,12 +15,12 @@ from xdsl.context import Context
 
 from riselang.compiler import values
 from riselang.compiler.pipeline import rewrite
-from riselang.config import Options
 from riselang.dialects.module import module_text
 from riselang.lowering.callees import PREFIX
 from riselang.lowering.convert_rise_to_imperative import ConvertRiseToImperativePass
 from riselang.notation.program import parse_term
 from riselang.rewrite.default import DEFAULT
+from riselang.support.config import Options
 from riselang.term import outlining
 from riselang.term.contraction import contract
 from riselang.term.outlining import outline

@@ -8,8 +8,8 @@ import numpy as np
 
 from riselang import pipelines
 from riselang.compiler.steps import loop_passes
-from riselang.config import Options
 from riselang.dialects.module import make_context, parse_module
+from riselang.support.config import Options
 from support.affine_nests import RandomNest, random_nest
 from support.fuzzing import Ran, seeds
 from support.guarded import Request, Runner

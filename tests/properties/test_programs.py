@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from riselang.dialects.rise.types import array, f32
-from riselang.errors import UserError
+from riselang.support.errors import UserError
 from riselang.term.nodes import Bound, Lambda, Scalar, Term, apply_all
 from support import numpy_evaluation
 from support.checking import Inputs, inputs_of, interpreted

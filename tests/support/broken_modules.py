@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from riselang.dialects.module import module_text
-from riselang.dialects.rise.schemes import PATTERNS
+from riselang.dialects.rise.pattern_registry import PATTERNS
 from riselang.term.to_dialect import program_module
 from support.mutation import Language
 from support.programs import seeded_program

@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from riselang.config import Options
 from riselang.frontends.c.building import program_of
 from riselang.frontends.c.calling import CFunction
 from riselang.frontends.c.entries import is_buffer
@@ -27,6 +26,7 @@ from riselang.frontends.c.footprints import evaluated
 from riselang.frontends.c.model import Scop
 from riselang.frontends.c.syntax import Variable
 from riselang.native.linking import c_compiler
+from riselang.support.config import Options
 
 KERNELS = Path(__file__).parents[2] / "examples" / "c" / "kernels"
 EXTRA = Path(__file__).parents[2] / "examples" / "c" / "extra"

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from riselang import pipelines
-from riselang.config import Options
 from riselang.frontends.c.building import program_of
 from riselang.frontends.c.calling import CompiledCFunction
 from riselang.frontends.c.entries import llvm_entry
 from riselang.frontends.c.lifted import steps
 from riselang.frontends.c.model import Scop
-from riselang.lowering.distinct import distinct_pointers
+from riselang.lowering.noalias import distinct_pointers
 from riselang.native import llvm
 from riselang.native.build import Job
-from riselang.native.text import native_text
+from riselang.native.generic_printer import native_text
+from riselang.support.config import Options
 
 
 def structured_function(scop: Scop) -> CompiledCFunction:

@@ -10,9 +10,9 @@ from xdsl.ir import Block
 from xdsl.rewriter import InsertPoint
 
 import riselang as rl
+from riselang.dialects.rise.pattern_registry import LET, PatternSpec, Role
 from riselang.dialects.rise.patterns import PATTERN_OPS
 from riselang.dialects.rise.reference import REFERENCE
-from riselang.dialects.rise.schemes import LET, PatternSpec, Role
 from riselang.dialects.rise.types import FunType, uncurry
 from riselang.dsl.functions import PatternFunction
 from riselang.interpreter.patterns import MEANINGS
@@ -83,9 +83,9 @@ def is_in_stub(spec: PatternSpec) -> bool:
 
 
 CONCERNS = (
-    Concern("an op of the dialect", "dialects/rise/schemes.py",
+    Concern("an op of the dialect", "dialects/rise/pattern_registry.py",
             lambda spec: (spec.name in PATTERN_OPS) == spec.in_dialect),
-    Concern("the routes of a view", "dialects/rise/schemes.py",
+    Concern("the routes of a view", "dialects/rise/pattern_registry.py",
             lambda spec: spec.view is not None or not is_view_of_one(spec)),
     Concern("laws and an example", "dialects/rise/reference.py",
             lambda spec: spec.name in REFERENCE and len(REFERENCE[spec.name].laws) > 0),

@@ -26,7 +26,7 @@ from riselang.compiler.gpu import GpuCode
 from riselang.compiler.host_plans import kernels_of
 from riselang.lowering.temporaries import bytes_of_type
 from riselang.native import llvm, mlir
-from riselang.native.text import native_text
+from riselang.native.generic_printer import native_text
 
 SECONDS = 60
 """After which threads that wait for each other are taken to wait for ever."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from riselang.api.kernel import TermKernel
-from riselang.config import Options
 from riselang.dialects.rise.types import leaves
 from riselang.interpreter.scalars import numpy_dtype
 from riselang.notation.program import parse_term
+from riselang.support.config import Options
 from support.numpy_scalars import Array
 
 Launched = list[tuple[tuple[int, ...], tuple[int, ...]]]

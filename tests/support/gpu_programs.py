@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 
-from riselang.dialects.rise.schemes import PATTERNS
+from riselang.dialects.rise.pattern_registry import PATTERNS
 from riselang.nat import Nat
-from riselang.rewrite.places import rebuilt
+from riselang.rewrite.paths import rebuilt
 from riselang.term.nodes import Apply, Pattern, Term
 
 MAPS = ("map", "mapSeq", "mapPar", "mapSeqUnroll")

@@ -134,9 +134,9 @@ def _receive(stream: IO[bytes]) -> Any:
 
 def compile_and_call(request: Request) -> Results:
     from riselang.compiler.compilation import Compilation
-    from riselang.config import Options
     from riselang.dialects.module import parse_module, verify_module
     from riselang.lowering import temporaries
+    from riselang.support.config import Options
 
     module = parse_module(request.text)
     verify_module(module)

@@ -8,9 +8,9 @@ from functools import cache
 
 import llvmlite.binding as binding
 
-from riselang.machine import Machine
 from riselang.native.llvm import Target, assembly, object_code
 from riselang.native.object_file import checked_symbols
+from riselang.support.machine import Machine
 
 CACHES = ((1, 32 << 10), (2, 1 << 20), (3, 8 << 20))
 MACHINES: Mapping[str, Machine] = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from riselang.dialects.rise.binding import nat_variables
-from riselang.errors import LimitationError, UserError
 from riselang.notation.printer import show_term
 from riselang.notation.program import parse_term
+from riselang.support.errors import LimitationError, UserError
 from support.programs import Program
 
 LENGTH = re.compile(r"\b([2-9]|[1-9][0-9]+)(?=\.[^0-9])")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from riselang.rewrite.addresses import Address, Place, innermost, loop, nth, outermost
 from riselang.rewrite.combinators import choice, fail, id_, not_, repeat, seq, try_
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.normal_forms import beta_eta_normal_form, data_flow_normal_form
 from riselang.rewrite.registry import load_all
 from riselang.rewrite.rule import RULES, Rule
+from riselang.rewrite.selectors import Address, Place, innermost, loop, nth, outermost
 from riselang.rewrite.strategies.contractions import column_tiles, contraction, register_tiles
 from riselang.rewrite.strategies.copies import turn
 from riselang.rewrite.strategies.folds import blocks_of_sums, partial_sums
@@ -31,7 +31,7 @@ from riselang.rewrite.strategies.schedules import (
     unroll,
     vectorize,
 )
-from riselang.rewrite.strategies.streams import folds_at_once, streamed_sums, streamed_tiles
+from riselang.rewrite.strategies.skinny_matmul import folds_at_once, streamed_sums, streamed_tiles
 from riselang.rewrite.strategies.threads import on_threads
 from riselang.rewrite.traversals import (
     all_,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from riselang.rewrite.core import Result, Setting, Success
-from riselang.rewrite.places import at_path, replaced
+from riselang.rewrite.paths import at_path, replaced
 from riselang.rewrite.rule import Rule
 from riselang.rewrite.traversals import top_down
 from riselang.term.nodes import Term

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from riselang.dialects.rise.types import FunType, array, fun, idx
 from riselang.rewrite.core import Path
-from riselang.rewrite.places import path_of, places
+from riselang.rewrite.paths import path_of, places
 from riselang.term.nodes import Apply, Bound, Free, Lambda, Term, apply_all
 from riselang.term.substitution import instantiate, shift
 from support.choices import Choices

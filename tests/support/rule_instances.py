@@ -9,7 +9,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from riselang.dialects.rise.attributes import literal
 from riselang.dialects.rise.binding import type_variables
-from riselang.dialects.rise.showing import show
+from riselang.dialects.rise.type_printer import show
 from riselang.dialects.rise.types import (
     SCALARS,
     FunType,

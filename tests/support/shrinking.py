@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 
 from riselang.dialects.rise.attributes import literal
-from riselang.dialects.rise.schemes import PATTERNS
+from riselang.dialects.rise.pattern_registry import PATTERNS
 from riselang.dialects.rise.types import FunType, ScalarType
 from riselang.term.nodes import (
     Apply,

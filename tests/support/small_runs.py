@@ -8,9 +8,9 @@ import numpy as np
 
 from riselang.dialects.rise.binding import nat_variables
 from riselang.dialects.rise.types import FunType, RiseType, uncurry
-from riselang.errors import RiseError
 from riselang.interpreter.evaluate import from_buffers, run, to_buffers
 from riselang.nat import Nat
+from riselang.support.errors import RiseError
 from riselang.term.nodes import Pattern, Term, spine
 from riselang.term.sizes import at_sizes, check_sizes
 from support.random_types import volume

@@ -7,14 +7,14 @@ import threading
 
 import pytest
 
-from riselang.collecting import RARELY, fewer_collections
+from riselang.support.garbage_collection import RARELY, relaxed_gc
 
 
 def test_it_is_as_before_afterwards() -> None:
     before = gc.get_threshold()
-    with fewer_collections():
+    with relaxed_gc():
         assert gc.get_threshold() == RARELY
-        with fewer_collections():
+        with relaxed_gc():
             assert gc.get_threshold() == RARELY
         assert gc.get_threshold() == RARELY
     assert gc.get_threshold() == before
@@ -22,7 +22,7 @@ def test_it_is_as_before_afterwards() -> None:
 
 def test_it_is_as_before_after_an_error() -> None:
     before = gc.get_threshold()
-    with pytest.raises(ValueError, match="a mistake"), fewer_collections():
+    with pytest.raises(ValueError, match="a mistake"), relaxed_gc():
         raise ValueError("a mistake")
     assert gc.get_threshold() == before
 
@@ -32,12 +32,12 @@ def test_the_last_thread_ends_it() -> None:
     begun, end = threading.Event(), threading.Event()
 
     def compile() -> None:
-        with fewer_collections():
+        with relaxed_gc():
             begun.set()
             end.wait()
 
     thread = threading.Thread(target=compile)
-    with fewer_collections():
+    with relaxed_gc():
         thread.start()
         begun.wait()
     assert gc.get_threshold() == RARELY
@@ -49,7 +49,7 @@ def test_the_last_thread_ends_it() -> None:
 def test_one_who_collects_nothing_is_left_alone() -> None:
     gc.disable()
     try:
-        with fewer_collections():
+        with relaxed_gc():
             assert not gc.isenabled()
         assert not gc.isenabled()
     finally:

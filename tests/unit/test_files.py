@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from riselang.errors import UserError
-from riselang.files import write_file
+from riselang.support.errors import UserError
+from riselang.support.io import write_file
 
 
 def test_a_file_is_written_and_written_over(tmp_path: Path) -> None:

@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
-from riselang import collecting, forking, stack
-from riselang.collecting import fewer_collections
-from riselang.forking import hold_forks
-from riselang.lazy import cached_property
 from riselang.native import workers
-from riselang.stack import deep
+from riselang.support import forking, garbage_collection, recursion
+from riselang.support.forking import hold_forks
+from riselang.support.garbage_collection import relaxed_gc
+from riselang.support.lazy import cached_property
+from riselang.support.recursion import deep
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 LONG = 60.0
@@ -130,7 +130,7 @@ def test_a_section_may_log_while_a_fork_waits() -> None:
     """The locks of logging are taken for a fork after it has waited."""
     script = """
 import os, threading, time
-from riselang.forking import hold_forks, import_logging
+from riselang.support.forking import hold_forks, import_logging
 def work():
     with hold_forks():
         logging = import_logging()
@@ -153,15 +153,18 @@ thread.join()
 
 def test_a_child_has_what_its_thread_asked_for_and_no_more() -> None:
     threshold, limit = gc.get_threshold(), sys.getrecursionlimit()
-    others = [Inside(stack._limit), Inside(fewer_collections())]
+    others = [Inside(recursion._limit), Inside(relaxed_gc())]
     try:
         assert sys.getrecursionlimit() > limit
         assert answer_of_child(
             lambda: (gc.get_threshold(), sys.getrecursionlimit()) == (threshold, limit)
         )
-        with fewer_collections():
+        with relaxed_gc():
             assert answer_of_child(
-                lambda: len(collecting._before) == 1 and gc.get_threshold() == collecting.RARELY
+                lambda: (
+                    len(garbage_collection._before) == 1
+                    and gc.get_threshold() == garbage_collection.RARELY
+                )
             )
     finally:
         for other in others:
@@ -171,13 +174,14 @@ def test_a_child_has_what_its_thread_asked_for_and_no_more() -> None:
 
 
 @pytest.mark.parametrize(
-    "lock", [lambda: stack._starting, lambda: stack._limit._lock, lambda: collecting._lock]
+    "lock",
+    [lambda: recursion._starting, lambda: recursion._limit._lock, lambda: garbage_collection._lock],
 )
 def test_a_lock_that_is_held_for_a_moment_is_free_in_the_child(lock: Callable[[], Any]) -> None:
     other = Inside(lock())
 
     def works() -> bool:
-        with fewer_collections():
+        with relaxed_gc():
             return deep(lambda: True)()
 
     try:
@@ -273,4 +277,4 @@ def test_no_attribute_has_a_lock_of_its_own() -> None:
         for path in package.rglob("*.py")
         if re.search(r"^from functools import .*cached_property", path.read_text(), re.MULTILINE)
     ]
-    assert not users, "riselang.lazy has one without"
+    assert not users, "riselang.support.lazy has one without"

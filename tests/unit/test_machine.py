@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from riselang import machine
+from riselang.support import machine
 
 
 @pytest.mark.parametrize(

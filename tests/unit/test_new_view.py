@@ -42,7 +42,7 @@ _describe(
 )
 """
 ADDED = {
-    "dialects/rise/schemes.py": lambda text: text + DECLARED,
+    "dialects/rise/pattern_registry.py": lambda text: text + DECLARED,
     "dialects/rise/reference.py": lambda text: text + DESCRIBED,
     "interpreter/patterns.py": lambda text: text.replace(
         "MEANINGS: Mapping[str, Callable[..., Any]] = {",
@@ -59,7 +59,7 @@ import numpy as np
 import riselang as rl
 from making.stubs import patterns
 from riselang.dialects.rise.reference import REFERENCE
-from riselang.dialects.rise.schemes import PATTERNS
+from riselang.dialects.rise.pattern_registry import PATTERNS
 from riselang.interpreter.evaluate import run
 from riselang.notation.printer import show_term
 from riselang.notation.program import parse_term

@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang import progress, timing
-from riselang.progress import is_shown
-from riselang.timing import Phases, timed
+from riselang.support import profiling, progress
+from riselang.support.profiling import Phases, timed
+from riselang.support.progress import is_shown
 from riselang.tools import rise
 
 
@@ -264,7 +264,7 @@ def slow_llvm(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
             if value == ("LLVM",) and clock.timers:
                 clock.pass_by(2)
 
-    monkeypatch.setattr(timing, "Phases", Slow)
+    monkeypatch.setattr(profiling, "Phases", Slow)
 
 
 @pytest.mark.usefixtures("slow_llvm")

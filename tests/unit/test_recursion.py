@@ -14,7 +14,7 @@ INSIDE = {
     "dialects/module.py": "dialects/module.py parse_with_places",
     "interpreter/evaluate.py": "interpreter/evaluate.py run",
     "lowering/": "lowering/convert_rise_to_imperative.py convert_module",
-    "native/text.py": "native/text.py native_text",
+    "native/generic_printer.py": "native/generic_printer.py native_text",
     "notation/elaboration.py": "notation/program.py parse_program",
     "notation/layout.py": "notation/layout.py layout",
     "notation/names.py": "notation/program.py parse_program",
@@ -93,7 +93,7 @@ def sources() -> list[Path]:
 
 def test_every_walk_over_a_program_is_entered_on_a_deep_stack() -> None:
     problems = [problem for path in sources() for problem in unbounded(path)]
-    assert not problems, "mark these with riselang.stack.deep, or say in INSIDE who enters them"
+    assert not problems, "mark these with support.recursion.deep, or say in INSIDE who enters them"
 
 
 def test_walks_over_operations_call_themselves_directly() -> None:

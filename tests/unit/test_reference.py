@@ -11,8 +11,8 @@ import pytest
 import riselang as rl
 from riselang.dialects.module import module_text
 from riselang.dialects.rise.binding import substitute
+from riselang.dialects.rise.pattern_registry import PATTERNS
 from riselang.dialects.rise.reference import REFERENCE, Example, Law
-from riselang.dialects.rise.schemes import PATTERNS
 from riselang.dialects.rise.types import FunType, RiseType, uncurry
 from riselang.interpreter.evaluate import from_buffers, run, to_buffers
 from riselang.lowering.imperative import compiled_patterns

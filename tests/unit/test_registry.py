@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from riselang.dialects.rise.schemes import MAP, PATTERNS, REVERSE, PatternSpec
+from riselang.dialects.rise.pattern_registry import MAP, PATTERNS, REVERSE, PatternSpec
 from riselang.term.mathlib import LIBRARY_FUNCTIONS
 from riselang.term.scalars import OVERLOADS, SCALAR_OPS
 from support.concerns import CONCERNS, forgotten

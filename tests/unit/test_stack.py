@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from riselang.errors import LimitationError
-from riselang.stack import MOST_CALLS, deep, is_deep
+from riselang.support.errors import LimitationError
+from riselang.support.recursion import MOST_CALLS, deep, is_deep
 
 DEEP = 20_000
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from contextvars import copy_context
 
-from riselang.timing import Span, add_time, is_recording, recording, timed, tree
+from riselang.support.profiling import Span, add_time, is_recording, recording, timed, tree
 
 
 def test_spans_of_one_name_are_added() -> None:

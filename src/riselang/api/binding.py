@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from riselang.dialects.rise.showing import show
+from riselang.dialects.rise.type_printer import show
 from riselang.dialects.rise.types import ArrayType, IdxType, RiseType, ScalarType, index
-from riselang.errors import UserError
 from riselang.interpreter.scalars import numpy_dtype
 from riselang.nat import Nat
 from riselang.runtime.arrays import Array, check_dtype, exact_scalar
 from riselang.runtime.shapes import SizeBinding
+from riselang.support.errors import UserError
 
 
 def scalar_array(argument: Any, type: ScalarType, name: str) -> Array:

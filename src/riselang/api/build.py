@@ -9,11 +9,11 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from riselang.dialects.rise.borders import LoweringUnitOp, check_buffers
 from riselang.dialects.rise.functional import ReturnOp
+from riselang.dialects.rise.interface_ops import LoweringUnitOp, check_buffers
 from riselang.dialects.rise.types import RiseType, ScalarType, array, result_types
 from riselang.dsl.tracing import trace_function
-from riselang.errors import UserError
+from riselang.support.errors import UserError
 from riselang.term.finish import finish
 from riselang.term.to_dialect import emit_program
 

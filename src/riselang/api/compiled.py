@@ -11,18 +11,18 @@ import numpy as np
 
 from riselang.api.binding import scalar_array
 from riselang.dialects.rise.types import SCALAR_NAMES
-from riselang.errors import OutOfRangeError, SourceLocation, UserError
 from riselang.interpreter.scalars import numpy_dtype
-from riselang.markup import code, details, paragraph, table
 from riselang.runtime.arrays import Array, Shadow, as_array, new_array
 from riselang.runtime.device_arrays import new_on_gpu
 from riselang.runtime.executable import Executable, Parameter
 from riselang.runtime.kinds import as_kind, kind_of
 from riselang.runtime.quick_calls import Call
+from riselang.support.errors import OutOfRangeError, SourceLocation, UserError
+from riselang.support.html import code, details, paragraph, table
+from riselang.support.profiling import timed
+from riselang.support.tracebacks import with_short_tracebacks
 from riselang.term.cost import Cost
 from riselang.term.nodes import Pattern, Term
-from riselang.timing import timed
-from riselang.tracebacks import with_short_tracebacks
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from riselang.forking import hold_forks
-from riselang.tracebacks import with_short_tracebacks
+from riselang.support.forking import hold_forks
+from riselang.support.tracebacks import with_short_tracebacks
 
 if TYPE_CHECKING:
     from xdsl.ir import Block, SSAValue
 
     from riselang.api.compiled import Compiled
     from riselang.api.load import LoadedLibrary, LoadedModule, LoadedProgram
-    from riselang.dialects.rise.borders import LoweringUnitOp
+    from riselang.dialects.rise.interface_ops import LoweringUnitOp
     from riselang.rewrite.core import Strategy
 
 

@@ -11,19 +11,19 @@ from riselang.api.binding import given_sizes
 from riselang.api.kernel import LOOPS, Kernel
 from riselang.api.lowered import as_strategy
 from riselang.api.specs import as_type
-from riselang.collecting import fewer_collections
 from riselang.compiler.pipeline import trace
-from riselang.config import Options, default_options
 from riselang.dialects.rise.types import RiseType, uncurry
 from riselang.dsl.locations import function_location
 from riselang.dsl.values import Value
-from riselang.errors import UserError
 from riselang.nat import Nat
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.default import DEFAULT
+from riselang.support.config import Options, default_options
+from riselang.support.errors import UserError
+from riselang.support.garbage_collection import relaxed_gc
+from riselang.support.tracebacks import with_short_tracebacks
 from riselang.term.nodes import Term
 from riselang.term.sizes import at_sizes
-from riselang.tracebacks import with_short_tracebacks
 
 BACKENDS = ("compile", "interpret")
 SIZES = ("specialise", "symbolic")
@@ -63,7 +63,7 @@ class Jitted(Kernel):
         return at_sizes(term, known), results
 
     def _traced(self, types: tuple[RiseType, ...]) -> tuple[Term, int]:
-        with fewer_collections():
+        with relaxed_gc():
             program = trace(self.function, self.__name__, self.names, types)
         return program.term, program.results
 

@@ -13,25 +13,25 @@ from riselang.api.binding import bind_sizes, given_sizes, scalar_array
 from riselang.api.lowered import Lowered
 from riselang.api.specs import ArraySpec
 from riselang.api.traced import Traced
-from riselang.config import Options
 from riselang.dialects.rise.binding import substitute
-from riselang.dialects.rise.showing import show
+from riselang.dialects.rise.type_printer import show
 from riselang.dialects.rise.types import FunType, RiseType, ScalarType, uncurry
 from riselang.dsl.locations import user_location
 from riselang.dsl.sizes import given_size
-from riselang.errors import RiseError, UserError
-from riselang.forking import hold_forks
-from riselang.markup import code
 from riselang.nat import Nat, Solved, solve
 from riselang.pipelines import GPU
 from riselang.rewrite.core import Strategy
 from riselang.runtime.arrays import Array, as_array, check_layout
 from riselang.runtime.device_arrays import in_library_of, is_on_gpu, shadow
 from riselang.runtime.kinds import as_kind, kind_of
+from riselang.support.config import Options
+from riselang.support.errors import RiseError, UserError
+from riselang.support.forking import hold_forks
+from riselang.support.html import code
+from riselang.support.tracebacks import shortened, with_short_tracebacks
 from riselang.term.nodes import Apply, Bound, DepLambda, Lambda, Term, parameter_names
 from riselang.term.sizes import at_sizes, names_in, opened_binder
 from riselang.term.substitution import shift
-from riselang.tracebacks import shortened, with_short_tracebacks
 
 if TYPE_CHECKING:
     from riselang.api.compiled import Compiled

@@ -7,23 +7,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from riselang import config
 from riselang.api.compiled import SUFFIX, Compiled
 from riselang.api.kernel import LOOPS, TermKernel
 from riselang.api.lowered import as_strategy
 from riselang.compiler.caching import compiled, find, text_key
-from riselang.config import Options, default_options
-from riselang.errors import MissingSymbolsError, UserError
-from riselang.forking import hold_forks
-from riselang.lazy import cached_property
-from riselang.markup import code, details
 from riselang.native.workers import WORTH_WORKERS, start_workers
-from riselang.progress import progress
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.default import DEFAULT
 from riselang.runtime.executable import Executable
+from riselang.support import config
+from riselang.support.config import Options, default_options
+from riselang.support.errors import MissingSymbolsError, UserError
+from riselang.support.forking import hold_forks
+from riselang.support.html import code, details
+from riselang.support.io import decode
+from riselang.support.lazy import cached_property
+from riselang.support.progress import progress
 from riselang.term.nodes import Term
-from riselang.text import decode
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp

@@ -8,28 +8,28 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from riselang.api.compiled import Compiled, Groups, located, packed
-from riselang.collecting import fewer_collections
 from riselang.compiler.pipeline import applies, rewrite
 from riselang.compiler.values import Program, Rewritten
-from riselang.config import Options
 from riselang.dialects.rise.types import RiseType, leaves, result_types, uncurry
-from riselang.errors import UserError
-from riselang.forking import hold_forks
-from riselang.lazy import cached_property
-from riselang.markup import code, details
 from riselang.nat import Nat
 from riselang.pipelines import GPU
-from riselang.progress import progress
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.default import DEFAULT
 from riselang.runtime.arrays import Array
 from riselang.runtime.artefact import Buffer
-from riselang.stack import deep
+from riselang.support.config import Options
+from riselang.support.errors import UserError
+from riselang.support.forking import hold_forks
+from riselang.support.garbage_collection import relaxed_gc
+from riselang.support.html import code, details
+from riselang.support.lazy import cached_property
+from riselang.support.profiling import timed
+from riselang.support.progress import progress
+from riselang.support.recursion import deep
+from riselang.support.tracebacks import with_short_tracebacks
 from riselang.term.cost import Cost, cost
 from riselang.term.nodes import Term
 from riselang.term.sizes import at_sizes, check_sizes
-from riselang.timing import timed
-from riselang.tracebacks import with_short_tracebacks
 
 if TYPE_CHECKING:
     from riselang.compiler.compilation import Compilation
@@ -173,7 +173,7 @@ class Lowered:
     @with_short_tracebacks
     def compile(self) -> Compiled:
         """The program as machine code, from the cache or compiled now."""
-        with hold_forks(), self._lock, fewer_collections():
+        with hold_forks(), self._lock, relaxed_gc():
             return self._compiled
 
     @property

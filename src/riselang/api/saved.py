@@ -10,12 +10,12 @@ from typing import Any
 from riselang.api.compiled import Compiled
 from riselang.api.saving import HEAD
 from riselang.compiler.compilation import Compilation
-from riselang.config import Options
 from riselang.dialects.module import parse_module, verify_module
-from riselang.errors import UserError
 from riselang.native import libraries, llvm
 from riselang.runtime.artefact import Artefact
 from riselang.runtime.sealing import only_value_errors, typed
+from riselang.support.config import Options
+from riselang.support.errors import UserError
 
 
 def load_saved(data: bytes, name: str) -> Compiled:

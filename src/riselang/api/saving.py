@@ -10,8 +10,8 @@ from pathlib import Path
 
 from riselang.compiler.compilation import Compilation
 from riselang.dialects.module import module_text
-from riselang.files import write_file
 from riselang.native import llvm
+from riselang.support.io import write_file
 
 HEAD = b"riselang program 1\n"
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from riselang.dialects.rise.showing import show
+from riselang.dialects.rise.type_printer import show
 from riselang.dialects.rise.types import (
     RiseType,
     ScalarType,
@@ -24,7 +24,7 @@ from riselang.dialects.rise.types import (
 )
 from riselang.dsl.locations import user_location
 from riselang.dsl.sizes import given_size
-from riselang.errors import SourceLocation, UserError
+from riselang.support.errors import SourceLocation, UserError
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from riselang.api.lowered import Lowered, as_strategy
-from riselang.config import Options
-from riselang.errors import UserError
-from riselang.markup import code
 from riselang.rewrite.core import Strategy
+from riselang.support.config import Options
+from riselang.support.errors import UserError
+from riselang.support.html import code
+from riselang.support.tracebacks import with_short_tracebacks
 from riselang.term.cost import Cost, cost
 from riselang.term.nodes import Term
-from riselang.tracebacks import with_short_tracebacks
 
 if TYPE_CHECKING:
     from riselang.rewrite.derivation import Derivation

@@ -7,17 +7,17 @@ import sys
 import time
 from collections.abc import Callable
 
-from riselang import config
-from riselang.collecting import fewer_collections
-from riselang.config import Options
-from riselang.dialects.rise.schemes import PATTERNS, Role
-from riselang.forking import import_logging
-from riselang.machine import this_machine
+from riselang.dialects.rise.pattern_registry import PATTERNS, Role
 from riselang.native import libraries
-from riselang.progress import progress
 from riselang.runtime.artefact import Artefact, Wanted
 from riselang.runtime.cache import default_cache
 from riselang.runtime.environment import fingerprint
+from riselang.support import config
+from riselang.support.config import Options
+from riselang.support.forking import import_logging
+from riselang.support.garbage_collection import relaxed_gc
+from riselang.support.machine import this_machine
+from riselang.support.progress import progress
 from riselang.term.digest import digest
 from riselang.term.nodes import Embed, Term, has_pattern, subterms
 
@@ -65,7 +65,7 @@ def compiled(key: str, name: str, make: Callable[[], Artefact], wanted: Wanted) 
     if found is not None:
         return found
     start = time.perf_counter()
-    with fewer_collections(), progress(f"compiling {name}"):
+    with relaxed_gc(), progress(f"compiling {name}"):
         artefact = make()
     _log("compiled %s in %.0f ms", name, 1e3 * (time.perf_counter() - start))
     cache = default_cache()

@@ -13,14 +13,11 @@ from xdsl.ir import Operation
 
 from riselang import pipelines
 from riselang.compiler import pipeline
-from riselang.compiler.ahead import description, header
+from riselang.compiler.aot import description, header
 from riselang.compiler.lowered_module import LoweredModule
 from riselang.compiler.sources import ModuleSource, Source
 from riselang.compiler.steps import mark_permission
-from riselang.config import Options
 from riselang.dialects.module import module_text, verify_module
-from riselang.errors import UserError
-from riselang.lazy import cached_property
 from riselang.lowering.contract_rise_floats import contract_programs, contracts
 from riselang.lowering.explanation import explained_text, located_lines
 from riselang.native import llvm
@@ -29,7 +26,10 @@ from riselang.native.guard import without_polls
 from riselang.native.llvm_text import with_hidden
 from riselang.runtime.artefact import Artefact
 from riselang.runtime.executable import Executable
-from riselang.stack import deep
+from riselang.support.config import Options
+from riselang.support.errors import UserError
+from riselang.support.lazy import cached_property
+from riselang.support.recursion import deep
 from riselang.term.contraction import contract
 from riselang.term.nodes import Term
 

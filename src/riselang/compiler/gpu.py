@@ -9,11 +9,11 @@ from riselang.compiler.host_plans import host_plan, kernels_of
 from riselang.compiler.lowered_module import LoweredModule
 from riselang.compiler.signatures import is_public
 from riselang.dialects.module import functions, location_of, module_text, walk
-from riselang.errors import LimitationError
-from riselang.lazy import cached_property
 from riselang.native import llvm, mlir
-from riselang.native.text import native_text
+from riselang.native.generic_printer import native_text
 from riselang.runtime.launches import Kernels
+from riselang.support.errors import LimitationError
+from riselang.support.lazy import cached_property
 from riselang.term.mathlib import LIBRARY_FUNCTIONS
 
 CHIP = "sm_70"

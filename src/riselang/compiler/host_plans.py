@@ -9,10 +9,10 @@ from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, SSAValue, Use
 
-from riselang.errors import InternalError
 from riselang.lowering.gpu.blocks import READING, STORING
 from riselang.lowering.temporaries import bytes_of
 from riselang.runtime.launches import Allocate, HostPlan, Launch, Repeat, Step
+from riselang.support.errors import InternalError
 
 
 def host_plan(function: FuncOp, kernels: gpu.ModuleOp, whole: Set[int]) -> HostPlan:

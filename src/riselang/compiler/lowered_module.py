@@ -10,14 +10,14 @@ from xdsl.dialects.builtin import ModuleOp
 from riselang import pipelines
 from riselang.compiler.facts import Facts
 from riselang.compiler.signatures import Signature, stored
-from riselang.config import Options
 from riselang.dialects.module import functions
-from riselang.errors import SourceLocation
-from riselang.lazy import cached_property
 from riselang.lowering.checks import failure_of
 from riselang.native import libraries
 from riselang.runtime.artefact import CompiledFunction
 from riselang.runtime.executable import entry_of
+from riselang.support.config import Options
+from riselang.support.errors import SourceLocation
+from riselang.support.lazy import cached_property
 
 
 @dataclass(frozen=True)

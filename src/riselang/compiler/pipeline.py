@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from riselang import pipelines
 from riselang.compiler.values import Program, Rewritten
-from riselang.config import Options
-from riselang.errors import UserError
 from riselang.rewrite.core import Setting, Strategy
 from riselang.rewrite.default import DEFAULT, default_derivation, gpu_derivation
-from riselang.stack import deep
-from riselang.timing import timed
+from riselang.support.config import Options
+from riselang.support.errors import UserError
+from riselang.support.profiling import timed
+from riselang.support.recursion import deep
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -149,9 +149,9 @@ def lower(
 
 def emit(lowered: LoweredModule, *, locations: bool = False) -> Job:
     """What native MLIR and LLVM do: the module as text, the passes it gets, and what LLVM knows."""
-    from riselang.lowering.distinct import distinct_pointers
+    from riselang.lowering.noalias import distinct_pointers
     from riselang.native.build import Job
-    from riselang.native.text import native_text
+    from riselang.native.generic_printer import native_text
 
     facts, options = lowered.facts, lowered.options
     passes = pipelines.cpu(
@@ -183,7 +183,7 @@ def checked_job(lowered: LoweredModule) -> Job:
 @deep
 def compile_source(source: Source, options: Options) -> Artefact:
     """The functions of a source as machine code, with what a call has to know of them."""
-    from riselang.compiler.parts import compile_parts, parts_of
+    from riselang.compiler.partition import compile_parts, parts_of
     from riselang.compiler.signatures import refuse_results
     from riselang.runtime.artefact import Artefact
 

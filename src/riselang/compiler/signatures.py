@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from riselang.dialects.module import location_of, walk
-from riselang.dialects.rise.borders import InOp, OutOp
+from riselang.dialects.rise.interface_ops import InOp, OutOp
 from riselang.dialects.rise.types import (
     RiseType,
     ScalarType,
@@ -21,12 +21,12 @@ from riselang.dialects.rise.types import (
     result_types,
     uncurry,
 )
-from riselang.errors import LimitationError
-from riselang.lazy import cached_property
 from riselang.lowering.checks import failure_of
 from riselang.nat import Nat, nat_min
 from riselang.runtime.executable import Parameter
 from riselang.runtime.shapes import OpenLengths
+from riselang.support.errors import LimitationError
+from riselang.support.lazy import cached_property
 from riselang.term.nodes import Term
 from riselang.term.to_dialect import PARAMETERS, Shell
 

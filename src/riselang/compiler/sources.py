@@ -11,10 +11,10 @@ from xdsl.ir import Operation
 
 from riselang.compiler.signatures import Signature
 from riselang.dialects.module import functions, location_of
-from riselang.errors import SourceLocation
-from riselang.lazy import cached_property
+from riselang.lowering.cloning import copy_to_lower
 from riselang.lowering.convert_rise_to_imperative import Units
-from riselang.lowering.copies import copy_to_lower
+from riselang.support.errors import SourceLocation
+from riselang.support.lazy import cached_property
 from riselang.term.from_dialect import Unit, units
 from riselang.term.nodes import Term
 from riselang.term.to_dialect import program_module, program_shell

@@ -10,7 +10,6 @@ from xdsl.passes import ModulePass
 
 from riselang import pipelines
 from riselang.compiler.signatures import Signature
-from riselang.config import Options
 from riselang.dialects.module import functions, make_context
 from riselang.lowering.checks import CHECKS
 from riselang.lowering.contract_rise_floats import CONTRACTED, FLOAT_PERMISSION
@@ -21,11 +20,12 @@ from riselang.lowering.convert_rise_to_imperative import (
     convert_module,
 )
 from riselang.lowering.debug_locations import complete_locations
-from riselang.lowering.distinct import called_functions, mark_distinct
+from riselang.lowering.noalias import called_functions, mark_distinct
 from riselang.lowering.poll_signals import PollSignalsPass
 from riselang.lowering.resolve_rise_access import ResolveRiseAccessPass
 from riselang.native import llvm
-from riselang.timing import timed
+from riselang.support.config import Options
+from riselang.support.profiling import timed
 
 
 def mark_permission(module: ModuleOp, options: Options) -> None:

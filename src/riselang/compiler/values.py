@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from riselang.config import Options
+from riselang.support.config import Options
 from riselang.term.nodes import Term
 
 if TYPE_CHECKING:

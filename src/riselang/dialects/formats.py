@@ -13,7 +13,7 @@ from xdsl.irdl import IRDLOperation, OpDef, operations
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from riselang.lazy import cached_property
+from riselang.support.lazy import cached_property
 
 if TYPE_CHECKING:
     from xdsl.irdl.declarative_assembly_format import FormatProgram

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, StringAttr, UnknownLoc
 
-from riselang.errors import SourceLocation
+from riselang.support.errors import SourceLocation
 
 NOWHERE = UnknownLoc()
 

@@ -38,9 +38,9 @@ from riselang.dialects.arith import Arith
 from riselang.dialects.lexer import FastLexer
 from riselang.dialects.rise.dialect import Rise
 from riselang.dialects.rise.functional import MisplacedOp
-from riselang.errors import LimitationError, RiseError, SourceLocation, UserError
-from riselang.stack import deep
-from riselang.timing import timed
+from riselang.support.errors import LimitationError, RiseError, SourceLocation, UserError
+from riselang.support.profiling import timed
+from riselang.support.recursion import deep
 
 MAXIMUM_NESTING = 150
 """Regions deeper than this are refused: xDSL reads and prints them recursively."""

@@ -31,8 +31,8 @@ from xdsl.utils.target import Target
 
 from riselang.dialects.module import location_of
 from riselang.dialects.rise.dialect import Rise
-from riselang.errors import LimitationError
-from riselang.stack import deep
+from riselang.support.errors import LimitationError
+from riselang.support.recursion import deep
 
 PREFIX = "rise."
 VARIADIC_LIMIT = 16

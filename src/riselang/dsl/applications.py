@@ -9,7 +9,7 @@ from types import FunctionType
 from typing import Any
 
 from riselang.dialects.rise.binding import substitute
-from riselang.dialects.rise.schemes import Argument, PatternSpec, swapped_inputs
+from riselang.dialects.rise.pattern_registry import Argument, PatternSpec, swapped_inputs
 from riselang.dialects.rise.types import (
     FunType,
     RiseType,
@@ -20,8 +20,8 @@ from riselang.dialects.rise.types import (
 )
 from riselang.dsl.locations import function_location, user_location
 from riselang.dsl.tracing import Trace, current_trace, repeated, show_type, shown
-from riselang.errors import UserError
 from riselang.nat import Nat
+from riselang.support.errors import UserError
 from riselang.term import build
 from riselang.term.inference import order_note
 from riselang.term.parameters import Unknown, known_parameters

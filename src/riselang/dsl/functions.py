@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from riselang.dialects.rise.schemes import (
+from riselang.dialects.rise.pattern_registry import (
     KEYWORD_PARAMETERS,
     LOOP_DIALECTS,
     TYPE_PARAMETERS,
@@ -18,7 +18,7 @@ from riselang.dsl.locations import user_location
 from riselang.dsl.sizes import given_size
 from riselang.dsl.tracing import shown
 from riselang.dsl.values import Value, operation
-from riselang.errors import UserError
+from riselang.support.errors import UserError
 from riselang.term import build
 from riselang.term.scalars import OVERLOADS
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from riselang.dialects.rise.schemes import AT, CLAMP_IDX, DROP, TAKE
+from riselang.dialects.rise.pattern_registry import AT, CLAMP_IDX, DROP, TAKE
 from riselang.dialects.rise.types import ArrayType, IdxType, TupleType
 from riselang.dsl.applications import apply_pattern
-from riselang.dsl.mistakes import refuse
+from riselang.dsl.diagnostics import refuse
 from riselang.dsl.tracing import show_type
 from riselang.dsl.values import Value, project
 from riselang.nat import Nat

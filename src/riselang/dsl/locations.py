@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import islice
 from types import CodeType, FrameType
 
-from riselang.errors import SourceLocation
+from riselang.support.errors import SourceLocation
 
 Positions = tuple[int | None, int | None, int | None, int | None]
 """First and last line, first and last column of an instruction."""

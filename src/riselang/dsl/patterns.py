@@ -6,7 +6,7 @@ function: Python's own names are lets.
 
 from __future__ import annotations
 
-from riselang.dialects.rise.schemes import LET, PATTERNS
+from riselang.dialects.rise.pattern_registry import LET, PATTERNS
 from riselang.dsl.functions import PatternFunction
 
 FUNCTIONS = {

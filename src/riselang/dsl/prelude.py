@@ -13,7 +13,7 @@ from riselang.dsl.functions import helper, scalar_function
 from riselang.dsl.locations import user_location
 from riselang.dsl.patterns import map, map_seq, pad, slide, transpose, zip
 from riselang.dsl.values import Value, as_node, convert, select
-from riselang.errors import UserError
+from riselang.support.errors import UserError
 from riselang.term.scalars import OVERLOADS
 
 add, sub, mult, div = (scalar_function(name) for name in ("add", "sub", "mult", "div"))

@@ -6,8 +6,8 @@ from operator import index
 from typing import Any
 
 from riselang.dsl.locations import user_location
-from riselang.errors import UserError
 from riselang.nat import Nat, NatError, as_nat
+from riselang.support.errors import UserError
 
 
 def given_size(size: Any, what: str) -> Nat:

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from riselang.dialects.rise.lanes import lane_of
-from riselang.dialects.rise.schemes import TUPLE, Argument
-from riselang.dialects.rise.showing import show
+from riselang.dialects.rise.pattern_registry import TUPLE, Argument
+from riselang.dialects.rise.type_printer import show
 from riselang.dialects.rise.types import (
     IdxType,
     RiseType,
@@ -22,7 +22,7 @@ from riselang.dialects.rise.types import (
     pair,
 )
 from riselang.dsl.locations import function_location, user_location
-from riselang.errors import LimitationError, UserError
+from riselang.support.errors import LimitationError, UserError
 from riselang.term import build
 from riselang.term.inference import Inference, TypeMismatch
 

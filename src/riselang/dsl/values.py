@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from riselang.dialects.rise.lanes import lane_of
-from riselang.dialects.rise.schemes import FST, SND, VECTOR_FROM_SCALAR
+from riselang.dialects.rise.pattern_registry import FST, SND, VECTOR_FROM_SCALAR
 from riselang.dialects.rise.types import (
     ArrayType,
     IdxType,
@@ -21,8 +21,8 @@ from riselang.dialects.rise.types import (
     i1,
 )
 from riselang.dsl.applications import apply_pattern
+from riselang.dsl.diagnostics import NotANumber, refuse
 from riselang.dsl.locations import user_location
-from riselang.dsl.mistakes import NotANumber, refuse
 from riselang.dsl.tracing import (
     current_trace,
     has_lanes,
@@ -31,7 +31,7 @@ from riselang.dsl.tracing import (
     show_type,
     shown,
 )
-from riselang.errors import UserError
+from riselang.support.errors import UserError
 from riselang.term import build
 from riselang.term.scalars import resolve
 

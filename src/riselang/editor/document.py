@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from typing import Protocol
 
 from riselang.editor.answers import Extent, Hover, Suggestion
-from riselang.errors import RiseError
+from riselang.support.errors import RiseError
 
 
 class Document(Protocol):

@@ -13,13 +13,13 @@ from xdsl.ir import SSAValue
 
 from riselang.dialects.module import Places, module_problems, parse_with_places
 from riselang.dialects.rise.dialect import Rise
-from riselang.dialects.rise.schemes import PATTERNS
-from riselang.dialects.rise.showing import show
+from riselang.dialects.rise.pattern_registry import PATTERNS
+from riselang.dialects.rise.type_printer import show
 from riselang.dialects.rise.types import RiseType
 from riselang.editor.answers import Extent, Hover, Suggestion
 from riselang.editor.words import pattern_text, word_at
-from riselang.errors import RiseError
-from riselang.stack import deep
+from riselang.support.errors import RiseError
+from riselang.support.recursion import deep
 
 _TOKEN = re.compile(r"%[\w$.-]+|@[\w$.-]+|[!#]?[a-zA-Z_][\w$]*(?:\.[\w$]+)*")
 _SYMBOL = "sym_name"

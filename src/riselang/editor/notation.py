@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from riselang.dialects.rise.binding import nat_variables
-from riselang.dialects.rise.schemes import PATTERNS
+from riselang.dialects.rise.pattern_registry import PATTERNS
 from riselang.dialects.rise.types import ArrayType, RiseType
 from riselang.editor.answers import Extent, Hover, Suggestion
 from riselang.editor.words import function_text, notation_words, pattern_text, word_at
-from riselang.errors import RiseError
 from riselang.notation.analysis import Analysis, analyse, has_unknowns
 from riselang.notation.context import show_type
 from riselang.notation.formatting import format_program
 from riselang.notation.names import Binder
 from riselang.notation.operators import FUNCTIONS
 from riselang.notation.syntax import Definition, DepFun, Name, Option, Span
+from riselang.support.errors import RiseError
 from riselang.term import build
 from riselang.term.cost import bytes_of
 

@@ -11,8 +11,8 @@ from bisect import bisect_right
 from dataclasses import dataclass
 
 from riselang.editor.answers import Extent
-from riselang.errors import SourceLocation
-from riselang.lazy import cached_property
+from riselang.support.errors import SourceLocation
+from riselang.support.lazy import cached_property
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 

@@ -19,7 +19,7 @@ from pygls.uris import to_fs_path
 from riselang.editor.answers import Extent, Suggestion
 from riselang.editor.document import Document, open_document
 from riselang.editor.positions import Positions
-from riselang.errors import InternalError, RiseError
+from riselang.support.errors import InternalError, RiseError
 from riselang.version import __version__
 
 PAUSE = 0.15

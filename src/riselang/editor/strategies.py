@@ -9,11 +9,11 @@ from functools import cache
 
 from riselang.editor.answers import Extent, Hover, Suggestion
 from riselang.editor.words import word_at
-from riselang.errors import RiseError
 from riselang.rewrite.glossary import called, conditions, schedules, whole_strategies, words_of
 from riselang.rewrite.registry import load_all
 from riselang.rewrite.rule import RULES
 from riselang.rewrite.text import parse_strategy
+from riselang.support.errors import RiseError
 
 _NAME = re.compile(r"[^\W\d][\w.]*")
 

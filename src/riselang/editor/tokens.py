@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from riselang.dialects.rise.schemes import PATTERNS
+from riselang.dialects.rise.pattern_registry import PATTERNS
 from riselang.dialects.rise.types import SCALARS
 from riselang.notation.operators import EMBED, FUNCTIONS, KEYWORDS
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from riselang.dialects.rise.schemes import PATTERNS, PatternSpec
+from riselang.dialects.rise.pattern_registry import PATTERNS, PatternSpec
 from riselang.dialects.rise.types import SCALARS
 from riselang.editor.answers import Extent, Suggestion
 from riselang.notation.operators import EMBED, FUNCTIONS, KEYWORDS, ScalarFunction

@@ -6,13 +6,13 @@ from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
 
 from riselang.dialects.locations import file_location
 from riselang.dialects.module import walk
-from riselang.errors import SourceLocation
 from riselang.explorer.explored import Document, document
 from riselang.explorer.numbering import FILE
 from riselang.explorer.places import Places
 from riselang.explorer.stages import Stage, code_stages, module_lines
 from riselang.explorer.subject import SourceText
 from riselang.frontends.c.building import CProgram
+from riselang.support.errors import SourceLocation
 
 
 def explored_loops(program: CProgram, source: SourceText) -> Document:

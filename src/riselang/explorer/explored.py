@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from riselang.config import Options
-from riselang.dialects.rise.schemes import PATTERNS
+from riselang.dialects.rise.pattern_registry import PATTERNS
 from riselang.explorer.numbering import numbered
 from riselang.explorer.places import Places
 from riselang.explorer.stages import Stage, stages_of
@@ -14,10 +13,11 @@ from riselang.explorer.states import CONTRACTION, Line, State, states_of
 from riselang.explorer.subject import SourceText, Subject
 from riselang.rewrite.core import Step
 from riselang.rewrite.derivation import Derivation
-from riselang.rewrite.places import written
+from riselang.rewrite.paths import written
 from riselang.rewrite.rule import Rule
+from riselang.support.config import Options
+from riselang.support.profiling import timed
 from riselang.term.nodes import Lambda, Pattern, Scalar, Term
-from riselang.timing import timed
 from riselang.version import __version__
 
 Document = dict[str, Any]

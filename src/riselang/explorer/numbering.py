@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from riselang.errors import SourceLocation
 from riselang.explorer.relocation import relocated
+from riselang.support.errors import SourceLocation
 from riselang.term.nodes import Term
 
 FILE = "<parts>"

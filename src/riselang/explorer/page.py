@@ -10,8 +10,8 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from riselang.files import write_file
-from riselang.lazy import cached_property
+from riselang.support.io import write_file
+from riselang.support.lazy import cached_property
 
 SCRIPTS = (
     "model.js",

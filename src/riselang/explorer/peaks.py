@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from riselang import config
 from riselang.api.entry import loads
-from riselang.machine import this_machine
-from riselang.measuring import interleaved
+from riselang.support import config
+from riselang.support.benchmarking import interleaved
+from riselang.support.machine import this_machine
 
 OPERATIONS = """fun((x : {threads}.{length}.f32, a : f32, b : f32), x |> mapPar(fun(row,
   generate(fun(i : idx[{repeats}], i)) |> reduceSeq(fun((acc, i), acc |> mapSeqUnroll(fun(v,

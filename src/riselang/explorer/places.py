@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from riselang.errors import SourceLocation
 from riselang.explorer.subject import SourceText
-from riselang.lazy import cached_property
+from riselang.support.errors import SourceLocation
+from riselang.support.lazy import cached_property
 from riselang.term.nodes import Term
 
 _NAME = re.compile(r"[\w.]+|\|>|[^\s\w]")

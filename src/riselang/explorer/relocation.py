@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from riselang.errors import SourceLocation
+from riselang.support.errors import SourceLocation
 from riselang.term.nodes import (
     Apply,
     Bound,

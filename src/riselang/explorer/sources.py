@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 from riselang.api.kernel import Kernel
 from riselang.api.lowered import Lowered
 from riselang.api.traced import Traced
-from riselang.errors import UserError
 from riselang.explorer.subject import SourceText, Subject
 from riselang.notation.printer import show_term
+from riselang.support.errors import UserError
 from riselang.term.nodes import Term, subterms
 
 if TYPE_CHECKING:
     from riselang.compiler.compilation import Compilation
-    from riselang.config import Options
     from riselang.rewrite.core import Strategy
+    from riselang.support.config import Options
 
 LANGUAGES = {".rise": "rise", ".py": "python", ".mlir": "mlir", ".c": "c"}
 """By the ending of a file; anything else is a cell of a notebook, or MLIR."""

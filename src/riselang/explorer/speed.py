@@ -16,10 +16,8 @@ import numpy as np
 from riselang.api.lowered import Lowered
 from riselang.api.traced import Traced
 from riselang.dialects.rise.types import ArrayType, RiseType, ScalarType, uncurry
-from riselang.errors import UserError
 from riselang.explorer.peaks import ROUNDS, peaks
 from riselang.interpreter.scalars import numpy_dtype
-from riselang.measuring import Action, calls_for, interleaved, rounds_for, seconds_of
 from riselang.nat import NatError
 from riselang.native import llvm
 from riselang.rewrite.combinators import Sequence as InSequence
@@ -27,6 +25,8 @@ from riselang.rewrite.core import Setting, Strategy
 from riselang.rewrite.default import DEFAULT
 from riselang.rewrite.derivation import attempted
 from riselang.runtime.arrays import Array
+from riselang.support.benchmarking import Action, calls_for, interleaved, rounds_for, seconds_of
+from riselang.support.errors import UserError
 from riselang.term.contraction import contract
 from riselang.term.nodes import Term
 

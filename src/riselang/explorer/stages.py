@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.builtin import FileLineColLoc, NameLoc
 from xdsl.ir import Operation
 
-from riselang.errors import InternalError, RiseError
 from riselang.explorer.assembly import assembly_lines
 from riselang.explorer.llvm_lines import llvm_lines
 from riselang.explorer.numbering import number_at
 from riselang.explorer.places import NOWHERE
 from riselang.lowering.explanation import located_lines
 from riselang.native import llvm
+from riselang.support.errors import InternalError, RiseError
 
 if TYPE_CHECKING:
     from riselang.compiler.compilation import Compilation

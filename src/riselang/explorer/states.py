@@ -14,7 +14,7 @@ from riselang.explorer.places import NOWHERE, Places
 from riselang.notation.places import Extent, PlacedText, placed_text
 from riselang.rewrite.core import Path
 from riselang.rewrite.derivation import Derivation
-from riselang.rewrite.places import at_path, replaced
+from riselang.rewrite.paths import at_path, replaced
 from riselang.term.nodes import Term
 
 Line = tuple[str, tuple[int, ...]]

@@ -13,8 +13,8 @@ from riselang.rewrite.derivation import Derivation
 if TYPE_CHECKING:
     from riselang.api.traced import Traced
     from riselang.compiler.compilation import Compilation
-    from riselang.config import Options
     from riselang.rewrite.core import Strategy
+    from riselang.support.config import Options
     from riselang.term.nodes import Term
 
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import TypeGuard
 
-from riselang.dialects.rise import schemes
+from riselang.dialects.rise import pattern_registry
 from riselang.dialects.rise.attributes import Number, literal
-from riselang.dialects.rise.schemes import Argument, PatternSpec
+from riselang.dialects.rise.pattern_registry import Argument, PatternSpec
 from riselang.dialects.rise.types import (
     ArrayType,
     RiseType,
@@ -26,8 +26,8 @@ from riselang.dialects.rise.types import (
     index,
     uncurry,
 )
-from riselang.errors import SourceLocation
 from riselang.nat import Nat, as_nat
+from riselang.support.errors import SourceLocation
 from riselang.term import build
 from riselang.term.build import Node
 
@@ -142,16 +142,16 @@ class Builder:
         made = self.function([element_of(xs.type)], [name], function)
         if isinstance(made, build.Function) and made.body is made.parameters[0]:
             return xs
-        return self._mapped(schemes.MAP, made, xs)
+        return self._mapped(pattern_registry.MAP, made, xs)
 
     def map_seq(self, function: Function, xs: Node, name: str = "x") -> Node:
         """A map as one sequential loop, which also copies where the function changes nothing."""
         made = self.function([element_of(xs.type)], [name], function)
-        return self._mapped(schemes.MAP_SEQ, made, xs)
+        return self._mapped(pattern_registry.MAP_SEQ, made, xs)
 
     def map_seq_unroll(self, function: Function, xs: Node, name: str = "x") -> Node:
         made = self.function([element_of(xs.type)], [name], function)
-        return self._mapped(schemes.MAP_SEQ_UNROLL, made, xs)
+        return self._mapped(pattern_registry.MAP_SEQ_UNROLL, made, xs)
 
     def _mapped(self, spec: PatternSpec, function: Node, xs: Node) -> Node:
         _, output = uncurry(function.type)
@@ -174,7 +174,7 @@ class Builder:
 
     def zip(self, xs: Node, ys: Node) -> Node:
         sizes = [length_of(xs), element_of(xs.type), element_of(ys.type)]
-        return self.apply(schemes.ZIP, sizes, xs, ys)
+        return self.apply(pattern_registry.ZIP, sizes, xs, ys)
 
     def zip_all(self, arrays: Sequence[Node]) -> Node:
         """Tuples of the elements of arrays of one length; they nest to the right."""
@@ -184,7 +184,7 @@ class Builder:
         return result
 
     def pair(self, first: Node, second: Node) -> Node:
-        return self.apply(schemes.TUPLE, [first.type, second.type], first, second)
+        return self.apply(pattern_registry.TUPLE, [first.type, second.type], first, second)
 
     def tuple(self, parts: Sequence[Node]) -> Node:
         *first, result = parts
@@ -197,90 +197,92 @@ class Builder:
         found: list[Node] = []
         for _ in range(count - 1):
             first, second = components(value.type)
-            found.append(self.apply(schemes.FST, [first, second], value))
-            value = self.apply(schemes.SND, [first, second], value)
+            found.append(self.apply(pattern_registry.FST, [first, second], value))
+            value = self.apply(pattern_registry.SND, [first, second], value)
         return [*found, value]
 
     def reduce(self, function: Function2, start: Node, xs: Node) -> Node:
         """A left fold; the function takes (accumulator, element)."""
         element, result = element_of(xs.type), start.type
         made = self.function([result, element], ["total", "x"], function)
-        return self.apply(schemes.REDUCE, [length_of(xs), element, result], made, start, xs)
+        return self.apply(
+            pattern_registry.REDUCE, [length_of(xs), element, result], made, start, xs
+        )
 
     def generate(self, length: Nat | int, function: Function, name: str = "i") -> Node:
         made = self.function([idx(length)], [name], function)
         _, element = uncurry(made.type)
-        return self.apply(schemes.GENERATE, [as_nat(length), element], made)
+        return self.apply(pattern_registry.GENERATE, [as_nat(length), element], made)
 
     def while_(self, condition: Function, step: Function, start: Node) -> Node:
         conditions = self.function([start.type], ["state"], condition)
         steps = self.function([start.type], ["state"], step)
-        return self.apply(schemes.WHILE, [start.type], conditions, steps, start)
+        return self.apply(pattern_registry.WHILE, [start.type], conditions, steps, start)
 
     def sort(self, before: Function2, xs: Node) -> Node:
         element = element_of(xs.type)
         made = self.function([element, element], ["a", "b"], before)
-        return self.apply(schemes.SORT, [length_of(xs), element], made, xs)
+        return self.apply(pattern_registry.SORT, [length_of(xs), element], made, xs)
 
     def scatter_with(self, function: Function2, indices: Node, start: Node, values: Node) -> Node:
         """Each value combined with what is at its index, by f(old, new)."""
         element = element_of(start.type)
         made = self.function([element, element], ["old", "new"], function)
         sizes = [length_of(start), length_of(values), element]
-        return self.apply(schemes.SCATTER_WITH, sizes, made, indices, start, values)
+        return self.apply(pattern_registry.SCATTER_WITH, sizes, made, indices, start, values)
 
     def scatter(self, indices: Node, start: Node, values: Node) -> Node:
         sizes = [length_of(start), length_of(values), element_of(start.type)]
-        return self.apply(schemes.SCATTER, sizes, indices, start, values)
+        return self.apply(pattern_registry.SCATTER, sizes, indices, start, values)
 
     # Views
 
     def transpose(self, xss: Node) -> Node:
-        if _uses(xss, schemes.TRANSPOSE):
+        if _uses(xss, pattern_registry.TRANSPOSE):
             return xss.arguments[0]
         inner = element_of(xss.type)
         assert isinstance(inner, ArrayType)
         sizes = [length_of(xss), inner.length, inner.element]
-        return self.apply(schemes.TRANSPOSE, sizes, xss)
+        return self.apply(pattern_registry.TRANSPOSE, sizes, xss)
 
     def join(self, xss: Node) -> Node:
         inner = element_of(xss.type)
         assert isinstance(inner, ArrayType)
-        return self.apply(schemes.JOIN, [length_of(xss), inner.length, inner.element], xss)
+        return self.apply(pattern_registry.JOIN, [length_of(xss), inner.length, inner.element], xss)
 
     def split(self, chunk: Nat | int, count: Nat | int, xs: Node) -> Node:
         sizes = [as_nat(chunk), as_nat(count), element_of(xs.type)]
-        return self.apply(schemes.SPLIT, sizes, xs)
+        return self.apply(pattern_registry.SPLIT, sizes, xs)
 
     def slide(self, count: Nat | int, size: Nat | int, step: Nat | int, xs: Node) -> Node:
         sizes = [as_nat(count), as_nat(size), as_nat(step), element_of(xs.type)]
-        return self.apply(schemes.SLIDE, sizes, xs)
+        return self.apply(pattern_registry.SLIDE, sizes, xs)
 
     def reverse(self, xs: Node) -> Node:
-        return self.apply(schemes.REVERSE, [length_of(xs), element_of(xs.type)], xs)
+        return self.apply(pattern_registry.REVERSE, [length_of(xs), element_of(xs.type)], xs)
 
     def take(self, count: Nat | int, xs: Node) -> Node:
         rest = length_of(xs) - count
         if rest == as_nat(0):
             return xs
-        return self.apply(schemes.TAKE, [as_nat(count), rest, element_of(xs.type)], xs)
+        return self.apply(pattern_registry.TAKE, [as_nat(count), rest, element_of(xs.type)], xs)
 
     def drop(self, count: Nat | int, xs: Node) -> Node:
         if as_nat(count) == as_nat(0):
             return xs
         rest = length_of(xs) - count
-        return self.apply(schemes.DROP, [as_nat(count), rest, element_of(xs.type)], xs)
+        return self.apply(pattern_registry.DROP, [as_nat(count), rest, element_of(xs.type)], xs)
 
     def pad_const(self, before: int, after: int, value: Node, xs: Node) -> Node:
         sizes = [length_of(xs), as_nat(before), as_nat(after), element_of(xs.type)]
-        return self.apply(schemes.PAD_CONST, sizes, value, xs)
+        return self.apply(pattern_registry.PAD_CONST, sizes, value, xs)
 
     def concat(self, xs: Node, ys: Node) -> Node:
         sizes = [length_of(xs), length_of(ys), element_of(xs.type)]
-        return self.apply(schemes.CONCAT, sizes, xs, ys)
+        return self.apply(pattern_registry.CONCAT, sizes, xs, ys)
 
     def at(self, position: Node, xs: Node) -> Node:
-        return self.apply(schemes.AT, [length_of(xs), element_of(xs.type)], position, xs)
+        return self.apply(pattern_registry.AT, [length_of(xs), element_of(xs.type)], position, xs)
 
     def first(self, xs: Node) -> Node:
         """The only element of an array, or the first of several."""
@@ -289,21 +291,21 @@ class Builder:
     def slice_at(self, size: int, start: Node, xs: Node) -> Node:
         """`size` elements from an index in [0, length - size] on."""
         sizes = [as_nat(size), length_of(xs) - size, element_of(xs.type)]
-        return self.apply(schemes.SLICE_AT, sizes, start, xs)
+        return self.apply(pattern_registry.SLICE_AT, sizes, start, xs)
 
     def update_at(self, start: Node, new: Node, xs: Node) -> Node:
         size = length_of(new)
         sizes = [size, length_of(xs) - size, element_of(xs.type)]
-        return self.apply(schemes.UPDATE_AT, sizes, start, new, xs)
+        return self.apply(pattern_registry.UPDATE_AT, sizes, start, new, xs)
 
     def clamp_idx(self, bound: Nat | int, value: Node) -> Node:
-        return self.apply(schemes.CLAMP_IDX, [as_nat(bound), value.type], value)
+        return self.apply(pattern_registry.CLAMP_IDX, [as_nat(bound), value.type], value)
 
     def from_idx(self, value: Node, bound: Nat | int) -> Node:
-        return self.apply(schemes.FROM_IDX, [as_nat(bound)], value)
+        return self.apply(pattern_registry.FROM_IDX, [as_nat(bound)], value)
 
     def to_mem(self, value: Node) -> Node:
-        return self.apply(schemes.TO_MEM, ["heap", value.type], value)
+        return self.apply(pattern_registry.TO_MEM, ["heap", value.type], value)
 
     def stored(self, value: Node) -> Node:
         """A value that is read often, in memory unless reading it costs nothing."""
@@ -312,7 +314,7 @@ class Builder:
 
 def unstored(node: Node) -> Node:
     """What is stored where it goes to need not be stored before."""
-    return node.arguments[0] if _uses(node, schemes.TO_MEM) else node
+    return node.arguments[0] if _uses(node, pattern_registry.TO_MEM) else node
 
 
 def _uses(node: Node, spec: PatternSpec) -> TypeGuard[build.Application]:

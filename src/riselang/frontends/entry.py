@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from riselang.forking import hold_forks
-from riselang.tracebacks import with_short_tracebacks
+from riselang.support.forking import hold_forks
+from riselang.support.tracebacks import with_short_tracebacks
 
 if TYPE_CHECKING:
     from riselang.frontends.c.calling import CFunction

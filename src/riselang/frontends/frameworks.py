@@ -8,9 +8,9 @@ from typing import Any
 
 from riselang.api.specs import ArraySpec
 from riselang.dialects.rise.types import SCALAR_NAMES, ArrayType, RiseType, ScalarType
-from riselang.errors import UserError
 from riselang.interpreter.scalars import numpy_dtype
 from riselang.nat import Nat
+from riselang.support.errors import UserError
 
 
 def framework(name: str, extra: str, what: str) -> Any:

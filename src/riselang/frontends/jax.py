@@ -10,10 +10,10 @@ import numpy as np
 
 from riselang.api.specs import ArraySpec
 from riselang.dialects.rise.types import ScalarType
-from riselang.errors import UserError
 from riselang.frontends.frameworks import dimensions, framework
 from riselang.frontends.stablehlo.reading import read_model
 from riselang.interpreter.scalars import numpy_dtype
+from riselang.support.errors import UserError
 
 WHAT = "from_jax"
 

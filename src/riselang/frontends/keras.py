@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from riselang.api.specs import ArraySpec, array_spec
-from riselang.errors import LimitationError, UserError
 from riselang.frontends.frameworks import framework
+from riselang.support.errors import LimitationError, UserError
 
 WHAT = "from_keras"
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from riselang.errors import UserError
 from riselang.frontends.frameworks import require
 from riselang.frontends.stablehlo.reading import read_model
 from riselang.native.onnx_models import import_onnx
 from riselang.native.torch_modules import ONNX, convert_to_stablehlo
+from riselang.support.errors import UserError
 
 WHAT = "from_onnx"
 

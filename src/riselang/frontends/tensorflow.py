@@ -9,9 +9,9 @@ import numpy as np
 
 from riselang.api.specs import ArraySpec
 from riselang.dialects.rise.types import ScalarType
-from riselang.errors import LimitationError, UserError
 from riselang.frontends.frameworks import fixed_shape, framework
 from riselang.frontends.stablehlo.reading import read_model
+from riselang.support.errors import LimitationError, UserError
 
 WHAT = "from_tensorflow"
 

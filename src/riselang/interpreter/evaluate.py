@@ -21,9 +21,9 @@ from riselang.dialects.rise.types import (
     components,
     leaves,
 )
-from riselang.errors import LimitationError, UserError
 from riselang.interpreter import scalars
 from riselang.interpreter.patterns import MEANINGS
+from riselang.support.errors import LimitationError, UserError
 from riselang.term.nodes import (
     Apply,
     Bound,

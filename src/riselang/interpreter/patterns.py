@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from riselang.dialects.rise.types import i1
-from riselang.errors import OutOfRangeError, UserError
 from riselang.nat import Nat
+from riselang.support.errors import OutOfRangeError, UserError
 from riselang.term.nodes import Pattern
 
 List = list[Any]

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from riselang.dialects.rise.types import SCALAR_NAMES, ScalarType, is_float
-from riselang.errors import LimitationError
+from riselang.support.errors import LimitationError
 from riselang.term.mathlib import LIBRARY_FUNCTIONS
 
 INTEGER_WIDTHS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "index": 64}

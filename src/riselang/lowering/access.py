@@ -20,17 +20,16 @@ from xdsl.rewriter import InsertPoint
 
 from riselang.dialects.module import walk
 from riselang.dialects.rise import codegen
-from riselang.dialects.rise.borders import EmbedOp
 from riselang.dialects.rise.codegen_views import ViewOp
 from riselang.dialects.rise.functional import ReturnOp
+from riselang.dialects.rise.interface_ops import EmbedOp
 from riselang.dialects.rise.lanes import builtin_vector
 from riselang.dialects.rise.types import (
     RiseType,
     VectorType,
     contains_array,
 )
-from riselang.errors import InternalError
-from riselang.lowering import total
+from riselang.lowering import defined_arith
 from riselang.lowering.checks import is_report
 from riselang.lowering.indices import (
     first_choice,
@@ -59,9 +58,10 @@ from riselang.nat import (
     nat_min,
     simplify,
 )
+from riselang.support.errors import InternalError
 
 
-def resolve_accesses(function: Operation, helpers: total.Helpers) -> None:
+def resolve_accesses(function: Operation, helpers: defined_arith.Helpers) -> None:
     """Replace every access path in `function` by loads and stores.
 
     Functions that the new code calls are added to `helpers`.
@@ -119,7 +119,7 @@ def leads_on(op: Operation) -> bool:
 
 
 class _Resolver(Stores):
-    def __init__(self, helpers: total.Helpers) -> None:
+    def __init__(self, helpers: defined_arith.Helpers) -> None:
         super().__init__()
         self.helpers = helpers
         self.natives: dict[tuple[SSAValue, Path], SSAValue] = {}
@@ -196,10 +196,10 @@ class _Resolver(Stores):
         for inner in body.ops:
             if isinstance(inner, ReturnOp):
                 return mapping[inner.values[0]]
-            if total.is_partial(inner):
+            if defined_arith.is_partial(inner):
                 operands = [mapping[operand] for operand in inner.operands]
                 place = builder_at(InsertPoint.before(op), inner.location)
-                mapping[inner.results[0]] = total.emit_total(
+                mapping[inner.results[0]] = defined_arith.emit_total(
                     inner, operands, lambda op, at=place: at.insert(op).results[0], self.helpers
                 )
                 continue

@@ -19,7 +19,7 @@ from xdsl.rewriter import InsertPoint
 from riselang.dialects.module import walk
 from riselang.lowering.arithmetic import Arithmetic
 from riselang.lowering.origins import builder_at
-from riselang.stack import deep
+from riselang.support.recursion import deep
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,8 @@ from xdsl.ir.affine import (
     AffineExpr,
 )
 
-from riselang.lazy import cached_property
 from riselang.lowering.nests import Loop, Nest, Subscripts
+from riselang.support.lazy import cached_property
 
 MOST_PRODUCTS = 8
 """Sums that get longer than this are no library call."""

@@ -29,8 +29,8 @@ from riselang.dialects.rise.types import (
     uncurry,
 )
 from riselang.lowering.checks import Checks, Places
-from riselang.lowering.distinct import mark_distinct
 from riselang.lowering.loops import Emitter
+from riselang.lowering.noalias import mark_distinct
 from riselang.lowering.sizes import Sizes
 from riselang.term.nodes import Lambda
 

@@ -30,7 +30,7 @@ from xdsl.rewriter import InsertPoint
 
 from riselang.dialects.locations import location_attribute
 from riselang.dialects.module import walk
-from riselang.errors import SourceLocation
+from riselang.support.errors import SourceLocation
 
 CHECKS = "rise.checks"
 """The attribute of a module that says where each check was written."""

@@ -11,7 +11,7 @@ from xdsl.passes import ModulePass
 
 from riselang.dialects.module import functions
 from riselang.lowering.units import replace_unit
-from riselang.stack import deep
+from riselang.support.recursion import deep
 from riselang.term.contraction import contract
 from riselang.term.from_dialect import units
 

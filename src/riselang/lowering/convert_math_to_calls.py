@@ -26,7 +26,7 @@ from xdsl.rewriter import InsertPoint
 
 from riselang.dialects.module import walk
 from riselang.lowering.origins import builder_at
-from riselang.stack import deep
+from riselang.support.recursion import deep
 from riselang.term.mathlib import LIBRARY_FUNCTIONS
 
 

@@ -15,7 +15,6 @@ from xdsl.rewriter import InsertPoint
 from riselang.dialects.module import functions, location_of, walk
 from riselang.dialects.rise.codegen import CastOp
 from riselang.dialects.rise.types import uncurry
-from riselang.errors import RiseError, UserError
 from riselang.lowering.callees import Callees
 from riselang.lowering.checks import Checks, Places, complete
 from riselang.lowering.contract_rise_floats import contracts, permission_of
@@ -23,7 +22,8 @@ from riselang.lowering.imperative import store_program
 from riselang.lowering.sizes import Buffers, Sizes
 from riselang.lowering.vectors import without_vectors
 from riselang.pipelines import GPU
-from riselang.stack import deep
+from riselang.support.errors import RiseError, UserError
+from riselang.support.recursion import deep
 from riselang.term.contraction import contract
 from riselang.term.from_dialect import Unit, units
 from riselang.term.nodes import Lambda, Term

@@ -10,8 +10,8 @@ from xdsl.ir import Operation
 from xdsl.printer import Printer
 
 from riselang.dialects.rise import codegen
-from riselang.stack import deep
-from riselang.timing import timed
+from riselang.support.profiling import timed
+from riselang.support.recursion import deep
 
 EXPLAINED = (
     affine.ForOp, affine.ParallelOp, affine.LoadOp, affine.StoreOp, scf.ForOp, scf.ParallelOp,

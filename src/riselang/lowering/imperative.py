@@ -12,7 +12,7 @@ from xdsl.ir import Block, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from riselang.dialects.rise.codegen_views import READ_OPS, STORE_OPS
-from riselang.dialects.rise.schemes import PATTERNS, Role
+from riselang.dialects.rise.pattern_registry import PATTERNS, Role
 from riselang.lowering.callees import Callees
 from riselang.lowering.checks import Checks
 from riselang.lowering.fold_rules import FoldRules

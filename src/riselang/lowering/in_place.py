@@ -8,7 +8,17 @@ map(f) |> join`). All else takes two arrays in turns.
 
 from __future__ import annotations
 
-from riselang.dialects.rise.schemes import FST, GENERATE, LET, MAP, PAD, SND, TAKE, ZIP, Role
+from riselang.dialects.rise.pattern_registry import (
+    FST,
+    GENERATE,
+    LET,
+    MAP,
+    PAD,
+    SND,
+    TAKE,
+    ZIP,
+    Role,
+)
 from riselang.dialects.rise.types import RiseType, components, contains_array, element_of
 from riselang.nat import as_nat
 from riselang.term.fusion import MAPS

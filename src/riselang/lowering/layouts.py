@@ -14,7 +14,7 @@ from xdsl.ir import Block, Region, SSAValue
 from riselang.dialects.rise import codegen
 from riselang.dialects.rise.codegen_views import STORE_OPS, ViewOp
 from riselang.dialects.rise.functional import ReturnOp
-from riselang.dialects.rise.schemes import MAP
+from riselang.dialects.rise.pattern_registry import MAP
 from riselang.dialects.rise.types import ArrayType, NatAttr, array, element_of, uncurry
 from riselang.lowering.translation import Closure, Partial, Translation, Value, data_type, size
 from riselang.term.nodes import Bound, Lambda, Pattern, Term, spine

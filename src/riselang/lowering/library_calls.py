@@ -13,8 +13,8 @@ from xdsl.dialects.builtin import Float32Type, Float64Type, MemRefType
 from xdsl.ir import Attribute, SSAValue
 
 from riselang.lowering.assignments import Assignment, Factor, Place, Product, Sum
-from riselang.lowering.distinct import is_distinct
 from riselang.lowering.nests import Nest
+from riselang.lowering.noalias import is_distinct
 
 LARGEST = 2**31 - 1
 """Lengths and strides are 32-bit integers."""

@@ -8,7 +8,7 @@ from xdsl.ir import Block, Region, SSAValue
 from riselang.dialects.rise import codegen
 from riselang.dialects.rise.codegen_views import STORE_OPS
 from riselang.dialects.rise.functional import ReturnOp
-from riselang.dialects.rise.schemes import GENERATE, LET, MAP, ZIP, Role
+from riselang.dialects.rise.pattern_registry import GENERATE, LET, MAP, ZIP, Role
 from riselang.dialects.rise.types import (
     ArrayType,
     RiseType,

@@ -13,7 +13,7 @@ from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from riselang.lowering.distinct import is_distinct, mark_distinct
+from riselang.lowering.noalias import is_distinct, mark_distinct
 from riselang.lowering.translation import TEMPORARY
 
 LOOPS = 32

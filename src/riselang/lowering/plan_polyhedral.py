@@ -29,9 +29,9 @@ from xdsl.passes import ModulePass
 
 from riselang import pipelines
 from riselang.dialects.module import functions
-from riselang.lowering.distinct import called_functions
 from riselang.lowering.nests import Nest, top_level
-from riselang.stack import deep
+from riselang.lowering.noalias import called_functions
+from riselang.support.recursion import deep
 
 T = TypeVar("T")
 

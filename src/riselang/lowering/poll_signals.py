@@ -37,7 +37,7 @@ from xdsl.rewriter import InsertPoint
 from riselang import pipelines
 from riselang.dialects.affine import ParallelOp
 from riselang.dialects.module import functions, walk
-from riselang.stack import deep
+from riselang.support.recursion import deep
 
 LONG = 1 << 28
 """Operations that take a tenth of a second or more."""

@@ -40,7 +40,7 @@ from riselang.lowering.library_calls import Call, NoCall, Scale, call_of, dot_of
 from riselang.lowering.library_code import CallWriter
 from riselang.lowering.nests import Loop, Nest
 from riselang.lowering.origins import builder_at
-from riselang.stack import deep
+from riselang.support.recursion import deep
 
 CALLS = "rise.library_calls"
 NEAR = "rise.near_library_calls"

@@ -12,11 +12,11 @@ from xdsl.passes import ModulePass
 from riselang.dialects.module import functions
 from riselang.lowering.access import resolve_accesses
 from riselang.lowering.contract_rise_floats import CONTRACTED, FLOAT_PERMISSION
+from riselang.lowering.defined_arith import Helpers
 from riselang.lowering.nesting import sequentialise_inner_loops
 from riselang.lowering.outlining import outline_long_blocks
 from riselang.lowering.temporaries import place_temporaries
-from riselang.lowering.total import Helpers
-from riselang.stack import deep
+from riselang.support.recursion import deep
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,8 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
-from riselang.config import FLOAT_PERMISSIONS
 from riselang.dialects.module import functions, location_of, op_error
 from riselang.dialects.rise.types import uncurry
-from riselang.errors import RiseError, UserError
 from riselang.lowering.contract_rise_floats import CONTRACTED, FLOAT_PERMISSION, contract_programs
 from riselang.lowering.units import replace_unit
 from riselang.rewrite.core import Strategy
@@ -27,7 +25,9 @@ from riselang.rewrite.derivation import derive
 from riselang.rewrite.eta import eta_expanded
 from riselang.rewrite.reading import read_strategy
 from riselang.rewrite.text import parse_strategy
-from riselang.stack import deep
+from riselang.support.config import FLOAT_PERMISSIONS
+from riselang.support.errors import RiseError, UserError
+from riselang.support.recursion import deep
 from riselang.term.from_dialect import units
 from riselang.term.nodes import Term
 

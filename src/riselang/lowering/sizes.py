@@ -16,9 +16,9 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from riselang.dialects.rise.codegen import SizeOp
 from riselang.dialects.rise.types import RiseType, leaves
-from riselang.errors import LimitationError, UserError
 from riselang.lowering.indices import IndexEmitter
 from riselang.nat import Facts, Nat, Solved, solve
+from riselang.support.errors import LimitationError, UserError
 
 Buffers = tuple[Sequence[SSAValue], RiseType]
 """The buffers that hold a value of a type, one for each scalar leaf."""

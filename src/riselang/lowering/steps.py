@@ -9,9 +9,9 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from riselang.dialects.rise import codegen
-from riselang.dialects.rise.borders import EmbedOp
 from riselang.dialects.rise.codegen_views import READ_OPS, ShiftedPadOp, ViewOp
 from riselang.dialects.rise.functional import ReturnOp
+from riselang.dialects.rise.interface_ops import EmbedOp
 from riselang.dialects.rise.types import (
     ArrayType,
     IdxType,
@@ -22,10 +22,10 @@ from riselang.dialects.rise.types import (
     kept,
     parts_of,
 )
-from riselang.errors import InternalError
 from riselang.lowering.lane_access import LaneAccess
 from riselang.lowering.memory import Path, Side, array_of, index_at
 from riselang.nat import Nat
+from riselang.support.errors import InternalError
 
 PaddedOp: TypeAlias = ShiftedPadOp | codegen.PadConstOp
 """The pads: each has its array somewhere in the middle."""

@@ -18,12 +18,12 @@ from xdsl.dialects.memref import AllocaOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from riselang.dialects.rise import codegen
-from riselang.dialects.rise.borders import EmbedOp
 from riselang.dialects.rise.codegen_views import ViewOp
 from riselang.dialects.rise.functional import ReturnOp
+from riselang.dialects.rise.interface_ops import EmbedOp
 from riselang.dialects.rise.lanes import unwrapped
-from riselang.dialects.rise.schemes import TO_MEM
-from riselang.dialects.rise.showing import show
+from riselang.dialects.rise.pattern_registry import TO_MEM
+from riselang.dialects.rise.type_printer import show
 from riselang.dialects.rise.types import (
     ArrayType,
     IdxType,
@@ -36,12 +36,12 @@ from riselang.dialects.rise.types import (
     leaves,
     uncurry,
 )
-from riselang.errors import LimitationError
 from riselang.lowering.callees import Callee, Callees, buffer_types, callee_of, whole_buffers
 from riselang.lowering.checks import Checks, Places
 from riselang.lowering.loops import SEGMENTS, Emitter, LoopKind, segment_sizes
 from riselang.nat import Nat
 from riselang.pipelines import GPU
+from riselang.support.errors import LimitationError
 from riselang.term.embedding import embed_tree, scalar_leaves
 from riselang.term.nodes import (
     Apply,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from xdsl.ir import Block, Operation, Region
 
-from riselang.dialects.rise.borders import LoweringUnitOp
 from riselang.dialects.rise.functional import ReturnOp
+from riselang.dialects.rise.interface_ops import LoweringUnitOp
 from riselang.term.from_dialect import Unit
 from riselang.term.nodes import Term
 from riselang.term.to_dialect import emit_program

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from riselang.dialects.rise.binding import dep_fun
-from riselang.dialects.rise.schemes import (
+from riselang.dialects.rise.pattern_registry import (
     AS_SCALAR,
     AS_VECTOR,
     FST,
@@ -43,8 +43,8 @@ from riselang.dialects.rise.types import (
     idx,
     pair,
 )
-from riselang.errors import LimitationError
 from riselang.nat import Nat
+from riselang.support.errors import LimitationError
 from riselang.term.embedding import fold_tree, scalar_leaves
 from riselang.term.nodes import (
     Apply,

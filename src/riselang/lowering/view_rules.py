@@ -8,9 +8,9 @@ from xdsl.dialects import vector
 from xdsl.ir import Block, Region, SSAValue
 
 from riselang.dialects.rise import codegen
-from riselang.dialects.rise.borders import EmbedOp
 from riselang.dialects.rise.codegen_views import ViewOp
 from riselang.dialects.rise.functional import ReturnOp
+from riselang.dialects.rise.interface_ops import EmbedOp
 from riselang.dialects.rise.lanes import builtin_vector
 from riselang.dialects.rise.types import (
     NatAttr,

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from riselang.lazy import cached_property
 from riselang.nat.errors import NatError
 from riselang.nat.natural import Nat, NatLike, as_nat
+from riselang.support.lazy import cached_property
 
 
 @dataclass(frozen=True, slots=True)

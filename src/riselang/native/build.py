@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from riselang.lazy import cached_property
 from riselang.native import guard, llvm, mlir
 from riselang.native.debug_text import with_entry_lines
 from riselang.native.entries import guarded
 from riselang.native.llvm_text import with_distinct_pointers
 from riselang.native.short_loops import with_short_loops_marked
+from riselang.support.lazy import cached_property
 
 
 @dataclass(frozen=True)

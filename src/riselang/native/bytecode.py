@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from riselang.errors import UserError
-from riselang.native.isolated import Died, call_isolated
 from riselang.native.mlir import stablehlo_wheel
+from riselang.native.subprocess_worker import Died, call_isolated
+from riselang.support.errors import UserError
 
 BYTECODE = b"ML\xefR"
 """What MLIR bytecode starts with."""

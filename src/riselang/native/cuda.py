@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from riselang.errors import LimitationError, UserError
+from riselang.support.errors import LimitationError, UserError
 
 LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
 LOG_BYTES = 1 << 14

@@ -15,8 +15,8 @@ from collections.abc import Callable
 from importlib import resources
 from typing import NoReturn
 
-from riselang.errors import LimitationError
-from riselang.machine import total_memory
+from riselang.support.errors import LimitationError
+from riselang.support.machine import total_memory
 
 POLL, POLL_PARALLEL, STOP = "rise_poll", "rise_poll_parallel", "rise_stop"
 FUNCTIONS = (POLL, POLL_PARALLEL, STOP, "rise_enter", "rise_leave")

@@ -11,8 +11,8 @@ from functools import cache
 from itertools import chain
 from pathlib import Path
 
-from riselang import config
-from riselang.errors import UserError
+from riselang.support import config
+from riselang.support.errors import UserError
 
 OPENMP = "openmp"
 BLAS = "blas"

@@ -12,12 +12,12 @@ from ctypes import CDLL
 from dataclasses import dataclass
 from typing import Any
 
-from riselang.errors import RiseError, SourceLocation
 from riselang.native.build import Job
 from riselang.native.bytecode import as_text
-from riselang.native.isolated import Died, call_isolated
 from riselang.native.stablehlo import Reader, prepared_module, run
+from riselang.native.subprocess_worker import Died, call_isolated
 from riselang.pipelines import STABLEHLO_TO_LINALG
+from riselang.support.errors import RiseError, SourceLocation
 
 Place = tuple[int | None, int]
 """A result of the op at a position; without a position, an argument of the function."""

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from riselang.errors import UserError
+from riselang.support.errors import UserError
 
 
 def c_compiler() -> list[str] | None:

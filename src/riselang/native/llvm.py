@@ -13,12 +13,12 @@ from typing import Any
 
 import llvmlite.binding as binding
 
-from riselang.errors import InternalError, MissingSymbolsError
-from riselang.forking import hold_forks, hold_in_forks
 from riselang.native import guard, memory
 from riselang.native.entries import GUARDED
 from riselang.native.object_file import Symbols, checked_symbols, is_readable
-from riselang.timing import timed
+from riselang.support.errors import InternalError, MissingSymbolsError
+from riselang.support.forking import hold_forks, hold_in_forks
+from riselang.support.profiling import timed
 
 DEBUG_LINES = b".debug_line"
 """What an object with debug info has in it."""

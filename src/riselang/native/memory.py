@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from importlib import resources
 
-from riselang import config
-from riselang.machine import total_memory
+from riselang.support import config
+from riselang.support.machine import total_memory
 
 SMALLEST = 1 << 16
 """Bytes of the smallest block that is kept: the C library is quick with smaller ones."""

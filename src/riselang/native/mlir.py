@@ -13,8 +13,6 @@ from itertools import groupby
 from types import SimpleNamespace
 from typing import Any
 
-from riselang.errors import InternalError, LimitationError, RiseError, SourceLocation, UserError
-from riselang.forking import hold_forks, import_logging
 from riselang.native.llvm_text import readable
 from riselang.pipelines import (
     CALL_INTRINSICS,
@@ -29,7 +27,15 @@ from riselang.pipelines import (
     SHARE_OUT,
     TAKE_KERNELS_OUT,
 )
-from riselang.timing import is_recording, timed
+from riselang.support.errors import (
+    InternalError,
+    LimitationError,
+    RiseError,
+    SourceLocation,
+    UserError,
+)
+from riselang.support.forking import hold_forks, import_logging
+from riselang.support.profiling import is_recording, timed
 
 _DIAGNOSTIC = re.compile(r'error: "(?P<file>[^"]*)":(?P<line>\d+):(?P<column>\d+): (?P<message>.*)')
 

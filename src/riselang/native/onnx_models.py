@@ -12,9 +12,9 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
-from riselang.errors import LimitationError, UserError
-from riselang.native.isolated import Died, call_isolated
 from riselang.native.mlir import torch_wheel
+from riselang.native.subprocess_worker import Died, call_isolated
+from riselang.support.errors import LimitationError, UserError
 
 OWN_DOMAINS = ("", "ai.onnx")
 

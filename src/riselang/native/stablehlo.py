@@ -13,11 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from riselang.errors import LimitationError, RiseError, SourceLocation, UserError
-from riselang.forking import hold_forks
 from riselang.native import mlir
 from riselang.native.bytecode import as_text
-from riselang.native.graphs import (
+from riselang.native.stablehlo_graph import (
     GraphBlock,
     GraphFunction,
     GraphOp,
@@ -25,8 +23,10 @@ from riselang.native.graphs import (
     OpaqueAttribute,
     TensorKind,
 )
-from riselang.native.isolated import Died, call_isolated
-from riselang.timing import timed
+from riselang.native.subprocess_worker import Died, call_isolated
+from riselang.support.errors import LimitationError, RiseError, SourceLocation, UserError
+from riselang.support.forking import hold_forks
+from riselang.support.profiling import timed
 
 LIBRARY_CHLO = frozenset(
     f"chlo.{name}" for name in ("erf", "tan", "sinh", "cosh", "asin", "acos", "atan")

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from riselang.errors import LimitationError, SourceLocation
-from riselang.native.isolated import Died, call_isolated
 from riselang.native.mlir import torch_wheel
 from riselang.native.onnx_ops import prepare_onnx
+from riselang.native.subprocess_worker import Died, call_isolated
 from riselang.native.torch_ops import check_torch, floor_remainders
-from riselang.timing import timed
+from riselang.support.errors import LimitationError, SourceLocation
+from riselang.support.profiling import timed
 
 TORCH = (
     "func.func(torch-match-quantized-custom-ops)",

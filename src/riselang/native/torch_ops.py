@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from riselang.errors import LimitationError, SourceLocation
+from riselang.support.errors import LimitationError, SourceLocation
 
 _FILE = re.compile(r'"(?P<file>[^"]*)":(?P<line>\d+):(?P<column>\d+)')
 _FLOATS = re.compile(r",b?f\d+>$")

@@ -16,10 +16,10 @@ from collections import deque
 from collections.abc import Iterable
 from pathlib import Path
 
-from riselang.forking import after_in_child
 from riselang.native import worker
 from riselang.native.build import Job
 from riselang.native.worker import LENGTH
+from riselang.support.forking import after_in_child
 
 WORTH_WORKERS = 16
 """A module with fewer functions is compiled before a worker has started."""

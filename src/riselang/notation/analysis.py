@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from riselang.dialects.rise.binding import nat_variables, type_variables
 from riselang.dialects.rise.types import RiseType
-from riselang.errors import RiseError
 from riselang.notation.checking import Checked, check_definitions, used_definitions
 from riselang.notation.context import show_type
 from riselang.notation.names import Binder, Resolved, resolve
@@ -29,7 +28,8 @@ from riselang.notation.syntax import (
     Syntax,
     children,
 )
-from riselang.stack import deep
+from riselang.support.errors import RiseError
+from riselang.support.recursion import deep
 from riselang.term import build
 
 MOST_BROKEN = 20

@@ -7,8 +7,13 @@ from contextlib import suppress
 from functools import partial
 
 from riselang.dialects.rise.lanes import Lanes
-from riselang.dialects.rise.schemes import KEYWORD_PARAMETERS, LET, PatternSpec, swapped_inputs
-from riselang.dialects.rise.schemes import Argument as PatternArgument
+from riselang.dialects.rise.pattern_registry import (
+    KEYWORD_PARAMETERS,
+    LET,
+    PatternSpec,
+    swapped_inputs,
+)
+from riselang.dialects.rise.pattern_registry import Argument as PatternArgument
 from riselang.dialects.rise.types import (
     ArrayType,
     FunType,
@@ -17,7 +22,6 @@ from riselang.dialects.rise.types import (
     fun,
     uncurry,
 )
-from riselang.errors import UserError
 from riselang.notation.context import show_type
 from riselang.notation.embedding import BadRegion, operand_types, read_region, unquoted
 from riselang.notation.functions import Functions
@@ -25,6 +29,7 @@ from riselang.notation.lookup import Argument, Closure, EmbedChoice, Head, Patte
 from riselang.notation.operators import ScalarFunction
 from riselang.notation.sizes import is_size_like, size_of
 from riselang.notation.syntax import Fun, Name, Span, Syntax, Text
+from riselang.support.errors import UserError
 from riselang.term import build
 from riselang.term.foreign import ForeignRegion
 from riselang.term.inference import order_note

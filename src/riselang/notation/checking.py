@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 
 from xdsl.utils.exceptions import VerifyException
 
-from riselang.dialects.rise.showing import show
-from riselang.errors import LimitationError, RiseError, UserError
+from riselang.dialects.rise.type_printer import show
 from riselang.nat import NatError
 from riselang.notation.context import Undetermined, general
 from riselang.notation.elaboration import Elaborator
 from riselang.notation.names import Resolved
 from riselang.notation.source import Source
 from riselang.notation.syntax import Definition
+from riselang.support.errors import LimitationError, RiseError, UserError
 from riselang.term.finish import finish
 from riselang.term.nodes import Term
 

@@ -10,8 +10,8 @@ from typing import TypeVar
 from riselang.dialects.rise.attributes import Number
 from riselang.dialects.rise.binding import nat_variables, substitute, type_variables
 from riselang.dialects.rise.lanes import lane_of
-from riselang.dialects.rise.schemes import FST, SND, TUPLE, Argument, PatternSpec
-from riselang.dialects.rise.showing import show
+from riselang.dialects.rise.pattern_registry import FST, SND, TUPLE, Argument, PatternSpec
+from riselang.dialects.rise.type_printer import show
 from riselang.dialects.rise.types import (
     ArrayType,
     FunType,
@@ -30,11 +30,11 @@ from riselang.dialects.rise.types import (
     uncurry,
     variable,
 )
-from riselang.errors import SourceLocation, UserError
 from riselang.nat import Nat
 from riselang.notation.operators import ScalarFunction, operand_problem
 from riselang.notation.source import Source
 from riselang.notation.syntax import Span
+from riselang.support.errors import SourceLocation, UserError
 from riselang.term import build
 from riselang.term.inference import Inference, TypeMismatch
 

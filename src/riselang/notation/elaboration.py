@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from riselang.dialects.rise.schemes import (
+from riselang.dialects.rise.pattern_registry import (
     LET,
 )
 from riselang.dialects.rise.types import (
@@ -25,7 +25,6 @@ from riselang.dialects.rise.types import (
     contains_array,
     uncurry,
 )
-from riselang.lazy import cached_property
 from riselang.notation.applications import Applications
 from riselang.notation.context import not_a_number
 from riselang.notation.lookup import Argument, Closure, Frame
@@ -49,6 +48,7 @@ from riselang.notation.syntax import (
     Text,
     Tuple,
 )
+from riselang.support.lazy import cached_property
 from riselang.term import build
 
 IF = replace(FUNCTIONS["select"], name="if")

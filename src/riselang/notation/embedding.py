@@ -10,8 +10,8 @@ from xdsl.ir import Attribute
 
 from riselang.dialects.rise.lanes import Lanes, wrapped
 from riselang.dialects.rise.types import ScalarType
-from riselang.errors import RiseError, UserError
-from riselang.stack import deep
+from riselang.support.errors import RiseError, UserError
+from riselang.support.recursion import deep
 from riselang.term.foreign import ForeignRegion
 
 # A region is read as that of a module; its own text starts on the second line.
@@ -83,7 +83,7 @@ def operand_types(foreign: ForeignRegion, result: Lanes) -> Sequence[Lanes]:
     from xdsl.ir import Block
     from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
-    from riselang.dialects.rise.borders import EmbedOp
+    from riselang.dialects.rise.interface_ops import EmbedOp
 
     try:
         first = foreign.region.first_block

@@ -11,7 +11,7 @@ from riselang.notation.reader import read
 from riselang.notation.source import Comment, Source
 from riselang.notation.syntax import Definition, Span
 from riselang.notation.writer import token_places
-from riselang.stack import deep
+from riselang.support.recursion import deep
 
 
 @deep

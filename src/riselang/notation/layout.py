@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from riselang.dialects.rise.showing import show
+from riselang.dialects.rise.type_printer import show
 from riselang.nat import Nat
 from riselang.notation.source import Comment
 from riselang.notation.syntax import (
@@ -34,7 +34,7 @@ from riselang.notation.syntax import (
     children,
 )
 from riselang.notation.writer import Writer
-from riselang.stack import deep
+from riselang.support.recursion import deep
 
 WIDTH = 88
 INLINE_FUNCTION = WIDTH // 2

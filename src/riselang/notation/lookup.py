@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from riselang.dialects.rise.lanes import Lanes
-from riselang.dialects.rise.schemes import LOOP_DIALECTS, PATTERNS, PatternSpec
-from riselang.dialects.rise.showing import show
+from riselang.dialects.rise.pattern_registry import LOOP_DIALECTS, PATTERNS, PatternSpec
+from riselang.dialects.rise.type_printer import show
 from riselang.dialects.rise.types import uncurry
-from riselang.errors import LimitationError
 from riselang.notation.context import Context
 from riselang.notation.names import Binder, Bindings
 from riselang.notation.operators import EMBED, FUNCTIONS, ScalarFunction
@@ -24,6 +23,7 @@ from riselang.notation.syntax import (
     Pipe,
     Syntax,
 )
+from riselang.support.errors import LimitationError
 from riselang.term import build
 
 

@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from riselang.dialects.rise.binding import nat_variables, substitute, type_variables
-from riselang.dialects.rise.schemes import PATTERNS
+from riselang.dialects.rise.pattern_registry import PATTERNS
 from riselang.dialects.rise.types import SCALARS, RiseType, variable
-from riselang.errors import UserError
 from riselang.nat import Nat
 from riselang.notation.hints import type_hint
 from riselang.notation.operators import EMBED, FUNCTIONS
@@ -28,6 +27,7 @@ from riselang.notation.syntax import (
     children,
     spine,
 )
+from riselang.support.errors import UserError
 
 ELSEWHERE: Mapping[str, str] = {
     "fold": "the left fold is reduce(f, start)",

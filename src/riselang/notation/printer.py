@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from riselang.dialects.rise.attributes import Number
 from riselang.dialects.rise.binding import nat_variables, type_variables
-from riselang.dialects.rise.schemes import LET, PATTERNS, TUPLE, PatternSpec
+from riselang.dialects.rise.pattern_registry import LET, PATTERNS, TUPLE, PatternSpec
 from riselang.dialects.rise.types import (
     SCALAR_NAMES,
     FunType,

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from riselang.errors import SourceLocation, UserError
 from riselang.nat import Nat
 from riselang.notation.checking import check_definitions
 from riselang.notation.names import resolve
 from riselang.notation.reader import read
 from riselang.notation.source import Source
-from riselang.stack import deep
+from riselang.support.errors import SourceLocation, UserError
+from riselang.support.profiling import timed
+from riselang.support.recursion import deep
 from riselang.term.nodes import Term
-from riselang.timing import timed
 
 
 @dataclass(frozen=True)

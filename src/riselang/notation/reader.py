@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.utils.exceptions import VerifyException
 
-from riselang.dialects.rise import binding, showing, types
+from riselang.dialects.rise import binding, type_printer, types
 from riselang.dialects.rise.types import SCALARS, RiseType
-from riselang.errors import LimitationError
 from riselang.nat import Nat, NatError, nat_max, nat_min
 from riselang.nat.natural import MAX_DIGITS
 from riselang.notation import syntax
 from riselang.notation.source import Comment, Source
 from riselang.notation.syntax import Span, joined
 from riselang.notation.unexpected import explain
+from riselang.support.errors import LimitationError
 
 if TYPE_CHECKING:
     from lark import Lark, Token
@@ -342,7 +342,7 @@ def _typed(span: Span, text: str, make: Callable[[], RiseType], *parts: _Typed) 
 def _in_notation(message: str, parts: tuple[_Typed, ...]) -> str:
     """The message of a type's own check, with its parts written as they are here."""
     for part in parts:
-        message = message.replace(str(part.type), showing.show(part.type))
+        message = message.replace(str(part.type), type_printer.show(part.type))
     return message
 
 

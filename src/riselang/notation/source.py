@@ -6,8 +6,8 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass
 
-from riselang.errors import SourceLocation, UserError
 from riselang.notation.syntax import Span
+from riselang.support.errors import SourceLocation, UserError
 
 # A piece of text that decides where comments are: a comment's start, a line's end, or a character
 # that is something; in a text there are none. What an operand ends with makes `//` a division.

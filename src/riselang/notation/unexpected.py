@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from riselang.errors import UserError
 from riselang.notation.hints import character_hint, token_hint
 from riselang.notation.source import DIVISION_NOTE, Source
 from riselang.notation.syntax import Span
+from riselang.support.errors import UserError
 
 if TYPE_CHECKING:
     from lark.exceptions import UnexpectedInput, UnexpectedToken

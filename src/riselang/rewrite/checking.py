@@ -15,17 +15,17 @@ from itertools import pairwise
 import numpy as np
 from xdsl.utils.exceptions import VerifyException
 
-from riselang.errors import UserError
 from riselang.nat import Nat, NatError
 from riselang.rewrite.core import Step
 from riselang.rewrite.derivation import Derivation
 from riselang.rewrite.laws import Law
-from riselang.rewrite.places import written
+from riselang.rewrite.paths import written
 from riselang.rewrite.reports import CheckReport, Comparison, LawStatus
 from riselang.rewrite.rule import Permission, Rule
 from riselang.rewrite.samples import Precision
-from riselang.rewrite.subjects import Refused, Subject, part_of
-from riselang.stack import deep
+from riselang.rewrite.term_pairs import Refused, Subject, part_of
+from riselang.support.errors import UserError
+from riselang.support.recursion import deep
 from riselang.term.sizes import check_sizes, names_in
 
 ROUNDS = 3

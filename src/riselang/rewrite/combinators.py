@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from riselang.errors import UserError
-from riselang.lazy import cached_property
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Step, Strategy, Success
+from riselang.support.errors import UserError
+from riselang.support.lazy import cached_property
 from riselang.term.nodes import Term
 
 MOST_ROUNDS = 10_000

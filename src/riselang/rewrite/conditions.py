@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from riselang.dialects.rise.showing import show
+from riselang.dialects.rise.type_printer import show
 from riselang.dialects.rise.types import ScalarType, is_float
 from riselang.rewrite.core import Setting
 from riselang.rewrite.matching import Match

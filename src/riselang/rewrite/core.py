@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from riselang.lazy import cached_property
+from riselang.support.lazy import cached_property
 from riselang.term.nodes import Term
 
 if TYPE_CHECKING:
-    from riselang.rewrite.addresses import Place
     from riselang.rewrite.rule import Rule
+    from riselang.rewrite.selectors import Place
 
 Path = tuple[int, ...]
 """A place in a term: which child, of that which child, and so on."""
@@ -141,6 +141,6 @@ class Strategy(ABC):
 
     def __matmul__(self, address: Place) -> Strategy:
         """This one at an address: `tile(32, 32) @ outermost("map")`."""
-        from riselang.rewrite.addresses import At
+        from riselang.rewrite.selectors import At
 
         return At(self, address)

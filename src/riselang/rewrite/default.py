@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from riselang.dialects.rise.schemes import Role
+from riselang.dialects.rise.pattern_registry import Role
 from riselang.rewrite.core import Result, Setting, Strategy
-from riselang.stack import deep
+from riselang.support.recursion import deep
 from riselang.term.cost import cost
 from riselang.term.nodes import Pattern, Term, has_pattern, subterms
 
@@ -27,7 +27,7 @@ class Default(Strategy):
     """Arranges what it recognises for this machine, and leaves all else as it is."""
 
     def run(self, term: Term, setting: Setting) -> Result:
-        from riselang.rewrite.strategies.chosen import arranged
+        from riselang.rewrite.strategies.default_schedule import arranged
 
         return arranged.run(term, setting)
 

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
-from riselang.errors import UserError
-from riselang.lazy import cached_property
-from riselang.markup import code, details, paragraph
 from riselang.rewrite.core import Failure, Path, Setting, Step, Strategy
 from riselang.rewrite.normal_forms import data_flow_normal_form
-from riselang.rewrite.places import Cursor, at_path, replaced, written
+from riselang.rewrite.paths import Cursor, at_path, replaced, written
 from riselang.rewrite.rule import Rule
-from riselang.stack import deep
+from riselang.support.errors import UserError
+from riselang.support.html import code, details, paragraph
+from riselang.support.lazy import cached_property
+from riselang.support.recursion import deep
 from riselang.term.digest import PartDigests, digest
 from riselang.term.nodes import Term
 from riselang.term.sizes import names_in

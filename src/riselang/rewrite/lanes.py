@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from riselang.dialects.rise.schemes import (
+from riselang.dialects.rise.pattern_registry import (
     AS_SCALAR,
     AS_VECTOR,
     FST,
@@ -21,7 +21,7 @@ from riselang.dialects.rise.schemes import (
     ZIP,
     Role,
 )
-from riselang.dialects.rise.showing import show
+from riselang.dialects.rise.type_printer import show
 from riselang.dialects.rise.types import (
     ArrayType,
     FunType,

@@ -10,14 +10,14 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 
-from riselang.dialects.rise.schemes import PATTERNS
-from riselang.dialects.rise.showing import show
+from riselang.dialects.rise.pattern_registry import PATTERNS
+from riselang.dialects.rise.type_printer import show
 from riselang.dialects.rise.types import RiseType, variable
-from riselang.errors import SourceLocation, UserError
-from riselang.lazy import cached_property
 from riselang.nat import Nat
 from riselang.rewrite.eta import expanded
-from riselang.rewrite.prepared import prepared
+from riselang.rewrite.law_cache import prepared
+from riselang.support.errors import SourceLocation, UserError
+from riselang.support.lazy import cached_property
 from riselang.term.nodes import DepLambda, Free, Lambda, Term, spine
 from riselang.term.sizes import at, names_in
 from riselang.term.substitution import instantiate

@@ -13,9 +13,9 @@ from enum import Enum
 from functools import lru_cache
 
 from riselang.dialects.rise.binding import substitute
+from riselang.dialects.rise.pattern_registry import Argument, Role
 from riselang.dialects.rise.patterns import wrong_argument
-from riselang.dialects.rise.schemes import Argument, Role
-from riselang.dialects.rise.showing import show
+from riselang.dialects.rise.type_printer import show
 from riselang.dialects.rise.types import (
     ArrayType,
     FunType,
@@ -26,10 +26,10 @@ from riselang.dialects.rise.types import (
     VectorType,
     components,
 )
-from riselang.errors import SourceLocation
 from riselang.nat import Deferred, Facts, Impossible, Nat, divides, is_nonnegative, solve
 from riselang.rewrite.eta import eta_expanded
 from riselang.rewrite.laws import UNKNOWN
+from riselang.support.errors import SourceLocation
 from riselang.term.fusion import beta
 from riselang.term.nodes import (
     Apply,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from riselang.errors import UserError
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.text import parse_strategy
-from riselang.text import decode
+from riselang.support.errors import UserError
+from riselang.support.io import decode
 
 ENDING = ".strategy"
 """What the names of files with strategies end in."""

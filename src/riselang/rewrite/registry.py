@@ -9,10 +9,10 @@ from functools import cache, wraps
 from importlib import import_module
 from typing import Any, ParamSpec
 
-from riselang.rewrite.addresses import innermost, loop, nth, outermost
 from riselang.rewrite.combinators import Named, choice, fail, id_, not_, repeat, seq, try_
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.rule import RULES
+from riselang.rewrite.selectors import innermost, loop, nth, outermost
 from riselang.rewrite.traversals import (
     all_,
     argument,
@@ -30,12 +30,12 @@ from riselang.rewrite.traversals import (
 P = ParamSpec("P")
 RULE_FAMILIES = (
     "algorithmic", "movement", "simplification", "functions", "vectorisation", "lowering",
-    "storing", "beside",
+    "storing", "accumulate_into",
 )  # fmt: skip
 """The modules of rules, in the order in which the documentation has them."""
 STRATEGY_MODULES = (
-    "schedules", "contractions", "streams", "folds", "matmul", "convolution", "stencils", "images",
-    "threads", "copies", "window_sums", "gpu",
+    "schedules", "contractions", "skinny_matmul", "folds", "matmul", "convolution", "stencils",
+    "images", "threads", "copies", "window_sums", "gpu",
 )  # fmt: skip
 
 

@@ -11,8 +11,6 @@ from typing import Any
 
 from xdsl.utils.exceptions import VerifyException
 
-from riselang.errors import UserError
-from riselang.lazy import cached_property
 from riselang.nat import Nat, NatError, as_nat, parse_nat
 from riselang.rewrite.core import (
     CONDITION,
@@ -27,6 +25,8 @@ from riselang.rewrite.core import (
 )
 from riselang.rewrite.laws import UNKNOWN, Form, Law
 from riselang.rewrite.matching import Applying, Match, NoMatch, may_match
+from riselang.support.errors import UserError
+from riselang.support.lazy import cached_property
 from riselang.term.nodes import Apply, Free, Term, subterms
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from functools import reduce
 
-from riselang.dialects.rise.schemes import (
+from riselang.dialects.rise.pattern_registry import (
     AS_SCALAR,
     AS_VECTOR,
     LET,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from riselang.dialects.rise.schemes import MAP, PATTERNS, Role
+from riselang.dialects.rise.pattern_registry import MAP, PATTERNS, Role
 from riselang.dialects.rise.types import FunType
 from riselang.rewrite.eta import mentions, without
 from riselang.term.nodes import (

@@ -14,11 +14,11 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from riselang.errors import SourceLocation, UserError
-from riselang.rewrite.addresses import Place
 from riselang.rewrite.combinators import choice, seq
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.registry import vocabulary
+from riselang.rewrite.selectors import Place
+from riselang.support.errors import SourceLocation, UserError
 
 _KEYWORDS = re.compile(r"\b(try|not)\b(?=\s*\()")
 """Words of Python that are names here: they are read with an underscore behind them."""

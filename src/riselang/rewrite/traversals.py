@@ -16,7 +16,7 @@ from riselang.rewrite.core import (
     Strategy,
     Success,
 )
-from riselang.rewrite.places import (
+from riselang.rewrite.paths import (
     Trail,
     at_path,
     path_of,
@@ -25,7 +25,7 @@ from riselang.rewrite.places import (
     replaced,
     with_child,
 )
-from riselang.stack import deep
+from riselang.support.recursion import deep
 from riselang.term.nodes import Apply, Lambda, Term
 
 MOST_STEPS = 20_000

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from riselang.dialects.rise.types import SCALAR_NAMES, ScalarType
-from riselang.errors import LimitationError, UserError
 from riselang.interpreter.scalars import numpy_dtype
-from riselang.machine import total_memory
+from riselang.support.errors import LimitationError, UserError
+from riselang.support.machine import total_memory
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -14,7 +14,6 @@ from typing import Any
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 
 from riselang.dialects.rise.types import SCALAR_NAMES, SCALARS, ScalarType
-from riselang.errors import SourceLocation
 from riselang.interpreter.scalars import numpy_dtype
 from riselang.nat import Nat, parse_nat
 from riselang.native.entries import PREFIX
@@ -22,8 +21,9 @@ from riselang.runtime.executable import SCALAR_KINDS, Executable, Parameter
 from riselang.runtime.launches import Kernels
 from riselang.runtime.sealing import only_value_errors, seal, typed, unseal
 from riselang.runtime.shapes import OpenLengths, OpenShapes
+from riselang.support.errors import SourceLocation
+from riselang.support.profiling import timed
 from riselang.term.nodes import Term
-from riselang.timing import timed
 
 Terms = Callable[[str], Sequence[Term]]
 """The programs of a function; asked for where sizes are open, which they restrict."""

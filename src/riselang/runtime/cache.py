@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from riselang import config
+from riselang.support import config
 
 SUFFIX = ".kernel"
 _PARTIAL = ".partial"

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from riselang.dialects.rise.types import bf16
-from riselang.errors import UserError
 from riselang.interpreter.scalars import numpy_dtype
 from riselang.native import cuda
 from riselang.runtime.arrays import Array, Shadow, address, refuse_masked
+from riselang.support.errors import UserError
 
 INTERFACE = "__cuda_array_interface__"
 """What arrays of torch, cupy and numba have that are on a GPU."""

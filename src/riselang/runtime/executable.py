@@ -11,7 +11,6 @@ import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 
 from riselang.dialects.rise.types import ScalarType
-from riselang.errors import LimitationError, OutOfRangeError, SourceLocation, UserError
 from riselang.interpreter.scalars import numpy_dtype
 from riselang.nat import Nat
 from riselang.native.entries import GUARDED, PREFIX, Dimensions, entry
@@ -29,6 +28,7 @@ from riselang.runtime.arrays import (
 )
 from riselang.runtime.quick_calls import Call, quick_call
 from riselang.runtime.shapes import OpenShapes
+from riselang.support.errors import LimitationError, OutOfRangeError, SourceLocation, UserError
 
 
 @dataclass(frozen=True)

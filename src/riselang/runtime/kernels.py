@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from riselang.errors import InternalError
 from riselang.interpreter.scalars import numpy_dtype
 from riselang.native import cuda
 from riselang.runtime.executable import Parameter, scalar_kind
@@ -21,6 +20,7 @@ from riselang.runtime.launches import (
     Repeat,
     Step,
 )
+from riselang.support.errors import InternalError
 
 
 class KernelCode:

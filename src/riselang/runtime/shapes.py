@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from riselang.errors import UserError
 from riselang.nat import Nat, Solved, solve
+from riselang.support.errors import UserError
 from riselang.term.nodes import Term
 from riselang.term.sizes import check_sizes
 

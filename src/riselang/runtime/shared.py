@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from riselang.errors import UserError
 from riselang.native import libraries
 from riselang.runtime.artefact import functions_from_json, shapes_of
 from riselang.runtime.executable import Executable
+from riselang.support.errors import UserError
 from riselang.term.nodes import Term
 
 DESCRIPTION = "rise_description"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from riselang.dialects.rise.schemes import Role
+from riselang.dialects.rise.pattern_registry import Role
 from riselang.dialects.rise.types import ArrayType, FunType, RiseType, ScalarType, is_float, leaves
 from riselang.term.nodes import Apply, Free, Literal, Pattern, Term, spine, subterms
 from riselang.term.substitution import with_children

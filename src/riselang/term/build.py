@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from riselang.dialects.rise.attributes import LiteralAttr, Number
-from riselang.dialects.rise.schemes import MAP, Argument, PatternSpec, Role
+from riselang.dialects.rise.pattern_registry import MAP, Argument, PatternSpec, Role
 from riselang.dialects.rise.types import (
     DepFunType,
     FunType,
@@ -21,8 +21,8 @@ from riselang.dialects.rise.types import (
     VectorType,
     contains_array,
 )
-from riselang.errors import SourceLocation
 from riselang.nat import Nat
+from riselang.support.errors import SourceLocation
 from riselang.term.foreign import ForeignRegion
 
 _serials = itertools.count()

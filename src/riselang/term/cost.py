@@ -21,8 +21,8 @@ from riselang.dialects.rise.types import (
     result_types,
     uncurry,
 )
-from riselang.markup import table
 from riselang.nat import Nat
+from riselang.support.html import table
 from riselang.term.mathlib import LIBRARY_FUNCTIONS
 from riselang.term.nodes import (
     Apply,

@@ -7,7 +7,7 @@ import os
 from collections.abc import Hashable
 from typing import cast
 
-from riselang.stack import deep
+from riselang.support.recursion import deep
 from riselang.term.nodes import Key, Pattern, Term, parameter_names, subterms
 
 WHERE_MATTERS = ("checkIdx",)

@@ -17,10 +17,10 @@ from xdsl.utils.exceptions import VerifyException
 
 from riselang.dialects.arith import Arith
 from riselang.dialects.locations import location_attribute
-from riselang.dialects.rise.borders import EmbedOp
 from riselang.dialects.rise.functional import ReturnOp
+from riselang.dialects.rise.interface_ops import EmbedOp
 from riselang.dialects.rise.lanes import unwrapped
-from riselang.errors import LimitationError
+from riselang.support.errors import LimitationError
 from riselang.term.nodes import Bound, Literal, Scalar, Term, operation_type
 from riselang.term.recursion import recursive
 from riselang.term.scalars import CMPF_PREDICATES, CMPI_PREDICATES

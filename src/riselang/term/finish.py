@@ -9,8 +9,8 @@ from xdsl.utils.exceptions import VerifyException
 from riselang.dialects.rise.attributes import LiteralAttr, literal
 from riselang.dialects.rise.binding import nat_variables, type_variables
 from riselang.dialects.rise.lanes import Lanes, lane_of, with_lane
-from riselang.dialects.rise.schemes import LET, TO_MEM, VECTOR_FROM_SCALAR
-from riselang.dialects.rise.showing import show
+from riselang.dialects.rise.pattern_registry import LET, TO_MEM, VECTOR_FROM_SCALAR
+from riselang.dialects.rise.type_printer import show
 from riselang.dialects.rise.types import (
     DepFunType,
     FunType,
@@ -23,8 +23,8 @@ from riselang.dialects.rise.types import (
     i32,
     is_float,
 )
-from riselang.errors import LimitationError, UserError
-from riselang.stack import deep
+from riselang.support.errors import LimitationError, UserError
+from riselang.support.recursion import deep
 from riselang.term import build, scalars
 from riselang.term.conversion import conversion_op
 from riselang.term.inference import Inference

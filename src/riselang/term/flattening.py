@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from riselang.dialects.rise.schemes import LET, TO_MEM, TUPLE
+from riselang.dialects.rise.pattern_registry import LET, TO_MEM, TUPLE
 from riselang.dialects.rise.types import FunType, RiseType
 from riselang.term.anti_unification import form_of, free_variables, is_view_of_variable
 from riselang.term.finish import SHARED

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Region
 
-from riselang.lazy import cached_property
+from riselang.support.lazy import cached_property
 
 
 @dataclass(frozen=True, eq=False)

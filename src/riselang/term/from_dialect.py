@@ -16,12 +16,17 @@ from xdsl.utils.exceptions import VerifyException
 
 from riselang.dialects.module import location_of, op_error, walk
 from riselang.dialects.rise.attributes import LiteralAttr
-from riselang.dialects.rise.borders import EmbedOp, InOp, LoweringUnitOp, OutOp
 from riselang.dialects.rise.dependent import DepApplyOp, DepLambdaOp
 from riselang.dialects.rise.functional import ApplyOp, LambdaOp, LiteralOp, ReturnOp
+from riselang.dialects.rise.interface_ops import EmbedOp, InOp, LoweringUnitOp, OutOp
 from riselang.dialects.rise.lanes import wrapped
+from riselang.dialects.rise.pattern_registry import (
+    TUPLE,
+    VECTOR_FROM_SCALAR,
+    Argument,
+    swapped_inputs,
+)
 from riselang.dialects.rise.patterns import PatternOp
-from riselang.dialects.rise.schemes import TUPLE, VECTOR_FROM_SCALAR, Argument, swapped_inputs
 from riselang.dialects.rise.types import (
     FunType,
     RiseType,
@@ -31,8 +36,8 @@ from riselang.dialects.rise.types import (
     pair,
     uncurry,
 )
-from riselang.errors import InternalError
-from riselang.stack import deep
+from riselang.support.errors import InternalError
+from riselang.support.recursion import deep
 from riselang.term import build
 from riselang.term.finish import finish
 from riselang.term.foreign import ForeignRegion

@@ -7,7 +7,7 @@ which is where float contraction is decided.
 
 from __future__ import annotations
 
-from riselang.dialects.rise.schemes import FST, LET, MAP, SND, TUPLE, ZIP
+from riselang.dialects.rise.pattern_registry import FST, LET, MAP, SND, TUPLE, ZIP
 from riselang.dialects.rise.types import ArrayType, FunType, RiseType, components, pair
 from riselang.nat import Nat
 from riselang.term.nodes import (

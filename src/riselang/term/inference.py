@@ -14,8 +14,8 @@ from collections.abc import Mapping
 
 from riselang.dialects.rise.binding import nat_variables, opened, rebuilt, type_variables
 from riselang.dialects.rise.lanes import with_lane
-from riselang.dialects.rise.schemes import TYPE_PARAMETERS, Argument, PatternSpec
-from riselang.dialects.rise.showing import show
+from riselang.dialects.rise.pattern_registry import TYPE_PARAMETERS, Argument, PatternSpec
+from riselang.dialects.rise.type_printer import show
 from riselang.dialects.rise.types import (
     ArrayType,
     DepFunType,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from riselang.dialects.rise.schemes import FST, LET, SND, TO_MEM, TUPLE
+from riselang.dialects.rise.pattern_registry import FST, LET, SND, TO_MEM, TUPLE
 from riselang.dialects.rise.types import components
 from riselang.term.anti_unification import replaced
 from riselang.term.flattening import KeptValue

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from riselang.dialects.rise.schemes import FST, LET, SND, TUPLE, Argument, PatternSpec
+from riselang.dialects.rise.pattern_registry import FST, LET, SND, TUPLE, Argument, PatternSpec
 from riselang.dialects.rise.types import TupleType, components, fun, pair, uncurry
-from riselang.errors import LimitationError
+from riselang.support.errors import LimitationError
 from riselang.term import build
 from riselang.term.embedding import fold_tree, scalar_leaves
 from riselang.term.finish import finish

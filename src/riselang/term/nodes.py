@@ -16,12 +16,12 @@ from typing import ClassVar, cast
 from riselang.dialects.rise.attributes import LiteralAttr, Number
 from riselang.dialects.rise.binding import binder_height, binder_label, dep_fun, opened
 from riselang.dialects.rise.lanes import Lanes, lane_of
-from riselang.dialects.rise.schemes import Argument, PatternSpec
+from riselang.dialects.rise.pattern_registry import Argument, PatternSpec
 from riselang.dialects.rise.types import DepFunType, FunType, RiseType, ScalarType
-from riselang.errors import SourceLocation
-from riselang.forking import hold_forks
-from riselang.markup import code
 from riselang.nat import Nat
+from riselang.support.errors import SourceLocation
+from riselang.support.forking import hold_forks
+from riselang.support.html import code
 from riselang.term.foreign import ForeignRegion
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from riselang.dialects.rise.schemes import LET
+from riselang.dialects.rise.pattern_registry import LET
 from riselang.dialects.rise.types import FunType, contains_array
 from riselang.term.anti_unification import (
     CommonForms,

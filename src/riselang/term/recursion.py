@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
-from riselang.stack import deep, is_deep
+from riselang.support.recursion import deep, is_deep
 from riselang.term.nodes import Term
 
 SHALLOW = 24

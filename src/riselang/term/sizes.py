@@ -7,11 +7,11 @@ from collections.abc import Collection, Mapping
 
 from riselang.dialects.rise.binding import nat_variables, substitute, type_variables
 from riselang.dialects.rise.lanes import Lanes
+from riselang.dialects.rise.pattern_registry import Argument
 from riselang.dialects.rise.patterns import wrong_argument
-from riselang.dialects.rise.schemes import Argument
 from riselang.dialects.rise.types import RiseType, variable
-from riselang.errors import UserError
 from riselang.nat import Nat
+from riselang.support.errors import UserError
 from riselang.term.nodes import (
     Apply,
     Bound,

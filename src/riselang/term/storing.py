@@ -6,7 +6,7 @@ a matrix product that another one reads is put into memory.
 
 from __future__ import annotations
 
-from riselang.dialects.rise.schemes import TO_MEM
+from riselang.dialects.rise.pattern_registry import TO_MEM
 from riselang.term.fusion import FOLDS, MAPS
 from riselang.term.nodes import Apply, Lambda, Pattern, Term, apply_all, has_pattern, spine
 from riselang.term.recursion import recursive

@@ -27,11 +27,11 @@ from xdsl.rewriter import InsertPoint
 
 from riselang.dialects.locations import location_attribute
 from riselang.dialects.module import refuse_deep_nesting
-from riselang.dialects.rise.borders import EmbedOp, InOp, LoweringUnitOp, OutOp
 from riselang.dialects.rise.dependent import DepApplyOp, DepLambdaOp
 from riselang.dialects.rise.functional import ApplyOp, LambdaOp, LiteralOp, ReturnOp
+from riselang.dialects.rise.interface_ops import EmbedOp, InOp, LoweringUnitOp, OutOp
+from riselang.dialects.rise.pattern_registry import FST, LET, SND, PatternSpec
 from riselang.dialects.rise.patterns import PATTERN_OPS
-from riselang.dialects.rise.schemes import FST, LET, SND, PatternSpec
 from riselang.dialects.rise.types import (
     FunType,
     RiseType,
@@ -41,7 +41,7 @@ from riselang.dialects.rise.types import (
     result_types,
     uncurry,
 )
-from riselang.errors import LimitationError, SourceLocation
+from riselang.support.errors import LimitationError, SourceLocation
 from riselang.term.embedding import embed_tree, scalar_leaves
 from riselang.term.finish import SHARED
 from riselang.term.nodes import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from riselang.dialects.rise.schemes import (
+from riselang.dialects.rise.pattern_registry import (
     AS_SCALAR,
     AS_VECTOR,
     JOIN,

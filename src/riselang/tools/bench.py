@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from riselang.errors import UserError
-from riselang.progress import progress
+from riselang.support.errors import UserError
+from riselang.support.progress import progress
 from riselang.tools.figures import SECONDS, Figure, Report, Rival, amount, quartiles, write_report
 from riselang.tools.options import count
 from riselang.tools.tables import table
@@ -69,7 +69,7 @@ def _file_and_function(text: str) -> tuple[str, str | None]:
 
 
 def _measured(programs: Sequence[Program], rounds: int) -> Samples:
-    from riselang.measuring import calls_for, interleaved, rounds_for, seconds_of
+    from riselang.support.benchmarking import calls_for, interleaved, rounds_for, seconds_of
 
     for program in programs:
         program.call()

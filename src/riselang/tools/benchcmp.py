@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from riselang.errors import UserError
+from riselang.support.errors import UserError
 from riselang.tools.exits import FAILED
 from riselang.tools.figures import Report, amount, read_report
 from riselang.tools.options import positive

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from riselang.config import FLOAT, LIBRARIES
-from riselang.errors import UserError
-from riselang.files import write_file
-from riselang.progress import progress
+from riselang.support.config import FLOAT, LIBRARIES
+from riselang.support.errors import UserError
+from riselang.support.io import write_file
+from riselang.support.progress import progress
 from riselang.tools.exits import FAILED
 from riselang.tools.reading import read_bytes
 
@@ -44,10 +44,10 @@ def c_options(command: argparse.ArgumentParser) -> None:
 
 def c_file(options: argparse.Namespace) -> None:
     """Read, model and emit; what cannot be modelled is told, and decides the exit code."""
-    from riselang.config import default_options
     from riselang.frontends.c.building import CProgram
     from riselang.frontends.c.file import CFile
-    from riselang.text import decode
+    from riselang.support.config import default_options
+    from riselang.support.io import decode
 
     chosen = default_options("affine").changed(float=options.float, library=options.library)
     text = decode(read_bytes(options.file), options.file)

@@ -6,7 +6,7 @@ import argparse
 import time
 from typing import TYPE_CHECKING
 
-from riselang import config
+from riselang.support import config
 
 if TYPE_CHECKING:
     from riselang.runtime.cache import KernelCache

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from riselang.errors import UserError
 from riselang.nat import Nat
 from riselang.runtime.arrays import Array
+from riselang.support.errors import UserError
 from riselang.tools.inputs import (
     generate,
     generated_array,

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib import metadata
 from typing import Any
 
-from riselang import config
-from riselang.errors import RiseError, UserError
-from riselang.machine import available_cores
+from riselang.support import config
+from riselang.support.errors import RiseError, UserError
+from riselang.support.machine import available_cores
 from riselang.tools.findings import Check, Finding, State
 from riselang.tools.machine import PACKAGES, package_version, processor
 from riselang.version import __version__

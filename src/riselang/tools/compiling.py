@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from riselang.errors import UserError
-from riselang.files import write_file
-from riselang.progress import progress
+from riselang.support.errors import UserError
+from riselang.support.io import write_file
+from riselang.support.progress import progress
 from riselang.tools.options import STAGES
 from riselang.tools.sources import Source
 

@@ -7,20 +7,19 @@ import os
 import sys
 from collections.abc import Iterator
 
-from riselang.errors import UserError
-from riselang.files import write_file
 from riselang.notation.layout import MARK
-from riselang.progress import progress
 from riselang.rewrite.checking import check
 from riselang.rewrite.core import Setting
 from riselang.rewrite.default import DEFAULT, default_derivation
 from riselang.rewrite.derivation import Derivation, derive, replay
-from riselang.rewrite.places import written
-from riselang.rewrite.strategies.chosen import chosen_for
+from riselang.rewrite.paths import written
+from riselang.rewrite.strategies.default_schedule import chosen_for
+from riselang.support.errors import UserError
+from riselang.support.io import decode, write_file
+from riselang.support.profiling import timed
+from riselang.support.progress import progress
 from riselang.term.contraction import contract
 from riselang.term.nodes import Term
-from riselang.text import decode
-from riselang.timing import timed
 from riselang.tools.inputs import parse_sizes
 from riselang.tools.reading import read_bytes
 from riselang.tools.sources import SourceProgram, read_source

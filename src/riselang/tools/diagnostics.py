@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from riselang.errors import RiseError, UserError
+from riselang.support.errors import RiseError, UserError
 
 _EXPECTED = re.compile(
     r"expected-(?P<kind>error|note|warning|remark)"

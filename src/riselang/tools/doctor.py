@@ -16,8 +16,8 @@ import threading
 from collections.abc import Sequence
 from typing import IO
 
-from riselang.errors import RiseError
-from riselang.progress import Steps, progress
+from riselang.support.errors import RiseError
+from riselang.support.progress import Steps, progress
 from riselang.tools.exits import FAILED
 from riselang.tools.findings import Check, Finding, State
 

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 
-from riselang.config import DEBUG
-from riselang.errors import InternalError, LimitationError, RiseError
+from riselang.support.config import DEBUG
+from riselang.support.errors import InternalError, LimitationError, RiseError
 
 OK, FAILED, USAGE, INTERNAL, INTERRUPTED = 0, 1, 2, 70, 130
 

@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from riselang.errors import UserError
-from riselang.progress import progress
+from riselang.support.errors import UserError
+from riselang.support.progress import progress
 from riselang.tools.explored_files import CLoops, subject_of
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from riselang.errors import UserError
 from riselang.explorer.sources import language_of, module_subject, source_of
 from riselang.explorer.subject import SourceText, Subject, traced_subject
 from riselang.native.bytecode import BYTECODE
 from riselang.rewrite.reading import ENDING
-from riselang.text import decode
+from riselang.support.errors import UserError
+from riselang.support.io import decode
 from riselang.tools.inputs import parse_sizes
 from riselang.tools.options import chosen
 from riselang.tools.reading import read_bytes
@@ -128,10 +128,10 @@ def _located_by_line(text: str) -> str:
 def _c(options: argparse.Namespace) -> Subject | CLoops:
     """A statement of a C file that is lifted to patterns, or all of its loops."""
     from riselang.api.load import term_kernel
-    from riselang.config import default_options
     from riselang.frontends.c.building import CProgram
     from riselang.frontends.c.file import CFile
     from riselang.frontends.c.lifting import chosen_statement, lifted
+    from riselang.support.config import default_options
 
     text = decode(read_bytes(options.file), options.file)
     written = SourceText(options.file, "c", text.rstrip("\n"))

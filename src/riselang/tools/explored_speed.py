@@ -8,10 +8,10 @@ from typing import Any
 
 from riselang.api.kernel import Kernel
 from riselang.api.traced import Traced
-from riselang.errors import UserError
 from riselang.explorer.speed import measured
 from riselang.explorer.subject import Subject
-from riselang.progress import progress
+from riselang.support.errors import UserError
+from riselang.support.progress import progress
 from riselang.tools.reading import run_python
 from riselang.tools.sources import KernelSource, read_source
 

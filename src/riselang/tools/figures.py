@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from riselang.errors import UserError
-from riselang.files import write_file
-from riselang.markup import paragraph, table
+from riselang.support.errors import UserError
+from riselang.support.html import paragraph, table
+from riselang.support.io import write_file
 
 FORMAT, VERSION = "riselang benchmark", 1
 SECONDS = "s"

@@ -6,9 +6,9 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from riselang.errors import UserError
-from riselang.files import write_file
-from riselang.progress import progress
+from riselang.support.errors import UserError
+from riselang.support.io import write_file
+from riselang.support.progress import progress
 from riselang.tools.compiling import EMITTED, compile_file
 from riselang.tools.options import STAGES, chosen
 from riselang.tools.reading import read_bytes

@@ -6,7 +6,7 @@ import argparse
 import logging
 import sys
 
-from riselang.errors import UserError
+from riselang.support.errors import UserError
 
 
 def lsp_options(command: argparse.ArgumentParser) -> None:

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from riselang import pipelines
-from riselang.config import DEBUG_INFO, EFFORT, EFFORTS, FLOAT, LIBRARIES
+from riselang.support.config import DEBUG_INFO, EFFORT, EFFORTS, FLOAT, LIBRARIES
 
 STAGES = (
     "notation", "rise", "imperative", "affine", "kernels", "library", "llvm", "ptx", "asm",

@@ -8,8 +8,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 from riselang.api.kernel import Kernel
 from riselang.dialects.module import functions, verify_module
-from riselang.errors import UserError
 from riselang.nat import Nat
+from riselang.support.errors import UserError
 from riselang.term.from_dialect import units
 from riselang.term.nodes import Term
 from riselang.term.sizes import at_sizes, check_sizes, free_sizes

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from riselang.errors import RiseError, UserError
-from riselang.timing import timed
+from riselang.support.errors import RiseError, UserError
+from riselang.support.profiling import timed
 
 
 def read_bytes(path: str) -> bytes:

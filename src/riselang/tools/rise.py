@@ -12,11 +12,10 @@ from collections.abc import Callable, Sequence
 from copy import deepcopy
 from typing import NamedTuple
 
-from riselang.errors import UserError
-from riselang.files import write_file
-from riselang.progress import progress
-from riselang.text import decode
-from riselang.timing import recording, timed, tree
+from riselang.support.errors import UserError
+from riselang.support.io import decode, write_file
+from riselang.support.profiling import recording, timed, tree
+from riselang.support.progress import progress
 from riselang.tools.bench import bench, bench_options
 from riselang.tools.benchcmp import benchcmp, benchcmp_options
 from riselang.tools.c_files import c_file, c_options

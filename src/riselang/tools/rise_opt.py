@@ -26,13 +26,12 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 from riselang.dialects.irdl import irdl_text
 from riselang.dialects.module import OUR_DIALECTS, module_text, parse_module, verify_module
 from riselang.dialects.rise.dialect import Rise
-from riselang.dialects.rise.schemes import PATTERNS
-from riselang.errors import InternalError, LimitationError, RiseError, UserError
-from riselang.files import write_file
+from riselang.dialects.rise.pattern_registry import PATTERNS
 from riselang.passes import PASSES
-from riselang.stack import deep
-from riselang.text import decode
-from riselang.timing import add_time, recording, timed, tree
+from riselang.support.errors import InternalError, LimitationError, RiseError, UserError
+from riselang.support.io import decode, write_file
+from riselang.support.profiling import add_time, recording, timed, tree
+from riselang.support.recursion import deep
 from riselang.tools.diagnostics import check_diagnostics
 from riselang.tools.exits import USAGE, run_tool
 from riselang.version import __version__

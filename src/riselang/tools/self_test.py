@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from riselang.config import CACHE, NUM_THREADS
-from riselang.errors import InternalError
+from riselang.support.config import CACHE, NUM_THREADS
+from riselang.support.errors import InternalError
 
 ROWS, INNER, COLUMNS = 12, 20, 32
 PROGRAM = f"""fun((A : {ROWS}.{INNER}.f32, B : {INNER}.{COLUMNS}.f32),

@@ -21,7 +21,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from riselang.errors import RiseError, UserError
+from riselang.support.errors import RiseError, UserError
 from riselang.tools.explored_files import strategy_of
 
 if TYPE_CHECKING:

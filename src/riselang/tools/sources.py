@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from riselang.errors import UserError
-from riselang.timing import timed
+from riselang.support.errors import UserError
+from riselang.support.profiling import timed
 from riselang.tools.reading import read_bytes, run_python
 
 if TYPE_CHECKING:
@@ -177,8 +177,8 @@ def _read_module(path: str, choices: Mapping[str, Any], strategy: Strategy | Non
     with timed("import the compiler"):
         from riselang.api.load import MLIR_LOOPS, read_module
         from riselang.compiler.compilation import Compilation
-        from riselang.config import default_options
-        from riselang.text import decode
+        from riselang.support.config import default_options
+        from riselang.support.io import decode
 
     options = default_options(MLIR_LOOPS).changed(**choices)
     name = "<stdin>" if path == "-" else path
@@ -192,9 +192,9 @@ def _read_notation(
     with timed("import the compiler"):
         from riselang.api.kernel import LOOPS
         from riselang.api.load import program_kernels
-        from riselang.config import default_options
         from riselang.notation.program import parse_program
-        from riselang.text import decode
+        from riselang.support.config import default_options
+        from riselang.support.io import decode
 
     options = default_options(LOOPS).changed(**choices)
     program = parse_program(decode(read_bytes(path), path), path)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from riselang.errors import UserError
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.reading import ENDING, read_strategy
+from riselang.support.errors import UserError
 from riselang.tools.reading import run_python
 
 _IN_PYTHON = re.compile(r"(?P<path>[^()]*\.py):(?P<name>\w+)")

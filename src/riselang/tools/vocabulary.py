@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TypeVar
 
-from riselang.errors import UserError
 from riselang.rewrite.checking import law_status
 from riselang.rewrite.combinators import Named
 from riselang.rewrite.glossary import (
@@ -21,6 +20,7 @@ from riselang.rewrite.glossary import (
 )
 from riselang.rewrite.registry import ENTRIES, RULE_FAMILIES, load_all, words
 from riselang.rewrite.rule import RULES, Permission, Rule
+from riselang.support.errors import UserError
 
 T = TypeVar("T")
 COMMANDS = {"rule": "rules", "strategy": "strategies"}

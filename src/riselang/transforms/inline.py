@@ -17,7 +17,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import CallableOpInterface, ReturnLike, SymbolTable
 
-from riselang.stack import deep
+from riselang.support.recursion import deep
 from riselang.transforms.interfaces import CallOpInterface, InlinerInterface
 
 

@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Operation, ParametrizedAttribute
 from xdsl.passes import ModulePass
 from xdsl.traits import SymbolOpInterface
 
-from riselang.stack import deep
+from riselang.support.recursion import deep
 
 
 @dataclass(frozen=True)

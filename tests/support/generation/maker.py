@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
-from riselang.dialects.rise.schemes import PATTERNS
+from riselang.dialects.rise.pattern_registry import PATTERNS
 from riselang.dialects.rise.types import (
     FunType,
     IdxType,

@@ -9,9 +9,9 @@ import pytest
 
 import riselang as rl
 from riselang.api import kernel
-from riselang.errors import UserError
 from riselang.native.entries import entry
 from riselang.runtime import arrays
+from riselang.support.errors import UserError
 
 
 @rl.jit

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.errors import UserError
+from riselang.support.errors import UserError
 
 Array = np.ndarray[Any, Any]
 

@@ -12,8 +12,8 @@ import pytest
 
 import riselang as rl
 from riselang import UserError
-from riselang.config import Options
 from riselang.native import llvm
+from riselang.support.config import Options
 
 X = np.arange(6, dtype=np.float32)
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.errors import InternalError, RiseError, UserError
-from riselang.tracebacks import shortened, with_short_tracebacks
+from riselang.support.errors import InternalError, RiseError, UserError
+from riselang.support.tracebacks import shortened, with_short_tracebacks
 
 OURS = str(Path(rl.__file__).parent)
 X = np.zeros(3, np.float32)

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.compiler.parts import parts_of_module
+from riselang.compiler.partition import parts_of_module
 from riselang.dialects.module import parse_module
-from riselang.errors import UserError
 from riselang.native import worker, workers
 from riselang.native.build import Job
+from riselang.support.errors import UserError
 
 COUNT = 40
 X = np.arange(4, dtype=np.float32)

@@ -6,8 +6,8 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from riselang.dialects.module import module_text, parse_module, verify_module
-from riselang.errors import UserError
-from riselang.stack import deep
+from riselang.support.errors import UserError
+from riselang.support.recursion import deep
 
 FILE = "program.mlir"
 MARK = "¦"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from riselang.dialects.module import module_text, parse_module, verify_module
-from riselang.errors import UserError
 from riselang.native.mlir import verify
+from riselang.support.errors import UserError
 
 LOOPS = """builtin.module {
   func.func @f(%x: memref<?x8xf32>, %n: index, %c: f32) {

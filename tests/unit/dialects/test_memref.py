@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from riselang.dialects.module import module_text, parse_module, verify_module
-from riselang.errors import RiseError
+from riselang.support.errors import RiseError
 
 FUNCTION = """func.func @f(%m : memref<4x8xf32>, %i : index) {{
   memref.prefetch %m[{indices}], {access}, locality<{locality}>, {cache} : memref<4x8xf32>

@@ -12,7 +12,7 @@ from riselang.dialects.module import (
     verify_module,
     walk,
 )
-from riselang.errors import RiseError, UserError
+from riselang.support.errors import RiseError, UserError
 
 PROGRAM = """
 func.func @scale(%out : memref<4xf32>, %in : memref<4xf32>) {

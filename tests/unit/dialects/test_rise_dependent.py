@@ -8,8 +8,8 @@ import riselang as rl
 from riselang.dialects.module import module_text, verify_module, walk
 from riselang.dialects.rise.binding import dep_fun
 from riselang.dialects.rise.dependent import DepLambdaOp
-from riselang.dialects.rise.schemes import REVERSE
-from riselang.dialects.rise.showing import show
+from riselang.dialects.rise.pattern_registry import REVERSE
+from riselang.dialects.rise.type_printer import show
 from riselang.dialects.rise.types import array, f32, fun, variable
 from riselang.interpreter.evaluate import run
 from riselang.nat import Nat

@@ -6,7 +6,7 @@ import pytest
 from dialect_text import assert_prints_as_written, assert_refused, assert_round_trip, printed, read
 
 from riselang.dialects.module import walk
-from riselang.dialects.rise.borders import EmbedOp
+from riselang.dialects.rise.interface_ops import EmbedOp
 
 ROUND_TRIPS = {
     "identity lambda": """

@@ -3,9 +3,9 @@
 import pytest
 from dialect_text import assert_prints_as_written, assert_refused, printed, read
 
+from riselang.dialects.rise.pattern_registry import PATTERNS, Role
 from riselang.dialects.rise.patterns import PATTERN_OPS
-from riselang.dialects.rise.schemes import PATTERNS, Role
-from riselang.dialects.rise.showing import show
+from riselang.dialects.rise.type_printer import show
 
 SCALARS = "#rise.scalar<f32> #rise.scalar<i32>"
 PATTERN_TEXTS = {

@@ -21,9 +21,9 @@ from xdsl.transforms.canonicalize import CanonicalizePass
 
 from riselang.dialects.module import make_context, verify_module, walk
 from riselang.dialects.rise.attributes import literal
+from riselang.dialects.rise.canonicalization import LAWS
 from riselang.dialects.rise.dialect import Rise
 from riselang.dialects.rise.functional import ApplyOp, LambdaOp, LiteralOp, ReturnOp
-from riselang.dialects.rise.laws import LAWS
 from riselang.dialects.rise.patterns import PATTERN_OPS
 from riselang.dialects.rise.traits import RiseConstants
 from riselang.dialects.rise.types import f32, i32

@@ -5,7 +5,7 @@ from dialect_text import assert_prints_as_written, assert_refused, printed, refu
 from xdsl.dialects.builtin import Float128Type, IntegerType
 from xdsl.utils.exceptions import VerifyException
 
-from riselang.dialects.rise.showing import show
+from riselang.dialects.rise.type_printer import show
 from riselang.dialects.rise.types import SCALARS, ScalarType, array, f32, fun, i32, leaves, pair
 from riselang.nat import Nat
 

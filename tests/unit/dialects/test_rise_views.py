@@ -10,7 +10,7 @@ import pytest
 from dialect_text import assert_prints_as_written, read
 
 from riselang.dialects.rise.codegen_views import READ_OPS, STORE_OPS, ViewOp
-from riselang.dialects.rise.schemes import PATTERNS, Argument, PatternSpec
+from riselang.dialects.rise.pattern_registry import PATTERNS, Argument, PatternSpec
 from riselang.dialects.rise.types import (
     ArrayType,
     NatAttr,

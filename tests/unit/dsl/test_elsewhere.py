@@ -7,7 +7,7 @@ from importlib import import_module
 import pytest
 
 import riselang as rl
-from riselang.dsl.elsewhere import ELSEWHERE
+from riselang.dsl.name_hints import ELSEWHERE
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.dialects.rise.schemes import PATTERNS, PatternSpec
-from riselang.errors import UserError
+from riselang.dialects.rise.pattern_registry import PATTERNS, PatternSpec
+from riselang.support.errors import UserError
 
 WRONG = [
     -1, -(2**40), np.int64(-2), "-3", True, 2.5, np.float32(2), float("nan"), None, (1,), "N +", "",

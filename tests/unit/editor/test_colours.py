@@ -11,7 +11,7 @@ import pytest
 from pygments import token
 
 from making import grammars
-from riselang.dialects.rise.schemes import PATTERNS
+from riselang.dialects.rise.pattern_registry import PATTERNS
 from riselang.editor.colours import MLIRLexer, RiseLexer
 from riselang.editor.tokens import MLIR, NOTATION, Token
 

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.errors import UserError
 from riselang.explorer.explored import explored
 from riselang.explorer.numbering import FILE, numbered
 from riselang.explorer.sources import source_of
 from riselang.explorer.subject import traced_subject
 from riselang.notation.printer import show_term
 from riselang.rewrite.derivation import derive
-from riselang.rewrite.places import at_path
+from riselang.rewrite.paths import at_path
 from riselang.strategy import fuse
+from riselang.support.errors import UserError
 from riselang.term.nodes import Pattern, subterms
 
 MATMUL = """def matmul = fun((A : N.K.f32, B : K.M.f32),

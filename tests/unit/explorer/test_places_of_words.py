@@ -7,7 +7,7 @@ import pytest
 from riselang.notation.places import placed_text
 from riselang.notation.printer import show_term
 from riselang.notation.program import parse_term
-from riselang.rewrite.places import at_path, path_of, places
+from riselang.rewrite.paths import at_path, path_of, places
 from riselang.term.nodes import Literal, Pattern, Scalar, subterms
 
 TEXTS = [

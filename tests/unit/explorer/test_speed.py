@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.errors import UserError
 from riselang.explorer.peaks import peaks
 from riselang.explorer.speed import AS_WRITTEN, measured, random_arrays, rungs
 from riselang.rewrite.default import DEFAULT
 from riselang.rewrite.text import parse_strategy
+from riselang.support.errors import UserError
 
 MATMUL = """fun((A : N.K.f32, B : K.M.f32), A |> map(fun(row,
   B |> transpose |> map(fun(column, zip(row, column) |> map(mult) |> reduce(add, 0.0))))))"""

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from riselang.dialects.rise.types import array, f32
-from riselang.errors import SourceLocation
 from riselang.frontends.building import Builder
 from riselang.nat import Nat
 from riselang.notation.program import parse_term
+from riselang.support.errors import SourceLocation
 from riselang.term.build import Node
 from riselang.term.finish import finish
 from riselang.term.nodes import Term, subterms

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from riselang.config import Options
 from riselang.dialects.module import parse_module, verify_module
 from riselang.frontends.c.arrangement.order import edges, groups, is_parallel, keeps
 from riselang.frontends.c.arrangement.rows import direction, independent
@@ -11,6 +10,7 @@ from riselang.frontends.c.building import program_of
 from riselang.frontends.c.dependences import dependences
 from riselang.frontends.c.linear import Linear
 from riselang.frontends.c.scheduling import loops
+from riselang.support.config import Options
 from support.c_programs import KERNELS, check_same, model
 
 i, j = Linear.of("i"), Linear.of("j")

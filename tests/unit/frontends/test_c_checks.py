@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.config import Options
-from riselang.errors import OutOfRangeError, UserError
 from riselang.frontends.c.building import program_of
 from riselang.frontends.c.file import CFile
+from riselang.support.config import Options
+from riselang.support.errors import OutOfRangeError, UserError
 
 SCHEDULES = ("source", "isl", "patterns")
 GATHER = """void gather(int n, double y[n], double x[n], int idx[n]) {

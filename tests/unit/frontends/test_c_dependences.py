@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from riselang.config import Options
 from riselang.frontends.c.building import program_of
 from riselang.frontends.c.dependences import dependences
 from riselang.frontends.c.model import Scop
@@ -12,6 +11,7 @@ from riselang.frontends.c.polyhedra import isl
 from riselang.frontends.c.replay import agree
 from riselang.frontends.c.scheduling import loops
 from riselang.frontends.c.validation import is_faithful
+from riselang.support.config import Options
 from support.c_programs import KERNELS, model
 
 STRICT = Options("affine", "strict")

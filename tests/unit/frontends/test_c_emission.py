@@ -13,7 +13,7 @@ from riselang.frontends.c.file import CFile
 from riselang.frontends.c.model import Scop
 from riselang.frontends.c.scheduling import loops
 from riselang.native import mlir
-from riselang.native.text import native_text
+from riselang.native.generic_printer import native_text
 from support.c_programs import EXTRA, KERNELS
 
 LISTING_1 = """

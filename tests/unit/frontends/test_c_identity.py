@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.config import Options
 from riselang.frontends.c import building, scheduling
 from riselang.frontends.c.contraction import contracted
 from riselang.frontends.c.identity import identity
 from riselang.frontends.c.model import Scop
 from riselang.frontends.c.report import report
 from riselang.frontends.c.tactics.parts import part_of, parts_of
+from riselang.support.config import Options
 from support.c_programs import KERNELS, model
 
 HEAD = "void f(int n, double a[n], double b[n]) "

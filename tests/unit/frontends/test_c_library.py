@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.config import Options
-from riselang.errors import UserError
 from riselang.frontends.c.building import CProgram, program_of
 from riselang.native import libraries
+from riselang.support.config import Options
+from riselang.support.errors import UserError
 from support.c_programs import KERNELS, arguments_for, model, run_by_c, same_bits
 from support.c_structured import structured_function
 

@@ -10,13 +10,13 @@ import pytest
 
 import riselang as rl
 from riselang.compiler import caching
-from riselang.errors import UserError
 from riselang.frontends.c.calling import CFunction
 from riselang.frontends.c.lifted.costs import CALL, LOOPS, PATTERNS, Work, best
 from riselang.frontends.c.lifted.functions import LiftedFunction, PatternFunction
 from riselang.frontends.c.lifted.running import PatternStep
 from riselang.frontends.c.tactics.parts import parts_of
 from riselang.frontends.c.tactics.row_products import RowProduct
+from riselang.support.errors import UserError
 from support.c_programs import KERNELS, arguments_for, model, run_by_c, same_bits
 
 SIZES = {"ni": 11, "nj": 13, "nk": 7, "nl": 9, "nm": 5, "nr": 3, "nq": 4, "np": 6, "n": 53, "m": 8}

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.config import Options
 from riselang.frontends.c.building import program_of
 from riselang.frontends.c.file import CFile
 from riselang.frontends.c.refusal import Refusal
+from riselang.support.config import Options
 
 OF_C = "break case continue default do double else enum float for if int return static struct while"
 OF_PYTHON = (*keyword.kwlist, *keyword.softkwlist, *dir(builtins), "sizes", "run", "self", "v0")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import riselang as rl
-from riselang.errors import UserError
 from riselang.frontends.c.file import CFile
+from riselang.support.errors import UserError
 from riselang.tools import rise
 
 HEAD = "void f(int n, double a[n]) {"

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.native import isolated
+from riselang.native import subprocess_worker
 from riselang.native.torch_modules import ONNX, convert_to_stablehlo
 
 
@@ -210,7 +210,7 @@ def fake_onnx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package.mkdir()
     (package / "__init__.py").write_text(FAKE)
     (package / "shape_inference.py").write_text(INFERENCE)
-    isolated._end_workers()
+    subprocess_worker._end_workers()
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(__import__("sys").modules, "onnx", raising=False)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.errors import LimitationError
+from riselang.support.errors import LimitationError
 
 BACKENDS = ("interpret", "compile")
 

@@ -12,8 +12,8 @@ from ml_dtypes import bfloat16
 
 import riselang as rl
 from riselang.api.kernel import TermKernel
-from riselang.config import Options
 from riselang.notation.program import parse_term
+from riselang.support.config import Options
 from support.emulated_gpu import Emulate, EmulatedGpu
 from support.numpy_scalars import Array
 

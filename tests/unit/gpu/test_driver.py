@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from riselang.errors import LimitationError, UserError
 from riselang.native import cuda
+from riselang.support.errors import LimitationError, UserError
 
 
 class Library:

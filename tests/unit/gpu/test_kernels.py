@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from riselang.api.kernel import TermKernel
-from riselang.errors import LimitationError, RiseError, UserError
 from riselang.notation.program import parse_term
+from riselang.support.errors import LimitationError, RiseError, UserError
 from support.emulated_gpu import Emulate
 from support.gpu_kernels import PROGRAMS, TILED, UNEVEN, kernel, values
 

@@ -16,10 +16,9 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from riselang.compiler.compilation import Compilation
-from riselang.config import Options
 from riselang.dialects.module import verify_module
 from riselang.dialects.rise.lanes import Lanes
-from riselang.dialects.rise.schemes import FST, MAP, SND
+from riselang.dialects.rise.pattern_registry import FST, MAP, SND
 from riselang.dialects.rise.types import (
     SCALAR_NAMES,
     SCALARS,
@@ -36,6 +35,7 @@ from riselang.dialects.rise.types import (
 from riselang.interpreter.evaluate import from_buffers, run, to_buffers
 from riselang.interpreter.scalars import numpy_dtype
 from riselang.notation.program import parse_term
+from riselang.support.config import Options
 from riselang.term.conversion import width
 from riselang.term.nodes import Apply, Bound, Lambda, Pattern, Scalar, Term, apply_all
 from riselang.term.scalars import CMPF_PREDICATES, CMPI_PREDICATES, SCALAR_OPS

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from riselang.api.kernel import TermKernel
-from riselang.config import Options
 from riselang.lowering.approximate_math import APPROXIMATIONS
 from riselang.notation.program import parse_term
+from riselang.support.config import Options
 
 NAMES = [name.removeprefix("math.") for name in APPROXIMATIONS]
 EVERY = 4093

@@ -13,8 +13,8 @@ from llvmlite import binding
 import riselang as rl
 from riselang.compiler.compilation import Compilation
 from riselang.dialects.module import parse_module, verify_module
-from riselang.errors import OutOfRangeError
 from riselang.lowering.checks import CHECKS
+from riselang.support.errors import OutOfRangeError
 from support.guarded import Call, Refused, Request, Runner
 
 X = np.array([3, 1, 4, 1, 5, 0], np.int64)

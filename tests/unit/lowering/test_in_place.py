@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from riselang.api.kernel import TermKernel
-from riselang.config import Options
 from riselang.lowering.in_place import updates_in_place
 from riselang.notation.program import parse_term
+from riselang.support.config import Options
 from riselang.term.nodes import Pattern, Term, spine, subterms
 
 IN_PLACE = {

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from riselang.api.kernel import TermKernel
-from riselang.config import Options
 from riselang.notation.program import parse_term
+from riselang.support.config import Options
 
 VIEWS = {
     "map(join)": "x |> map(fun(a, {0})) |> transpose |> map(join)",

@@ -10,8 +10,8 @@ import pytest
 import riselang as rl
 from riselang.api.kernel import TermKernel
 from riselang.dialects.module import module_text
-from riselang.errors import OutOfRangeError
 from riselang.notation.program import parse_term
+from riselang.support.errors import OutOfRangeError
 from riselang.term.to_dialect import program_module
 from support.guarded import Call, Refused, Request, Runner
 

@@ -10,8 +10,8 @@ import pytest
 import riselang as rl
 from riselang import pipelines
 from riselang.dialects.module import make_context, parse_module
-from riselang.errors import UserError
 from riselang.lowering.plan_polyhedral import NOT_TILED, NOT_VECTORIZED, PlanPolyhedralPass
+from riselang.support.errors import UserError
 
 M = "memref<64x64xf32>"
 

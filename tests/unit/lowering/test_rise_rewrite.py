@@ -9,9 +9,9 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.passes import PassPipeline
 
 from riselang.dialects.module import functions, make_context, parse_module, verify_module
-from riselang.errors import UserError
 from riselang.lowering.rise_rewrite import RiseRewritePass
 from riselang.notation.program import parse_term
+from riselang.support.errors import UserError
 from riselang.term.from_dialect import units
 from riselang.term.nodes import Term
 from riselang.term.to_dialect import program_module

@@ -13,7 +13,7 @@ import riselang as rl
 from riselang.compiler.compilation import Compilation
 from riselang.dialects.module import module_text, verify_module
 from riselang.dialects.rise.attributes import literal
-from riselang.dialects.rise.schemes import FST, MAP_SEQ, SND, ZIP
+from riselang.dialects.rise.pattern_registry import FST, MAP_SEQ, SND, ZIP
 from riselang.dialects.rise.types import SCALAR_NAMES, ScalarType, array, pair
 from riselang.interpreter.evaluate import from_buffers, run, to_buffers
 from riselang.interpreter.scalars import numpy_dtype

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from riselang.api.kernel import TermKernel
-from riselang.config import Options
 from riselang.dialects.module import module_text
 from riselang.notation.program import parse_term
+from riselang.support.config import Options
 from riselang.term.to_dialect import program_module
 from support.guarded import Call, Request, runner
 

@@ -10,12 +10,12 @@ from xdsl.dialects.func import FuncOp
 
 import riselang as rl
 from riselang.compiler.compilation import Compilation
-from riselang.config import Options
 from riselang.dialects.module import make_context, module_text, parse_module, verify_module
 from riselang.dsl.values import Value
-from riselang.errors import UserError
 from riselang.lowering.convert_rise_to_imperative import ConvertRiseToImperativePass
 from riselang.lowering.temporaries import STACK_BUDGET, STACK_LIMIT
+from riselang.support.config import Options
+from riselang.support.errors import UserError
 
 
 def many_temporaries(count: int, length: int) -> Any:

@@ -7,9 +7,9 @@ import pytest
 from agreement import agree, text
 
 import riselang as rl
-from riselang.errors import LimitationError
 from riselang.lowering.vectors import vectors_as_arrays, without_vectors
 from riselang.notation.program import parse_term
+from riselang.support.errors import LimitationError
 
 X = np.arange(24, dtype=np.float32)
 

@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.native import isolated
-from riselang.native.isolated import Died, call_isolated
+from riselang.native import subprocess_worker
+from riselang.native.subprocess_worker import Died, call_isolated
 
 
 @pytest.fixture(autouse=True)
 def no_other_workers() -> None:
-    isolated._end_workers()
+    subprocess_worker._end_workers()
 
 
 def test_a_worker_answers_and_is_kept() -> None:
@@ -70,9 +70,9 @@ def test_a_worker_that_is_not_called_ends_and_is_replaced(
 ) -> None:
     first = call_isolated(os.getpid)
     call_isolated(exec, "import __main__\n__main__.PATIENCE = 0.05")
-    isolated._idle[0]._process.wait(60)
+    subprocess_worker._idle[0]._process.wait(60)
     if not is_noticed:
-        monkeypatch.setattr(isolated._Worker, "is_alive", True)
+        monkeypatch.setattr(subprocess_worker._Worker, "is_alive", True)
     assert call_isolated(os.getpid) != first
 
 
@@ -103,7 +103,7 @@ def test_arrays_of_one_element_again_and_again_stay_small() -> None:
 def test_a_process_that_ends_leaves_nothing_open() -> None:
     code = (
         "import os\n"
-        "from riselang.native.isolated import Died, call_isolated\n"
+        "from riselang.native.subprocess_worker import Died, call_isolated\n"
         "try: call_isolated(os.abort)\n"
         "except Died: pass\n"
         "call_isolated(os.getpid)\n"
@@ -122,7 +122,7 @@ def test_calls_in_threads_have_workers_of_their_own() -> None:
 def test_a_process_that_forks_shares_no_worker() -> None:
     code = (
         "import os\n"
-        "from riselang.native.isolated import call_isolated\n"
+        "from riselang.native.subprocess_worker import call_isolated\n"
         "first = call_isolated(os.getpid)\n"
         "child = os.fork()\n"
         "other = call_isolated(os.getpid)\n"

@@ -6,7 +6,7 @@ import pytest
 
 from riselang.dialects.module import parse_module
 from riselang.native import mlir
-from riselang.native.text import native_text
+from riselang.native.generic_printer import native_text
 
 ZEROS = """func.func @zeros() -> (f32, f32) {
   %0 = arith.constant 0.0 : f32

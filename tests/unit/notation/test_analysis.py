@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from riselang.dialects.rise.showing import show
+from riselang.dialects.rise.type_printer import show
 from riselang.notation.analysis import Analysis, analyse
 from riselang.notation.syntax import Name, Parameter
 from riselang.term import build

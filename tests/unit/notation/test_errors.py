@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from riselang.errors import LimitationError, UserError
 from riselang.notation.program import parse_program, parse_term
+from riselang.support.errors import LimitationError, UserError
 
 # Each text marks what the caret must stand under with guillemets.
 ERRORS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from riselang.dialects.rise.showing import show
+from riselang.dialects.rise.type_printer import show
 from riselang.dialects.rise.types import uncurry
 from riselang.notation.printer import show_term
 from riselang.notation.program import parse_term

@@ -7,13 +7,13 @@ from itertools import pairwise
 import pytest
 
 from riselang.dialects.rise.binding import binder_height, nat_variables, substitute, type_variables
-from riselang.dialects.rise.showing import show
+from riselang.dialects.rise.type_printer import show
 from riselang.dialects.rise.types import RiseType, array, contains_array, f32, i32, pair, variable
-from riselang.errors import LimitationError, RiseError
 from riselang.nat import Nat
 from riselang.notation.analysis import analyse
 from riselang.notation.formatting import format_program
 from riselang.notation.program import parse_program, parse_term
+from riselang.support.errors import LimitationError, RiseError
 from riselang.term.inference import Inference, TypeMismatch
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from riselang.errors import UserError
 from riselang.notation.program import parse_program
+from riselang.support.errors import UserError
 from support.goldens import read_goldens
 
 MISTAKES = read_goldens(Path(__file__).with_name("mistakes.txt"))

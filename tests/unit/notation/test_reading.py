@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import riselang as rl
-from riselang.dialects.rise.schemes import KEYWORD_PARAMETERS, PATTERNS, PatternSpec
-from riselang.dialects.rise.showing import show
+from riselang.dialects.rise.pattern_registry import KEYWORD_PARAMETERS, PATTERNS, PatternSpec
+from riselang.dialects.rise.type_printer import show
 from riselang.interpreter.evaluate import run
 from riselang.notation.printer import show_term
 from riselang.notation.program import parse_program, parse_term

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from riselang.errors import UserError
-from riselang.rewrite.addresses import Address, innermost, loop, nth, outermost
 from riselang.rewrite.core import CONDITION, Success
 from riselang.rewrite.rules.lowering import map_as_loop
+from riselang.rewrite.selectors import Address, innermost, loop, nth, outermost
+from riselang.support.errors import UserError
 from support.rewriting import inner, refused, run
 
 PROGRAM = """fun((A : 4.8.f32, B : 8.6.f32),

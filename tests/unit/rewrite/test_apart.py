@@ -9,7 +9,7 @@ from riselang.api.kernel import TermKernel
 from riselang.notation.program import parse_term
 from riselang.rewrite.core import Setting
 from riselang.rewrite.default import DEFAULT
-from riselang.rewrite.strategies.chosen import chosen_for
+from riselang.rewrite.strategies.default_schedule import chosen_for
 from riselang.term.nodes import Term
 
 SUM = "zip({}, {}) |> map(mult) |> reduce(add, 0.0)"

@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 
 from riselang.api.kernel import TermKernel
-from riselang.machine import Machine
 from riselang.notation.program import parse_term
 from riselang.rewrite.core import Setting, Strategy
 from riselang.rewrite.default import DEFAULT
 from riselang.rewrite.derivation import derive
-from riselang.rewrite.strategies.chosen import chosen_for
 from riselang.rewrite.strategies.contractions import column_tiles, register_tiles
+from riselang.rewrite.strategies.default_schedule import chosen_for
 from riselang.rewrite.strategies.products import product_in
 from riselang.rewrite.strategies.schedules import fuse
-from riselang.rewrite.strategies.streams import streamed_tiles
+from riselang.rewrite.strategies.skinny_matmul import streamed_tiles
 from riselang.rewrite.strategies.tile_sizes import Shape, chosen_tiles
 from riselang.rewrite.traversals import top_down
+from riselang.support.machine import Machine
 from riselang.term.nodes import Lambda, Term
 
 Sizes = tuple[int, int, int]

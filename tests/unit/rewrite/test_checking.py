@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from riselang.dialects.rise.types import array, bf16, f32, i32, pair
-from riselang.errors import UserError
 from riselang.nat import Nat
 from riselang.notation.program import parse_term
 from riselang.rewrite import checking
@@ -24,6 +23,7 @@ from riselang.rewrite.samples import Precision, first_difference, random_buffers
 from riselang.rewrite.text import parse_strategy
 from riselang.rewrite.traversals import top_down
 from riselang.rewrite.work import work
+from riselang.support.errors import UserError
 from riselang.term.sizes import at_sizes
 
 DOT = "fun((x : N.f32, y : N.f32), zip(x, y) |> map(mult) |> reduce(add, 0.0))"

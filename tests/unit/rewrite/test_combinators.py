@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import pytest
 
-from riselang.errors import UserError
 from riselang.rewrite.combinators import (
     ENDLESS,
     Named,
@@ -24,6 +23,7 @@ from riselang.rewrite.rules.lowering import map_as_loop, store_on_heap
 from riselang.rewrite.rules.simplification import reverse_of_reverse
 from riselang.rewrite.strategies.schedules import tile
 from riselang.rewrite.traversals import argument, body, inside, top_down
+from riselang.support.errors import UserError
 from support.rewriting import inner, refused, rewritten, run
 
 MAPS = "fun((x : 4.f32), x |> map(sqrt) |> map(abs) |> map(floor))"

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from riselang.api.kernel import TermKernel
-from riselang.machine import Machine, assume_machine
 from riselang.notation.program import parse_term
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.derivation import derive
@@ -23,6 +22,7 @@ from riselang.rewrite.strategies.products import contraction_shape
 from riselang.rewrite.strategies.schedules import fuse
 from riselang.rewrite.strategies.tile_sizes import Shape, chosen_tiles
 from riselang.rewrite.traversals import top_down
+from riselang.support.machine import Machine, assume_machine
 from riselang.term.nodes import Lambda
 
 Sizes = tuple[int, int, int]

@@ -12,7 +12,7 @@ from riselang.dialects.rise.types import leaves, uncurry
 from riselang.notation.program import parse_term
 from riselang.rewrite.core import Setting
 from riselang.rewrite.default import DEFAULT, default_derivation
-from riselang.rewrite.strategies.chosen import chosen_for
+from riselang.rewrite.strategies.default_schedule import chosen_for
 from riselang.tools import rise
 
 MATMUL = """fun((A : {0}.{1}.f32, B : {1}.{2}.f32), A |> {3}(fun(row, B |> transpose

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from riselang.errors import UserError
 from riselang.notation.program import parse_term
 from riselang.rewrite.derivation import Derivation, derive, replay
-from riselang.rewrite.places import at_path, replaced
+from riselang.rewrite.paths import at_path, replaced
 from riselang.rewrite.text import parse_strategy
+from riselang.support.errors import UserError
 from support.rewriting import derived
 
 DOT = """fun((x : 8.f32, y : 8.f32),

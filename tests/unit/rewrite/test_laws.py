@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from riselang.errors import UserError
 from riselang.rewrite.laws import Law
 from riselang.rewrite.registry import load_all
 from riselang.rewrite.rule import RULES
+from riselang.support.errors import UserError
 from riselang.term.nodes import Pattern, Term, spine
 
 load_all()

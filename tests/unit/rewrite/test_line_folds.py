@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from riselang.api.kernel import TermKernel
-from riselang.errors import UserError
 from riselang.notation.program import parse_term
 from riselang.rewrite.core import Setting, Strategy
 from riselang.rewrite.default import DEFAULT
-from riselang.rewrite.strategies.chosen import chosen_for
+from riselang.rewrite.strategies.default_schedule import chosen_for
 from riselang.rewrite.strategies.schedules import fuse
-from riselang.rewrite.strategies.streams import folds_at_once, streamed_sums, streamed_tiles
+from riselang.rewrite.strategies.skinny_matmul import folds_at_once, streamed_sums, streamed_tiles
 from riselang.rewrite.traversals import top_down
+from riselang.support.errors import UserError
 from riselang.term.nodes import Term
 
 LINES = {"rows": "a", "columns": "a |> transpose"}

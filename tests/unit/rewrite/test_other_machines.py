@@ -15,13 +15,13 @@ import pytest
 
 from riselang.api.kernel import TermKernel
 from riselang.frontends.c.lifted.costs import CALL, SUM_LOOPS, VECTOR_CALL, Work, best
-from riselang.machine import assume_machine, this_machine
 from riselang.notation.program import parse_term
 from riselang.rewrite.default import DEFAULT
 from riselang.rewrite.strategies.contractions import tiled
 from riselang.rewrite.strategies.schedules import fuse
 from riselang.rewrite.strategies.tile_sizes import Shape, Tiles, chosen_tiles
 from riselang.rewrite.traversals import top_down
+from riselang.support.machine import assume_machine, this_machine
 from support.machines import MACHINES, assembly_for, unresolved
 
 PRODUCT = (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from riselang.rewrite.law_cache import prepared
 from riselang.rewrite.laws import Law
-from riselang.rewrite.prepared import prepared
 from riselang.rewrite.registry import RULE_FAMILIES, load_all
 from riselang.rewrite.rule import RULES
 

@@ -8,15 +8,15 @@ import laws
 import pytest
 from laws import PATIENT_MS, Law, named, side, verdict
 
+from riselang.dialects.rise.pattern_registry import PATTERNS
 from riselang.dialects.rise.reference import REFERENCE
-from riselang.dialects.rise.schemes import PATTERNS
 from riselang.dialects.rise.types import f32
-from riselang.errors import LimitationError, UserError
 from riselang.nat import Nat
 from riselang.notation.program import parse_term
 from riselang.rewrite.proving import Status, prove
 from riselang.rewrite.proving.meanings import OPAQUE, WITH_INDICES
 from riselang.rewrite.proving.views import VIEWS
+from riselang.support.errors import LimitationError, UserError
 from riselang.term.nodes import Pattern
 
 TRUE = [*laws.MAPS, *laws.SHAPES, *laws.ENDS, *laws.WINDOWS, *laws.INDICES, *laws.FOLDS]

@@ -8,8 +8,8 @@ import pytest
 
 import riselang as rl
 import riselang.strategy as st
-from riselang.errors import UserError
 from riselang.rewrite.rule import RULES
+from riselang.support.errors import UserError
 from riselang.term.nodes import Term
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from riselang.notation.program import parse_term
-from riselang.rewrite.addresses import LOOPS, loop
 from riselang.rewrite.registry import ENTRIES
+from riselang.rewrite.selectors import LOOPS, loop
 from riselang.term.nodes import Lambda, Pattern, Term, spine
 from support.rewriting import derived, refused
 

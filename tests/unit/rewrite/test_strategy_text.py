@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from riselang.errors import UserError
-from riselang.rewrite.addresses import innermost, nth, outermost
 from riselang.rewrite.combinators import choice, fail, id_, not_, repeat, seq, try_
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.normal_forms import beta_eta_normal_form, data_flow_normal_form
@@ -13,6 +11,7 @@ from riselang.rewrite.registry import ENTRIES, vocabulary
 from riselang.rewrite.rule import RULES
 from riselang.rewrite.rules.algorithmic import map_fusion, peel_map, split_join
 from riselang.rewrite.rules.functions import beta
+from riselang.rewrite.selectors import innermost, nth, outermost
 from riselang.rewrite.strategies.schedules import reorder, split, store_in_memory, tile
 from riselang.rewrite.text import MOST_CHARACTERS, MOST_DEPTH, parse_strategy
 from riselang.rewrite.traversals import (
@@ -28,6 +27,7 @@ from riselang.rewrite.traversals import (
     some,
     top_down,
 )
+from riselang.support.errors import UserError
 
 WRITTEN: dict[str, Strategy] = {
     "id": id_,

@@ -7,7 +7,7 @@ import pytest
 from riselang.notation.program import parse_term
 from riselang.rewrite.combinators import ENDLESS, choice, fail, id_
 from riselang.rewrite.core import Failure, Setting, Strategy, Success
-from riselang.rewrite.places import (
+from riselang.rewrite.paths import (
     Cursor,
     at_path,
     path_of,

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from riselang.api.kernel import TermKernel
-from riselang.machine import Machine
 from riselang.notation.program import parse_term
 from riselang.rewrite.core import Setting, Strategy
 from riselang.rewrite.default import DEFAULT
 from riselang.rewrite.normal_forms import data_flow_normal_form
-from riselang.rewrite.strategies.chosen import chosen_for
+from riselang.rewrite.strategies.default_schedule import chosen_for
 from riselang.rewrite.strategies.schedules import fuse
 from riselang.rewrite.strategies.window_sums import (
     WindowShape,
@@ -22,6 +21,7 @@ from riselang.rewrite.strategies.window_sums import (
     window_sums,
 )
 from riselang.rewrite.traversals import top_down
+from riselang.support.machine import Machine
 from riselang.term.contraction import contract
 from riselang.term.nodes import Term
 from support.rewriting import inner, refused, rewritten

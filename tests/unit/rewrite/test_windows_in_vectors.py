@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.errors import UserError
-from riselang.machine import this_machine
 from riselang.rewrite.strategies import convolution, stencils
+from riselang.support.errors import UserError
+from riselang.support.machine import this_machine
 
 PROGRAMS = Path(__file__).parents[3] / "examples/programs"
 

@@ -17,7 +17,7 @@ from riselang.runtime.environment import PARTS, compiler_content, folder_content
 PACKAGE = Path(riselang.__file__).parent
 CHANGED = (
     "native/memory.ll",
-    "rewrite/prepared.json",
+    "rewrite/law_cache.json",
     "notation/grammar.lark",
     "lowering/imperative.py",
     "__init__.py",

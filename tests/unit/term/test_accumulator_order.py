@@ -15,8 +15,8 @@ from xdsl.dialects.func import FuncOp
 
 import riselang as rl
 from riselang.dialects.module import module_text, parse_module, verify_module
-from riselang.dialects.rise.schemes import PATTERNS
-from riselang.dialects.rise.showing import show
+from riselang.dialects.rise.pattern_registry import PATTERNS
+from riselang.dialects.rise.type_printer import show
 from riselang.dialects.rise.types import array, f32, fun, i32
 from riselang.interpreter.evaluate import run
 from riselang.nat import Nat

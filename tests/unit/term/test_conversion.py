@@ -7,11 +7,11 @@ from xdsl.dialects.func import FuncOp
 
 import riselang as rl
 from riselang.dialects.module import module_text, parse_module, verify_module
-from riselang.dialects.rise.schemes import LET, PAD, TRANSPOSE
+from riselang.dialects.rise.pattern_registry import LET, PAD, TRANSPOSE
 from riselang.dialects.rise.types import array, f32
-from riselang.errors import LimitationError, UserError
 from riselang.interpreter.evaluate import run
 from riselang.nat import Nat
+from riselang.support.errors import LimitationError, UserError
 from riselang.term.from_dialect import Unit, units
 from riselang.term.nodes import Apply, Bound, Embed, Free, Lambda, Pattern, Scalar, Term
 from riselang.term.to_dialect import program_module

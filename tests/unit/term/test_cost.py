@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import riselang as rl
-from riselang.dialects.rise.schemes import PATTERNS
+from riselang.dialects.rise.pattern_registry import PATTERNS
 from riselang.dialects.rise.types import FunType, uncurry
 from riselang.term.cost import DATA_DEPENDENT, ROUNDS, WINDOWED, Cost
 

@@ -6,10 +6,10 @@ import weakref
 import pytest
 
 from riselang.dialects.rise.attributes import literal
-from riselang.dialects.rise.schemes import FST, MAP, MAP_SEQ, SND
+from riselang.dialects.rise.pattern_registry import FST, MAP, MAP_SEQ, SND
 from riselang.dialects.rise.types import array, f32, f64, i32, pair
-from riselang.errors import SourceLocation
 from riselang.nat import Nat
+from riselang.support.errors import SourceLocation
 from riselang.term import nodes
 from riselang.term.nodes import Apply, Bound, Free, Lambda, Literal, Pattern, Scalar, Term
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import pytest
 
 from riselang.dialects.rise.binding import dep_fun
-from riselang.dialects.rise.schemes import JOIN, MAP, SLIDE, SPLIT, ZIP, PatternSpec
-from riselang.dialects.rise.showing import show
+from riselang.dialects.rise.pattern_registry import JOIN, MAP, SLIDE, SPLIT, ZIP, PatternSpec
+from riselang.dialects.rise.type_printer import show
 from riselang.dialects.rise.types import (
     RiseType,
     array,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from test_conversion import assert_comes_back, subterms, unit_of
 
-from riselang.dialects.rise.schemes import VECTOR_FROM_SCALAR
+from riselang.dialects.rise.pattern_registry import VECTOR_FROM_SCALAR
 from riselang.dialects.rise.types import f32, f64, i1, vector
-from riselang.errors import LimitationError
 from riselang.interpreter.evaluate import run
 from riselang.nat import Nat
 from riselang.notation.program import parse_term
+from riselang.support.errors import LimitationError
 from riselang.term.contraction import contract
 from riselang.term.cost import cost
 from riselang.term.digest import digest

@@ -9,9 +9,9 @@ import pytest
 
 import riselang as rl
 from riselang.dialects.rise.types import FunType
-from riselang.errors import OutOfRangeError
 from riselang.interpreter.evaluate import run
 from riselang.notation.program import parse_term
+from riselang.support.errors import OutOfRangeError
 from riselang.term.nodes import Pattern, Term, subterms
 from riselang.term.outlining import outline
 from riselang.term.repeats import Repeats

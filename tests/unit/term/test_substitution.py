@@ -2,7 +2,7 @@
 
 import pytest
 
-from riselang.dialects.rise.schemes import FST, LET, SND, TUPLE
+from riselang.dialects.rise.pattern_registry import FST, LET, SND, TUPLE
 from riselang.dialects.rise.types import f32, fun, pair
 from riselang.term.nodes import Apply, Bound, Free, Lambda, Pattern, Scalar, Term, apply_all
 from riselang.term.substitution import (

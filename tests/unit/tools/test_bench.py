@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from riselang import measuring
-from riselang.measuring import calls_for, interleaved, rounds_for
+from riselang.support.benchmarking import calls_for, interleaved, rounds_for
 from riselang.tools import rise
 from riselang.tools.figures import read_report
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from riselang import config
-from riselang.machine import available_cores
 from riselang.native import libraries
+from riselang.support import config
+from riselang.support.machine import available_cores
 from riselang.tools import checks, doctor, rise, self_test
 from riselang.tools.findings import Finding, State
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from riselang.errors import UserError
 from riselang.explorer.page import Page
-from riselang.files import write_file
+from riselang.support.errors import UserError
+from riselang.support.io import write_file
 from riselang.tools import rise, serving
 from support.tool_runs import called
 

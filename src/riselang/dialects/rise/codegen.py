@@ -24,17 +24,17 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from riselang.dialects.rise.borders import check_buffers
 from riselang.dialects.rise.codegen_views import (
     READ_OPS,
     STORE_OPS,
     data_type,
 )
 from riselang.dialects.rise.functional import returned_value
+from riselang.dialects.rise.interface_ops import check_buffers
 from riselang.dialects.rise.lanes import unwrapped
 from riselang.dialects.rise.matching import match_scheme
 from riselang.dialects.rise.operation import RiseOperation
-from riselang.dialects.rise.schemes import (
+from riselang.dialects.rise.pattern_registry import (
     CONCAT,
     GATHER,
     PAD_CONST,

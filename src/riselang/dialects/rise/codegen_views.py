@@ -16,7 +16,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from riselang.dialects.rise.matching import match_scheme
 from riselang.dialects.rise.operation import RiseOperation
-from riselang.dialects.rise.schemes import PATTERNS, PatternSpec
+from riselang.dialects.rise.pattern_registry import PATTERNS, PatternSpec
 from riselang.dialects.rise.traits import ReadsScalars
 from riselang.dialects.rise.types import (
     ArrayType,

@@ -25,7 +25,7 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from riselang.dialects.rise.binding import type_variables
 from riselang.dialects.rise.operation import RiseOperation
-from riselang.dialects.rise.schemes import (
+from riselang.dialects.rise.pattern_registry import (
     KEYWORD_PARAMETERS,
     LOOP_DIALECTS,
     PATTERNS,

@@ -9,9 +9,9 @@ from __future__ import annotations
 from xdsl.ir import Operation
 from xdsl.traits import SymbolOpInterface
 
-from riselang.dialects.rise.borders import EmbedOp
 from riselang.dialects.rise.codegen import SizeOp
 from riselang.dialects.rise.dependent import DepLambdaOp
+from riselang.dialects.rise.interface_ops import EmbedOp
 from riselang.dialects.rise.names import names_before, names_of
 from riselang.transforms.interfaces import InlinerInterface
 

@@ -72,11 +72,11 @@ class ConstantFold(HasFolder):
 
 
 class ApplicationFolds(HasFolder):
-    """The laws that leave one of the arguments, see `laws.py`."""
+    """The laws that leave one of the arguments, see `canonicalization.py`."""
 
     @classmethod
     def fold(cls, op: Operation) -> Sequence[SSAValue | Attribute] | None:
-        from riselang.dialects.rise.laws import folded
+        from riselang.dialects.rise.canonicalization import folded
 
         value = folded(op)
         return None if value is None else (value,)
@@ -87,7 +87,7 @@ class ApplicationPatterns(HasCanonicalizationPatternsTrait):
 
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        from riselang.dialects.rise.laws import FlattenApplication
+        from riselang.dialects.rise.canonicalization import FlattenApplication
 
         return (FlattenApplication(),)
 

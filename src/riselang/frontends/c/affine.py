@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from riselang.errors import SourceLocation
 from riselang.frontends.c.arithmetic import OPERATIONS, NotAffine, Piece, Pieces
 from riselang.frontends.c.linear import Linear, Strided
 from riselang.frontends.c.parameters import Nest, Parameters
@@ -30,6 +29,7 @@ from riselang.frontends.c.syntax import (
     inside,
 )
 from riselang.frontends.c.types import CType
+from riselang.support.errors import SourceLocation
 
 MOST_PIECES = 16
 _NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import product as pairs_of
 from typing import Protocol
 
-from riselang.errors import SourceLocation
 from riselang.frontends.c.linear import Linear, Strided
 from riselang.frontends.c.parameters import Nest
 from riselang.frontends.c.polyhedra import conjunction
 from riselang.frontends.c.syntax import Binary, Expression
+from riselang.support.errors import SourceLocation
 
 Piece = tuple[str, Strided]
 """A condition, empty where there is none, and a value."""

@@ -12,9 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from riselang import pipelines
 from riselang.api.load import term_kernel
 from riselang.compiler.facts import facts_of
-from riselang.config import Options
 from riselang.dialects.module import module_text
-from riselang.errors import UserError
 from riselang.frontends.c.aliasing import doubtful_pairs, is_told_apart
 from riselang.frontends.c.calling import CFunction, CompiledCFunction
 from riselang.frontends.c.checking import checked, checks_of, report_function
@@ -32,18 +30,20 @@ from riselang.frontends.c.prototypes import header
 from riselang.frontends.c.refusal import Refusal
 from riselang.frontends.c.report import report
 from riselang.frontends.c.scheduling import ISL, PATTERNS, loops
-from riselang.lazy import cached_property
 from riselang.lowering.debug_locations import complete_locations
-from riselang.lowering.distinct import distinct_pointers, mark_distinct
+from riselang.lowering.noalias import distinct_pointers, mark_distinct
 from riselang.lowering.poll_signals import poll_signals
 from riselang.native import libraries, llvm
 from riselang.native.build import Job
+from riselang.native.generic_printer import native_text
 from riselang.native.llvm_text import with_hidden
-from riselang.native.text import native_text
 from riselang.runtime.cache import default_cache
 from riselang.runtime.environment import fingerprint
 from riselang.runtime.sealing import seal, unseal
-from riselang.stack import deep
+from riselang.support.config import Options
+from riselang.support.errors import UserError
+from riselang.support.lazy import cached_property
+from riselang.support.recursion import deep
 
 _KIND = "loops of C"
 

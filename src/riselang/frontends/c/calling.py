@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from riselang.errors import UserError
 from riselang.frontends.c.checking import (
     FAILURE,
     Checked,
@@ -24,12 +23,13 @@ from riselang.frontends.c.footprints import Footprints
 from riselang.frontends.c.model import Scop
 from riselang.frontends.c.syntax import Literal, Variable
 from riselang.frontends.c.types import CType
-from riselang.lazy import cached_property
 from riselang.native.entries import GUARDED
 from riselang.native.guard import end_call
 from riselang.runtime.arrays import Array, address, as_array, check_layout, refuse_masked
 from riselang.runtime.executable import Code
-from riselang.tracebacks import with_short_tracebacks
+from riselang.support.errors import UserError
+from riselang.support.lazy import cached_property
+from riselang.support.tracebacks import with_short_tracebacks
 
 _CTYPES = {
     "float32": ctypes.c_float, "float64": ctypes.c_double, "bool": ctypes.c_bool,

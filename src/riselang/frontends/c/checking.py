@@ -28,7 +28,6 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from riselang.errors import OutOfRangeError, SourceLocation, UserError
 from riselang.frontends.c.model import ModelStatement, Scop
 from riselang.frontends.c.syntax import (
     Access,
@@ -40,6 +39,7 @@ from riselang.frontends.c.syntax import (
     inside,
     statements_of,
 )
+from riselang.support.errors import OutOfRangeError, SourceLocation, UserError
 
 FAILURE = MemRefType(i64, [4])
 """How many checks failed; the number of the first; its index; the length it has to be below."""

@@ -10,8 +10,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from riselang.errors import LimitationError, SourceLocation, UserError
-from riselang.lazy import cached_property
+from riselang.support.errors import LimitationError, SourceLocation, UserError
+from riselang.support.lazy import cached_property
 
 Cursor = Any
 """A node of clang's syntax tree; its bindings have no types."""

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from riselang.errors import SourceLocation
 from riselang.frontends.c.clang import Cursor, children, kind
 from riselang.frontends.c.refusal import Refusal
 from riselang.frontends.c.syntax import Expression, Literal, Variable
 from riselang.frontends.c.types import LONG, CType, by_kind
+from riselang.support.errors import SourceLocation
 
 _ARRAYS = ("CONSTANTARRAY", "VARIABLEARRAY", "INCOMPLETEARRAY")
 _NAMED = ("ELABORATED", "TYPEDEF")

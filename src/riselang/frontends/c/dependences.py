@@ -13,7 +13,7 @@ from typing import Any
 from riselang.frontends.c.emission.nodes import PARALLEL
 from riselang.frontends.c.model import Scop
 from riselang.frontends.c.polyhedra import isl, within_limits
-from riselang.lazy import cached_property
+from riselang.support.lazy import cached_property
 
 MOST_OPERATIONS = 2_000_000
 """How much isl may do for them."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from riselang.errors import SourceLocation
 from riselang.frontends.c import accesses
 from riselang.frontends.c.affine import AffineReader
 from riselang.frontends.c.arithmetic import NotAffine
@@ -46,6 +45,7 @@ from riselang.frontends.c.uses import (
     used_in,
     written_in,
 )
+from riselang.support.errors import SourceLocation
 
 MOST_STATEMENTS = 400
 """Regions with more are refused: what isl does takes more than linear time."""

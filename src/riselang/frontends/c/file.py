@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from riselang.errors import SourceLocation, UserError
 from riselang.frontends.c.clang import ParsedFile, parse
 from riselang.frontends.c.detection import detected_regions
 from riselang.frontends.c.extraction import extract
@@ -15,8 +14,9 @@ from riselang.frontends.c.refusal import Refusal
 from riselang.frontends.c.regions import Marked, Region, marked_regions, marks, whole_function
 from riselang.frontends.c.statements import StatementReader
 from riselang.frontends.c.syntax import Function
-from riselang.lazy import cached_property
-from riselang.stack import deep
+from riselang.support.errors import SourceLocation, UserError
+from riselang.support.lazy import cached_property
+from riselang.support.recursion import deep
 
 
 @dataclass(frozen=True)

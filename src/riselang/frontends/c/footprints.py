@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from riselang.errors import UserError
 from riselang.frontends.c.checking import Checked
 from riselang.frontends.c.linear import Linear, Quotient
 from riselang.frontends.c.model import Scop
@@ -28,8 +27,9 @@ from riselang.frontends.c.syntax import (
     Unary,
     Variable,
 )
-from riselang.lazy import cached_property
 from riselang.runtime.arrays import Array
+from riselang.support.errors import UserError
+from riselang.support.lazy import cached_property
 
 LARGEST = 1 << 58
 """What no sum in the bounds of a loop may be beyond; tiles and strides leave room above it."""

@@ -12,11 +12,11 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
 
-from riselang.errors import SourceLocation
 from riselang.frontends.c.model import Scop
 from riselang.frontends.c.polyhedra import Names
 from riselang.frontends.c.syntax import Function, Variable
-from riselang.stack import deep
+from riselang.support.errors import SourceLocation
+from riselang.support.recursion import deep
 
 
 class NoText(Exception):

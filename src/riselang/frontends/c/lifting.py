@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from riselang.errors import UserError
 from riselang.frontends.c.model import Scop
 from riselang.frontends.c.tactics.recognition import recognised
 from riselang.frontends.c.tactics.structures import NotLifted
 from riselang.frontends.c.tactics.terms import Lifting, lifting_of
+from riselang.support.errors import UserError
 from riselang.term.nodes import Term
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from riselang.config import default_options
-from riselang.errors import UserError
 from riselang.frontends.c.building import program_of
 from riselang.frontends.c.calling import CFunction
 from riselang.frontends.c.file import CFile
 from riselang.frontends.c.scheduling import SCHEDULES
-from riselang.progress import progress
-from riselang.text import decode
+from riselang.support.config import default_options
+from riselang.support.errors import UserError
+from riselang.support.io import decode
+from riselang.support.progress import progress
 
 TEXT = "<c>"
 """What a text is called that comes from no file."""

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from riselang.errors import SourceLocation
 from riselang.frontends.c.linear import Linear
 from riselang.frontends.c.parameters import Parameter
 from riselang.frontends.c.polyhedra import Names, prefix
 from riselang.frontends.c.syntax import Access, Expression, Function, Statement, Variable
+from riselang.support.errors import SourceLocation
 
 
 @dataclass(frozen=True)

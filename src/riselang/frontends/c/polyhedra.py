@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, TypeVar
 
-from riselang.dialects.rise.schemes import PATTERNS
+from riselang.dialects.rise.pattern_registry import PATTERNS
 from riselang.dialects.rise.types import SCALAR_NAMES
 from riselang.frontends.c.syntax import Variable
 from riselang.notation.operators import EMBED, FUNCTIONS, KEYWORDS

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from riselang.errors import SourceLocation
 from riselang.frontends.c.clang import (
     Cursor,
     ParsedFile,
@@ -31,6 +30,7 @@ from riselang.frontends.c.syntax import (
     Variable,
 )
 from riselang.frontends.c.types import INT, LONG, CType
+from riselang.support.errors import SourceLocation
 
 ARITHMETIC = frozenset(["+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>"])
 COMPARISONS = frozenset(["<", "<=", ">", ">=", "==", "!="])

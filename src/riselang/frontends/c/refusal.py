@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from riselang.errors import LimitationError, SourceLocation
+from riselang.support.errors import LimitationError, SourceLocation
 
 
 class Refusal(LimitationError):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from riselang.errors import SourceLocation, UserError
 from riselang.frontends.c.clang import ParsedFile, children, kind
 from riselang.frontends.c.refusal import Refusal
 from riselang.frontends.c.syntax import (
@@ -23,6 +22,7 @@ from riselang.frontends.c.syntax import (
     inside,
     statements_of,
 )
+from riselang.support.errors import SourceLocation, UserError
 
 
 @dataclass(frozen=True)

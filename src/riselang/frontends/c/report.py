@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from riselang.config import Options
 from riselang.frontends.c.lifted.choices import Choice, for_product, for_structure
 from riselang.frontends.c.lifted.costs import LOOPS
 from riselang.frontends.c.lifted.steps import called_parts
@@ -13,6 +12,7 @@ from riselang.frontends.c.tactics.recognition import Recognised, recognised
 from riselang.frontends.c.tactics.row_products import RowProduct
 from riselang.frontends.c.tactics.structures import NotLifted, Structure, structure_of
 from riselang.frontends.c.tactics.terms import lifting_of
+from riselang.support.config import Options
 
 
 def report(scop: Scop, options: Options, schedule: str = "source") -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from riselang.errors import SourceLocation
 from riselang.frontends.c.clang import (
     Cursor,
     ParsedFile,
@@ -41,6 +40,7 @@ from riselang.frontends.c.syntax import (
     inside,
 )
 from riselang.frontends.c.types import INT, CType, common, promoted
+from riselang.support.errors import SourceLocation
 
 _FOREIGN = {
     "WHILE_STMT": ("a while loop", "write it as a for loop with a known number of iterations"),

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from riselang.errors import SourceLocation
 from riselang.frontends.c.types import CType
+from riselang.support.errors import SourceLocation
 
 _OTHER_LETTER = re.compile("[^A-Za-z0-9_]")
 """What C has in names, and isl has not: dollars, and letters of other alphabets."""

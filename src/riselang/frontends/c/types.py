@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerType
 from xdsl.ir import Attribute
 
-from riselang.lazy import cached_property
+from riselang.support.lazy import cached_property
 
 
 @dataclass(frozen=True)

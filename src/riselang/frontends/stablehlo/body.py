@@ -12,27 +12,27 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from riselang import config
 from riselang.api.compiled import Compiled
 from riselang.api.kernel import Kernel
 from riselang.api.lowered import Lowered
-from riselang.config import Options
 from riselang.dialects.rise.types import RiseType
-from riselang.errors import UserError
-from riselang.forking import hold_forks
 from riselang.frontends.stablehlo.binding import BoundCode, compile_bound, keep, kept
 from riselang.frontends.stablehlo.elements import COMPLEX, ELEMENTS, TensorType
 from riselang.frontends.stablehlo.origin import Origin, Signature, program_of
-from riselang.lazy import cached_property
 from riselang.nat import Nat
-from riselang.native.graphs import GraphFunction
 from riselang.native.stablehlo import dtype_of
-from riselang.progress import progress
+from riselang.native.stablehlo_graph import GraphFunction
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.default import DEFAULT
 from riselang.runtime.cache import default_cache
 from riselang.runtime.environment import fingerprint
 from riselang.runtime.sealing import only_value_errors, seal, typed, unseal
+from riselang.support import config
+from riselang.support.config import Options
+from riselang.support.errors import UserError
+from riselang.support.forking import hold_forks
+from riselang.support.lazy import cached_property
+from riselang.support.progress import progress
 from riselang.term.nodes import Term, parameter_names
 
 if TYPE_CHECKING:

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from riselang.dialects.rise.attributes import LiteralAttr
 from riselang.dialects.rise.types import i1, i64
-from riselang.errors import UserError
 from riselang.frontends.building import Builder
 from riselang.frontends.stablehlo.indexing import as_wide
 from riselang.frontends.stablehlo.layout import permuted
 from riselang.frontends.stablehlo.reduction import scalars, unzipped, zipped
 from riselang.frontends.stablehlo.registry import ELEMENTWISE, Op, Regions, lowers
 from riselang.frontends.stablehlo.tensors import Tensor, combined, node_of, whole, zeros
-from riselang.native.graphs import GraphBlock
+from riselang.native.stablehlo_graph import GraphBlock
+from riselang.support.errors import UserError
 from riselang.term.build import Constant, Node
 
 

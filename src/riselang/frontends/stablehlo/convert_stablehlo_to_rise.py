@@ -25,13 +25,13 @@ from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 from xdsl.printer import Printer
 
-from riselang.errors import LimitationError
 from riselang.frontends.stablehlo.lowering import Program
 from riselang.frontends.stablehlo.origin import PERMISSION, program_of
 from riselang.lowering.contract_rise_floats import FLOAT_PERMISSION
-from riselang.native.graphs import GraphFunction
 from riselang.native.stablehlo import read_functions
-from riselang.stack import deep
+from riselang.native.stablehlo_graph import GraphFunction
+from riselang.support.errors import LimitationError
+from riselang.support.recursion import deep
 from riselang.term.to_dialect import program_module
 
 

@@ -22,8 +22,8 @@ from riselang.dialects.rise.types import (
     i64,
     is_float,
 )
-from riselang.errors import LimitationError, SourceLocation
-from riselang.native.graphs import GraphValue, TensorKind
+from riselang.native.stablehlo_graph import GraphValue, TensorKind
+from riselang.support.errors import LimitationError, SourceLocation
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from riselang.errors import LimitationError, RiseError
 from riselang.frontends.building import Builder, unstored
 from riselang.frontends.stablehlo import (
     arithmetic,
@@ -42,7 +41,14 @@ from riselang.frontends.stablehlo.tensors import (
     whole,
     zeros,
 )
-from riselang.native.graphs import GraphBlock, GraphFunction, GraphOp, GraphValue, TensorKind
+from riselang.native.stablehlo_graph import (
+    GraphBlock,
+    GraphFunction,
+    GraphOp,
+    GraphValue,
+    TensorKind,
+)
+from riselang.support.errors import LimitationError, RiseError
 from riselang.term import build
 from riselang.term.build import Node
 from riselang.term.finish import finish

@@ -12,21 +12,21 @@ import numpy as np
 from riselang.api.compiled import Compiled
 from riselang.api.lowered import Lowered
 from riselang.api.traced import Traced
-from riselang.config import Options
-from riselang.dialects.rise.showing import show
-from riselang.errors import RiseError, UserError
+from riselang.dialects.rise.type_printer import show
 from riselang.frontends.stablehlo.binding import BoundCode
 from riselang.frontends.stablehlo.body import Body, as_signed
 from riselang.frontends.stablehlo.elements import TensorType
 from riselang.frontends.stablehlo.names import leaves
 from riselang.frontends.stablehlo.saving import SavedModel, save_model
 from riselang.frontends.stablehlo.tensors import array_type
-from riselang.lazy import cached_property
-from riselang.markup import code, details
 from riselang.native.stablehlo import dtype_of
 from riselang.runtime.arrays import Array, as_array, check_layout, exact_scalar
 from riselang.runtime.kinds import as_kind, kind_of
-from riselang.tracebacks import shortened
+from riselang.support.config import Options
+from riselang.support.errors import RiseError, UserError
+from riselang.support.html import code, details
+from riselang.support.lazy import cached_property
+from riselang.support.tracebacks import shortened
 
 _ARRAY: Any = np.ndarray
 _Expected = tuple[tuple[tuple[int, ...], np.dtype[Any]], ...]

@@ -9,20 +9,20 @@ from typing import Any, cast
 
 import numpy as np
 
-from riselang.config import Options
-from riselang.errors import UserError
-from riselang.forking import hold_forks
 from riselang.frontends.stablehlo.body import Body
 from riselang.frontends.stablehlo.elements import ELEMENTS
 from riselang.frontends.stablehlo.model import Model
 from riselang.frontends.stablehlo.names import argument_names, leaves
 from riselang.frontends.stablehlo.origin import Origin, mlir_types
 from riselang.frontends.stablehlo.saving import SavedModel, save_model
-from riselang.native.graphs import GraphFunction, TensorKind
 from riselang.native.stablehlo import dtype_of
+from riselang.native.stablehlo_graph import GraphFunction, TensorKind
 from riselang.rewrite.core import Strategy
 from riselang.runtime.arrays import Array, as_array
-from riselang.tracebacks import with_short_tracebacks
+from riselang.support.config import Options
+from riselang.support.errors import UserError
+from riselang.support.forking import hold_forks
+from riselang.support.tracebacks import with_short_tracebacks
 
 
 @dataclass(frozen=True)

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from riselang.api.kernel import LOOPS
-from riselang.config import FLOAT, Options, default_options
-from riselang.errors import UserError
 from riselang.frontends.stablehlo.elements import TensorType
 from riselang.frontends.stablehlo.names import argument_names
 from riselang.native.bytecode import BYTECODE
-from riselang.native.graphs import GraphFunction
 from riselang.native.stablehlo import read_functions
-from riselang.progress import progress
-from riselang.text import decode
-from riselang.timing import timed
+from riselang.native.stablehlo_graph import GraphFunction
+from riselang.support.config import FLOAT, Options, default_options
+from riselang.support.errors import UserError
+from riselang.support.io import decode
+from riselang.support.profiling import timed
+from riselang.support.progress import progress
 
 if TYPE_CHECKING:
     from riselang.frontends.stablehlo.lowering import Program

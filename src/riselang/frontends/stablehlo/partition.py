@@ -10,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 
-from riselang.native.graphs import GraphBlock, GraphFunction, GraphOp, GraphValue
 from riselang.native.linalg import Part, Place
+from riselang.native.stablehlo_graph import GraphBlock, GraphFunction, GraphOp, GraphValue
 
 PATTERNS, LINALG = "patterns", "linalg"
 CONSTANT = "stablehlo.constant"

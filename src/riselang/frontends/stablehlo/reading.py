@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from riselang.api.lowered import as_strategy
-from riselang.config import Options
-from riselang.errors import UserError
 from riselang.frontends.stablehlo.body import Body
 from riselang.frontends.stablehlo.model import Model
 from riselang.frontends.stablehlo.open_model import OpenModel, open_kinds
@@ -15,6 +13,8 @@ from riselang.frontends.stablehlo.origin import FALLBACKS, Origin, contents, mod
 from riselang.frontends.stablehlo.saving import load_saved_model
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.default import DEFAULT
+from riselang.support.config import Options
+from riselang.support.errors import UserError
 
 
 def read_model(

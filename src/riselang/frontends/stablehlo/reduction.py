@@ -13,7 +13,7 @@ from riselang.frontends.stablehlo.layout import permuted, reshaped
 from riselang.frontends.stablehlo.registry import Op, Regions, lowers
 from riselang.frontends.stablehlo.tensors import Tensor, filled, node_of, whole, zero
 from riselang.frontends.stablehlo.windows import Role, Window, bordered, windows
-from riselang.native.graphs import GraphBlock
+from riselang.native.stablehlo_graph import GraphBlock
 from riselang.term.build import Node
 
 _PLACE = ELEMENTS["i64"]

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from riselang.errors import LimitationError, SourceLocation
 from riselang.frontends.building import Builder
 from riselang.frontends.stablehlo.elements import Element, TensorType
 from riselang.frontends.stablehlo.tensors import Tensor
+from riselang.support.errors import LimitationError, SourceLocation
 from riselang.term.build import Node
 
 if TYPE_CHECKING:
-    from riselang.native.graphs import GraphBlock
+    from riselang.native.stablehlo_graph import GraphBlock
 
 
 @dataclass(frozen=True)

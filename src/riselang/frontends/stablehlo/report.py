@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from riselang.frontends.stablehlo.partition import CONSTANT, Section
-from riselang.native.graphs import GraphFunction
+from riselang.native.stablehlo_graph import GraphFunction
 
 
 def report(function: GraphFunction, sections: Sequence[Section]) -> str:

@@ -9,13 +9,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from riselang.config import Options
-from riselang.errors import UserError
-from riselang.files import write_file
 from riselang.frontends.stablehlo.body import arrays_from_bytes, arrays_to_bytes, dtype_name
 from riselang.frontends.stablehlo.origin import Origin
 from riselang.runtime.arrays import Array
-from riselang.text import decode
+from riselang.support.config import Options
+from riselang.support.errors import UserError
+from riselang.support.io import decode, write_file
 
 FORMAT = "riselang model 1"
 

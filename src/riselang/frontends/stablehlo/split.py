@@ -10,8 +10,6 @@ from typing import Any, NoReturn, cast
 
 import numpy as np
 
-from riselang.config import Options
-from riselang.errors import LimitationError, UserError
 from riselang.frontends.stablehlo.body import Body, ProgramKernel
 from riselang.frontends.stablehlo.elements import COMPLEX, ELEMENTS, TensorType, tensor_type
 from riselang.frontends.stablehlo.lowering import Program, RefusedOp, lower, op_name
@@ -30,11 +28,13 @@ from riselang.frontends.stablehlo.partition import (
 from riselang.frontends.stablehlo.registry import ELEMENTWISE, STRUCTURAL, WHOLE
 from riselang.frontends.stablehlo.report import report
 from riselang.frontends.stablehlo.units import LinalgUnit, PatternUnit, Unit
-from riselang.lazy import cached_property
-from riselang.native.graphs import GraphFunction, GraphOp, GraphValue, TensorKind
 from riselang.native.linalg import Failed, NotTaken, linalg_texts
+from riselang.native.stablehlo_graph import GraphFunction, GraphOp, GraphValue, TensorKind
 from riselang.rewrite.core import Strategy
 from riselang.runtime.arrays import as_array
+from riselang.support.config import Options
+from riselang.support.errors import LimitationError, UserError
+from riselang.support.lazy import cached_property
 
 _KNOWN = {**ELEMENTS, **COMPLEX}
 

@@ -10,17 +10,17 @@ import numpy as np
 
 from riselang import pipelines
 from riselang.compiler.caching import compiled
-from riselang.errors import LimitationError
-from riselang.forking import hold_forks
 from riselang.frontends.stablehlo.body import ProgramKernel, as_signed
 from riselang.frontends.stablehlo.elements import TensorType
-from riselang.lazy import cached_property
 from riselang.native.build import Job
 from riselang.native.linalg import UNIT, Failed, unit_code
 from riselang.native.stablehlo import dtype_of
 from riselang.runtime.artefact import Artefact, CompiledFunction
 from riselang.runtime.environment import fingerprint
 from riselang.runtime.executable import Executable, Parameter, entry_of
+from riselang.support.errors import LimitationError
+from riselang.support.forking import hold_forks
+from riselang.support.lazy import cached_property
 
 Arrays = list[np.ndarray[Any, Any]]
 

@@ -13,8 +13,8 @@ from xdsl.dialects.func import CallOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from riselang.dialects.module import location_of
-from riselang.errors import LimitationError
 from riselang.lowering.gpu.parts import Numbers, is_of_threads, level_of, part_of, shown
+from riselang.support.errors import LimitationError
 
 READS, STORES = "reads", "stores"
 

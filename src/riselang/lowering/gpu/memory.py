@@ -17,9 +17,9 @@ from xdsl.dialects.gpu import ModuleOp as GpuModuleOp
 from xdsl.ir import Operation
 
 from riselang.dialects.module import location_of
-from riselang.errors import LimitationError
 from riselang.lowering.gpu.parts import GLOBAL, is_of_threads, part_of
 from riselang.lowering.temporaries import bytes_of
+from riselang.support.errors import LimitationError
 
 MOST_OF_BLOCK = 48 << 10
 MOST_OF_THREAD = 256 << 10

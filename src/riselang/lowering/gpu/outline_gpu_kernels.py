@@ -30,8 +30,6 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from riselang.dialects.module import functions, location_of
-from riselang.errors import LimitationError
-from riselang.lowering.distinct import is_distinct
 from riselang.lowering.gpu.blocks import effect_of, share_out_block
 from riselang.lowering.gpu.memory import place_memory
 from riselang.lowering.gpu.parts import (
@@ -44,7 +42,9 @@ from riselang.lowering.gpu.parts import (
     shown,
 )
 from riselang.lowering.nesting import sequential
-from riselang.stack import deep
+from riselang.lowering.noalias import is_distinct
+from riselang.support.errors import LimitationError
+from riselang.support.recursion import deep
 
 KERNELS = "kernels"
 PASSED = "rise.passed"

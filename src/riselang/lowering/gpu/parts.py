@@ -18,8 +18,8 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from riselang.dialects.module import location_of
-from riselang.errors import LimitationError, UserError
 from riselang.lowering.loops import PART_OF_GPU
+from riselang.support.errors import LimitationError, UserError
 
 GLOBAL = "global"
 """Threads of all blocks, for parallel loops that do not say which part runs them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from riselang.dialects.rise.showing import show
+from riselang.dialects.rise.type_printer import show
 from riselang.dialects.rise.types import FunType, RiseType, fun
 from riselang.interpreter import scalars
 from riselang.rewrite.proving.models import Inputs, Origin, Symbol

@@ -10,7 +10,6 @@ from typing import Any
 
 from riselang.dialects.rise.binding import type_variables
 from riselang.dialects.rise.types import i64, uncurry
-from riselang.errors import LimitationError, OutOfRangeError
 from riselang.interpreter.evaluate import run
 from riselang.nat import Nat
 from riselang.rewrite.proving.abstraction import abstracted, on_symbols, operations_of
@@ -24,6 +23,7 @@ from riselang.rewrite.proving.models import (
     Undecided,
     input_of,
 )
+from riselang.support.errors import LimitationError, OutOfRangeError
 from riselang.term.fusion import FOLDS
 from riselang.term.nodes import DepLambda, Pattern, Term, parameter_names, subterms
 from riselang.term.sizes import at_argument, at_sizes

@@ -18,8 +18,8 @@ from riselang.dialects.rise.types import (
     VectorType,
     components,
 )
-from riselang.errors import UserError
 from riselang.nat import Nat, NatError, NatLike, as_nat
+from riselang.support.errors import UserError
 from riselang.term.nodes import Pattern, Term, subterms
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from riselang.dialects.rise.types import i1, index, is_float
-from riselang.errors import LimitationError
 from riselang.nat import Nat, nat_max, nat_min
 from riselang.rewrite.proving.conditions import Condition, Relation, at_least, equal, less
 from riselang.rewrite.proving.meanings import Meanings
@@ -21,6 +20,7 @@ from riselang.rewrite.proving.values import (
     choose,
     spread,
 )
+from riselang.support.errors import LimitationError
 from riselang.term.nodes import (
     Apply,
     Bound,

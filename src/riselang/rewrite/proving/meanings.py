@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from riselang.dialects.rise.types import IdxType, RiseType, uncurry
-from riselang.errors import LimitationError
 from riselang.nat import Nat, nat_max, nat_min
 from riselang.rewrite.proving.conditions import at_least, equal, less
 from riselang.rewrite.proving.symbols import Symbols
@@ -24,6 +23,7 @@ from riselang.rewrite.proving.values import (
     spread,
 )
 from riselang.rewrite.proving.views import VIEWS, size_argument
+from riselang.support.errors import LimitationError
 from riselang.term.nodes import Pattern
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from riselang.dialects.rise.types import uncurry
-from riselang.errors import LimitationError, UserError
 from riselang.nat import Facts, NatError, is_nonnegative
 from riselang.rewrite.proving.checking import Law
 from riselang.rewrite.proving.comparison import Comparison, Unequal
@@ -16,7 +15,8 @@ from riselang.rewrite.proving.symbols import Symbols
 from riselang.rewrite.proving.trials import Trial
 from riselang.rewrite.proving.values import Opaque, apply
 from riselang.rewrite.proving.verdict import Status, Verdict
-from riselang.stack import deep
+from riselang.support.errors import LimitationError, UserError
+from riselang.support.recursion import deep
 from riselang.term.nodes import DepLambda, Term
 from riselang.term.sizes import names_in, opened_binder
 

@@ -9,11 +9,11 @@ from functools import reduce
 from importlib import import_module
 from typing import Any
 
-from riselang.errors import LimitationError
 from riselang.nat import Atom, FloorDiv, Max, Min, Mod, Nat, Variable
 from riselang.rewrite.proving.arithmetic import Query, least, simplified
 from riselang.rewrite.proving.conditions import Condition, Relation, at_least, in_range
 from riselang.rewrite.proving.symbols import Symbols
+from riselang.support.errors import LimitationError
 
 STEPS_PER_MS = 5_000
 """How many steps z3 makes in a millisecond, more or less."""

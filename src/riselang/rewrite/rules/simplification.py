@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from riselang.dialects.rise.schemes import MAP
+from riselang.dialects.rise.pattern_registry import MAP
 from riselang.rewrite.core import Failure, Setting
 from riselang.rewrite.matching import NoMatch
 from riselang.rewrite.rule import law, rule

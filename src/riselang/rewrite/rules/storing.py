@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from riselang.dialects.rise.schemes import FST, MAP, SND, ZIP, PatternSpec
+from riselang.dialects.rise.pattern_registry import FST, MAP, SND, ZIP, PatternSpec
 from riselang.dialects.rise.types import components
 from riselang.rewrite.eta import mentions, without
 from riselang.rewrite.matching import NoMatch

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from riselang.dialects.rise.schemes import AS_SCALAR, MAP
+from riselang.dialects.rise.pattern_registry import AS_SCALAR, MAP
 from riselang.dialects.rise.types import ArrayType, ScalarType, VectorType
 from riselang.nat import Nat
 from riselang.rewrite.conditions import scalar

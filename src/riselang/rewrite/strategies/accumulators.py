@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from riselang.rewrite.addresses import loop
 from riselang.rewrite.combinators import seq, try_
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.rules.movement import pad_before_zip
+from riselang.rewrite.selectors import loop
 from riselang.rewrite.strategies.epilogues import (
     at_sums,
     epilogue_in_vectors,

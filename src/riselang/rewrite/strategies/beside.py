@@ -11,16 +11,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from riselang.dialects.rise.types import ArrayType, element_of
-from riselang.rewrite.addresses import loop
 from riselang.rewrite.combinators import Guard, Identity, choice, try_
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
-from riselang.rewrite.rules.beside import (
+from riselang.rewrite.rules.accumulate_into import (
     fill_beside,
     has_matrix_beside,
     interchange_beside,
     tile_beside,
 )
 from riselang.rewrite.rules.movement import pad_before_zip, zip_swapped
+from riselang.rewrite.selectors import loop
 from riselang.rewrite.strategies.epilogues import pairs_of_tiles
 from riselang.rewrite.strategies.schedules import fill, interchange, simplify, split
 from riselang.rewrite.traversals import argument, inside

@@ -14,9 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from riselang.dialects.rise.types import ArrayType, RiseType
-from riselang.machine import Machine, this_machine
 from riselang.nat import Nat
-from riselang.rewrite.addresses import loop
 from riselang.rewrite.combinators import choice, seq, try_
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
 from riselang.rewrite.registry import schedule
@@ -31,6 +29,7 @@ from riselang.rewrite.rules.lowering import (
     parallel_as_map,
 )
 from riselang.rewrite.rules.movement import drop_before_zip, take_before_zip
+from riselang.rewrite.selectors import loop
 from riselang.rewrite.strategies.accumulators import accumulators, columns_outside, filled_tiles
 from riselang.rewrite.strategies.beside import columns_beside, columns_of_block, tiles_beside
 from riselang.rewrite.strategies.epilogues import (
@@ -58,11 +57,12 @@ from riselang.rewrite.strategies.schedules import (
     tile,
     vectorize,
 )
-from riselang.rewrite.strategies.streams import streamed_tiles
+from riselang.rewrite.strategies.skinny_matmul import streamed_tiles
 from riselang.rewrite.strategies.tile_sizes import Shape, Tiles, chosen_tiles, keeps, registers
-from riselang.rewrite.strategies.turning import in_squares
+from riselang.rewrite.strategies.transposition import in_squares
 from riselang.rewrite.terms import applied
 from riselang.rewrite.traversals import argument, function, inside
+from riselang.support.machine import Machine, this_machine
 from riselang.term.nodes import Bound, Term
 
 GROUPS = (4, 3, 2, 1)

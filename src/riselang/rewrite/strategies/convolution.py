@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from riselang.dialects.rise.types import ArrayType, leaves
-from riselang.machine import this_machine
-from riselang.rewrite.addresses import loop
 from riselang.rewrite.combinators import choice, seq
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
 from riselang.rewrite.registry import whole
@@ -38,6 +36,7 @@ from riselang.rewrite.rules.movement import (
     take_before_slide,
     zip_swapped,
 )
+from riselang.rewrite.selectors import loop
 from riselang.rewrite.strategies.products import bytes_of
 from riselang.rewrite.strategies.schedules import (
     fuse,
@@ -61,6 +60,7 @@ from riselang.rewrite.strategies.stencils import (
 )
 from riselang.rewrite.terms import applied
 from riselang.rewrite.traversals import argument, everywhere, function, inside, top_down
+from riselang.support.machine import this_machine
 from riselang.term.nodes import Term
 
 BAND = 4

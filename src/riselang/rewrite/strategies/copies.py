@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from riselang.dialects.rise.types import ArrayType, ScalarType
-from riselang.machine import Machine, this_machine
 from riselang.rewrite.core import CONDITION, Failure, Path, Result, Setting, Strategy
 from riselang.rewrite.registry import schedule
 from riselang.rewrite.rules.algorithmic import transpose_by_rows
@@ -18,9 +17,10 @@ from riselang.rewrite.rules.lowering import (
     store_on_stack,
 )
 from riselang.rewrite.strategies.products import bytes_of
-from riselang.rewrite.strategies.turning import in_squares, in_tiles
+from riselang.rewrite.strategies.transposition import in_squares, in_tiles
 from riselang.rewrite.terms import applied, computes_nothing
 from riselang.rewrite.traversals import argument, inside, run_at
+from riselang.support.machine import Machine, this_machine
 from riselang.term.nodes import DepLambda, Lambda, Term
 
 READ_AT_ONCE, WRITTEN_AT_ONCE = 1024, 256

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from riselang.dialects.rise.types import ScalarType
-from riselang.rewrite.addresses import loop
 from riselang.rewrite.combinators import Guard, choice, repeat, seq, try_
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy, Success
 from riselang.rewrite.rules.algorithmic import map_fusion, zip_of_map_first, zip_of_map_second
@@ -27,6 +26,7 @@ from riselang.rewrite.rules.functions import (
 )
 from riselang.rewrite.rules.lowering import not_stored
 from riselang.rewrite.rules.movement import split_before_zip
+from riselang.rewrite.selectors import loop
 from riselang.rewrite.strategies.schedules import SIMPLIFICATIONS, vectorize
 from riselang.rewrite.terms import applied, computes_nothing, viewed
 from riselang.rewrite.traversals import argument, body, function, inside, normalize

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from riselang.dialects.rise.types import ArrayType, ScalarType
-from riselang.errors import UserError
-from riselang.rewrite.addresses import innermost, outermost
 from riselang.rewrite.combinators import choice, seq, try_
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
 from riselang.rewrite.registry import schedule
@@ -31,9 +29,11 @@ from riselang.rewrite.rules.movement import (
     take_before_map,
     take_before_zip,
 )
+from riselang.rewrite.selectors import innermost, outermost
 from riselang.rewrite.strategies.schedules import fuse, interchange, simplify, vectorize
 from riselang.rewrite.terms import applied
 from riselang.rewrite.traversals import argument, everywhere, function, inside, normalize
+from riselang.support.errors import UserError
 from riselang.term.nodes import Term
 
 _sums = try_(everywhere(choice(fma_as_sum, fma_as_sum_f64))) >> try_(reduce_map_fission)

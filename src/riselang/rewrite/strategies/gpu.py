@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from riselang.dialects.rise.types import ArrayType
 from riselang.rewrite.core import Failure, Path, Result, Setting, Step, Strategy, Success
-from riselang.rewrite.places import at_path, written_places
+from riselang.rewrite.paths import at_path, written_places
 from riselang.rewrite.registry import schedule
 from riselang.rewrite.rules.lowering import map_in_parallel, map_over_blocks, map_over_threads
 from riselang.rewrite.strategies.threads import outermost_maps

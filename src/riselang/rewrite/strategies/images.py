@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from riselang.dialects.rise.types import ArrayType
-from riselang.rewrite.addresses import loop
 from riselang.rewrite.combinators import Guard, choice, seq, try_
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
 from riselang.rewrite.registry import schedule, whole
@@ -18,6 +17,7 @@ from riselang.rewrite.rules.algorithmic import map_unpairing, overlapped_tiling
 from riselang.rewrite.rules.functions import map_fission
 from riselang.rewrite.rules.lowering import circular_buffer, store_on_heap
 from riselang.rewrite.rules.movement import slide_before_map, slide_of_slide
+from riselang.rewrite.selectors import loop
 from riselang.rewrite.strategies.schedules import fuse, parallel, sequential
 from riselang.rewrite.strategies.stencils import LineInVectors, scalars_of
 from riselang.rewrite.terms import applied, costs_something, viewed

@@ -8,8 +8,8 @@ multiples of the tiles, but for the last one.
 
 from __future__ import annotations
 
-from riselang.rewrite.addresses import innermost, outermost
 from riselang.rewrite.registry import whole
+from riselang.rewrite.selectors import innermost, outermost
 from riselang.rewrite.strategies.contractions import contraction
 from riselang.rewrite.strategies.schedules import (
     fuse,

@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from riselang.dialects.rise.types import ArrayType, ScalarType, element_of
-from riselang.errors import UserError
-from riselang.rewrite.addresses import loop
 from riselang.rewrite.combinators import Guard, Identity, choice, repeat, seq
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
 from riselang.rewrite.registry import schedule
@@ -92,8 +90,10 @@ from riselang.rewrite.rules.vectorisation import (
     vectors_of_generated_scalar,
     vectors_of_one_scalar,
 )
+from riselang.rewrite.selectors import loop
 from riselang.rewrite.terms import applied, computes_nothing, viewed
 from riselang.rewrite.traversals import argument, function, inside, normalize, top_down
+from riselang.support.errors import UserError
 from riselang.term.nodes import Lambda, Pattern, Term, spine
 
 SIMPLIFICATIONS = choice(

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from math import prod
 
 from riselang.dialects.rise.types import ArrayType, ScalarType
-from riselang.machine import Machine, this_machine
-from riselang.rewrite.addresses import loop
 from riselang.rewrite.combinators import choice, seq
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
 from riselang.rewrite.registry import schedule, whole
@@ -25,6 +23,7 @@ from riselang.rewrite.rules.algorithmic import (
 )
 from riselang.rewrite.rules.lowering import reduce_unrolled, store_elements
 from riselang.rewrite.rules.movement import zip_before_join
+from riselang.rewrite.selectors import loop
 from riselang.rewrite.strategies.products import bytes_of
 from riselang.rewrite.strategies.schedules import (
     fuse,
@@ -39,6 +38,7 @@ from riselang.rewrite.strategies.schedules import (
 )
 from riselang.rewrite.terms import applied
 from riselang.rewrite.traversals import argument, everywhere, function, inside, normalize, top_down
+from riselang.support.machine import Machine, this_machine
 from riselang.term.nodes import Lambda, Term
 
 MOST_WRITTEN_OUT = 32

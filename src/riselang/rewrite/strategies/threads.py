@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from riselang.dialects.rise.types import ArrayType, FunType
 from riselang.nat import Nat
 from riselang.rewrite.core import Failure, Path, Result, Setting, Step, Strategy, Success
-from riselang.rewrite.places import at_path
+from riselang.rewrite.paths import at_path
 from riselang.rewrite.registry import schedule
 from riselang.rewrite.rules.lowering import map_in_parallel
 from riselang.rewrite.terms import applied, costs_something

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from riselang.machine import Machine
+from riselang.support.machine import Machine
 
 PARALLEL_FROM = 1 << 20
 """Products from which on threads are worth their start."""

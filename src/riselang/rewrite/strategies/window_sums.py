@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from math import prod
 
 from riselang.dialects.rise.types import ScalarType
-from riselang.machine import Machine, this_machine
-from riselang.rewrite.addresses import loop
 from riselang.rewrite.combinators import seq
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy, Success
 from riselang.rewrite.registry import schedule
 from riselang.rewrite.rules.algorithmic import peel_map
 from riselang.rewrite.rules.lowering import store_on_heap
+from riselang.rewrite.selectors import loop
 from riselang.rewrite.strategies.products import bytes_of, length_of
 from riselang.rewrite.strategies.schedules import (
     fill,
@@ -32,6 +31,7 @@ from riselang.rewrite.strategies.schedules import (
 from riselang.rewrite.strategies.tile_sizes import PARALLEL_FROM
 from riselang.rewrite.terms import applied, viewed
 from riselang.rewrite.traversals import argument, function
+from riselang.support.machine import Machine, this_machine
 from riselang.term.nodes import Bound, Lambda, Term
 from riselang.term.substitution import mentions
 

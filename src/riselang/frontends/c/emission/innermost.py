@@ -8,7 +8,6 @@ from typing import Any, Protocol
 from xdsl.dialects import arith, memref, scf
 from xdsl.ir import Block, Region, SSAValue
 
-from riselang.errors import SourceLocation
 from riselang.frontends.c.emission import trees
 from riselang.frontends.c.emission.indices import INDEX
 from riselang.frontends.c.emission.nodes import callee, is_parallel, only_users
@@ -17,6 +16,7 @@ from riselang.frontends.c.emission.registers import Kept, kept_elements
 from riselang.frontends.c.emission.values import Emitter
 from riselang.frontends.c.emission.vectors import Instance, VectorEmitter, lanes_of
 from riselang.frontends.c.linear import Linear
+from riselang.support.errors import SourceLocation
 
 
 class Loops(Protocol):

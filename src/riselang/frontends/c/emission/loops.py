@@ -15,7 +15,6 @@ from xdsl.ir.affine import (
     AffineSet,
 )
 
-from riselang.errors import SourceLocation
 from riselang.frontends.c import syntax
 from riselang.frontends.c.emission import trees
 from riselang.frontends.c.emission.indices import INDEX
@@ -25,6 +24,7 @@ from riselang.frontends.c.emission.statements import StatementEmitter, second_re
 from riselang.frontends.c.emission.values import Emitter
 from riselang.frontends.c.linear import Linear
 from riselang.frontends.c.polyhedra import isl
+from riselang.support.errors import SourceLocation
 
 
 class LoopEmitter:

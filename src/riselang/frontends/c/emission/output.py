@@ -11,9 +11,9 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from riselang.dialects.locations import file_location
-from riselang.errors import SourceLocation
 from riselang.frontends.c.emission.indices import Indices
 from riselang.frontends.c.model import Scop
+from riselang.support.errors import SourceLocation
 
 
 class Output:

@@ -32,7 +32,7 @@ from riselang.frontends.c.syntax import (
     operands,
 )
 from riselang.frontends.c.types import CType
-from riselang.machine import this_machine
+from riselang.support.machine import this_machine
 
 _INTEGER_OPS = {
     "+": arith.AddiOp, "-": arith.SubiOp, "*": arith.MuliOp, "&": arith.AndIOp,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from riselang.config import Options
 from riselang.frontends.c.lifted.costs import (
     CALL,
     LOOPS,
@@ -27,6 +26,7 @@ from riselang.frontends.c.tactics.products import Product
 from riselang.frontends.c.tactics.routines import Routine, too_long
 from riselang.frontends.c.tactics.structures import Structure
 from riselang.lowering.library_calls import LARGEST
+from riselang.support.config import Options
 
 WINDOWED = ("convolution", "pooling")
 """Tactics whose elements are used in several windows."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from riselang.frontends.c.tactics.matching import Factor
-from riselang.machine import this_machine
+from riselang.support.machine import this_machine
 
 UNKNOWN_LENGTH = 1000
 """What a loop counts as whose length is not a number."""

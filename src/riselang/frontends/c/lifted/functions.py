@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from riselang.config import Options
 from riselang.frontends.c.calling import Arrays, CFunction, Values
 from riselang.frontends.c.dependences import dependences
 from riselang.frontends.c.lifted.choices import WINDOWED, for_product
@@ -24,7 +23,8 @@ from riselang.frontends.c.tactics.parts import (
     together,
 )
 from riselang.frontends.c.tactics.recognition import recognised
-from riselang.lazy import cached_property
+from riselang.support.config import Options
+from riselang.support.lazy import cached_property
 
 Step = PatternStep | StatementSteps
 

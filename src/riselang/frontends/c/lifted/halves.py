@@ -21,12 +21,12 @@ from riselang.frontends.c.file import CFile
 from riselang.frontends.c.lifted.programs import panel_program, panels_program
 from riselang.frontends.c.model import Scop
 from riselang.frontends.c.tactics.products import Product
-from riselang.lazy import cached_property
-from riselang.machine import this_machine
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.strategies.matmul import goto
 from riselang.rewrite.strategies.tile_sizes import Shape, chosen_tiles
 from riselang.runtime.arrays import Array, address
+from riselang.support.lazy import cached_property
+from riselang.support.machine import this_machine
 from riselang.term.nodes import Term
 
 Load = Callable[[Sequence[Scop]], Mapping[str, CFunction]]

@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 
 from riselang.dialects.rise.types import array
-from riselang.errors import SourceLocation
 from riselang.frontends.building import Builder, Function
 from riselang.frontends.c.syntax import Access, Expression, Literal
 from riselang.frontends.c.tactics.matching import Factor
 from riselang.frontends.c.tactics.products import Product, grouped
 from riselang.frontends.c.tactics.values import scalar_type
 from riselang.nat import Nat, as_nat
+from riselang.support.errors import SourceLocation
 from riselang.term import build
 from riselang.term.build import Node
 from riselang.term.finish import finish

@@ -11,7 +11,6 @@ import numpy as np
 
 from riselang.api.kernel import TermKernel
 from riselang.api.load import term_kernel
-from riselang.config import Options
 from riselang.frontends.c.calling import Arrays, Values
 from riselang.frontends.c.lifted.choices import for_product
 from riselang.frontends.c.lifted.costs import LOOPS
@@ -22,8 +21,9 @@ from riselang.frontends.c.syntax import Literal
 from riselang.frontends.c.tactics.matching import Factor
 from riselang.frontends.c.tactics.products import Product, grouped
 from riselang.frontends.c.tactics.row_products import RowProduct
-from riselang.lazy import cached_property
 from riselang.runtime.arrays import Array
+from riselang.support.config import Options
+from riselang.support.lazy import cached_property
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ import numpy as np
 
 from riselang.api.kernel import TermKernel
 from riselang.api.load import term_kernel
-from riselang.config import Options
 from riselang.frontends.c.calling import Arrays, Values
 from riselang.frontends.c.entries import is_buffer
 from riselang.frontends.c.footprints import Footprints
@@ -26,7 +25,8 @@ from riselang.frontends.c.tactics.circles import circle_of
 from riselang.frontends.c.tactics.structures import Axis, NotLifted, Range, Structure
 from riselang.frontends.c.tactics.terms import Lifting, lifting
 from riselang.frontends.c.tactics.views import is_fixed
-from riselang.lazy import cached_property
+from riselang.support.config import Options
+from riselang.support.lazy import cached_property
 
 Numbers = Mapping[str, int]
 """Of parameters, and of loops that stay."""

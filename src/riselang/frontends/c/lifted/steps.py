@@ -9,7 +9,6 @@ from typing import Any
 from xdsl.dialects import scf
 from xdsl.ir import Block, Region
 
-from riselang.config import Options
 from riselang.frontends.c.dependences import dependences
 from riselang.frontends.c.emission.indices import INDEX
 from riselang.frontends.c.emission.library import CallEmitter
@@ -33,6 +32,7 @@ from riselang.frontends.c.tactics.products import Product
 from riselang.frontends.c.tactics.routines import Routine, routine_of
 from riselang.frontends.c.tactics.row_products import RowProduct
 from riselang.frontends.c.tactics.structures import NotLifted
+from riselang.support.config import Options
 
 
 def with_calls(region: Scop, scop: Scop, options: Options, schedule: str) -> Any:

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from functools import partial
 
 from riselang.dialects.rise.types import RiseType, array
-from riselang.errors import SourceLocation
 from riselang.frontends.building import Builder
 from riselang.frontends.c.linear import Linear
 from riselang.frontends.c.model import Scop
@@ -23,7 +22,8 @@ from riselang.frontends.c.tactics.recognition import Recognised
 from riselang.frontends.c.tactics.structures import NotLifted, Operand, Structure, structure_of
 from riselang.frontends.c.tactics.values import ValueBuilder, scalar_type
 from riselang.frontends.c.tactics.views import View, ViewBuilder, groups_of, is_fixed, places
-from riselang.lazy import cached_property
+from riselang.support.errors import SourceLocation
+from riselang.support.lazy import cached_property
 from riselang.term import build
 from riselang.term.build import Node
 from riselang.term.finish import finish

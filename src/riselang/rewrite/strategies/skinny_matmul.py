@@ -10,18 +10,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from riselang.errors import UserError
-from riselang.rewrite.addresses import loop
 from riselang.rewrite.combinators import Guard, choice, seq, try_
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
 from riselang.rewrite.registry import schedule
-from riselang.rewrite.rules.algorithmic import peel_reduce
-from riselang.rewrite.rules.beside import (
+from riselang.rewrite.rules.accumulate_into import (
     folds_in_chunks,
     peel_folds,
     start_from_matrix,
     starts_first,
 )
+from riselang.rewrite.rules.algorithmic import peel_reduce
 from riselang.rewrite.rules.functions import folds_first, folds_first_with, name_stored
 from riselang.rewrite.rules.lowering import parallel_as_map, reduce_as_loop, store_on_heap
 from riselang.rewrite.rules.movement import reduce_of_zip_swapped
@@ -30,6 +28,7 @@ from riselang.rewrite.rules.storing import (
     store_folds_of_firsts,
     store_folds_of_seconds,
 )
+from riselang.rewrite.selectors import loop
 from riselang.rewrite.strategies.accumulators import accumulators, columns_outside
 from riselang.rewrite.strategies.beside import columns_beside, matrix_second, tiles_beside
 from riselang.rewrite.strategies.epilogues import TIDY
@@ -45,6 +44,7 @@ from riselang.rewrite.strategies.schedules import (
 )
 from riselang.rewrite.terms import applied
 from riselang.rewrite.traversals import argument, function, inside, top_down
+from riselang.support.errors import UserError
 from riselang.term.nodes import Term
 
 

@@ -11,26 +11,25 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from riselang.dialects.rise.types import ScalarType, is_float
-from riselang.machine import Machine, this_machine
 from riselang.nat import Nat
 from riselang.rewrite.combinators import choice, repeat, try_
 from riselang.rewrite.core import Failure, Path, Result, Setting, Step, Strategy, Success
 from riselang.rewrite.normal_forms import data_flow_normal_form
-from riselang.rewrite.places import Trail, at_path, path_of, written, written_places
+from riselang.rewrite.paths import Trail, at_path, path_of, written, written_places
 from riselang.rewrite.rules.algorithmic import reduce_map_fusion, scan_map_fusion
 from riselang.rewrite.rules.functions import name_stored
-from riselang.rewrite.strategies.apart import KernelApart
 from riselang.rewrite.strategies.contractions import panels_of, tiled
 from riselang.rewrite.strategies.copies import result_of, turn_result, turned
 from riselang.rewrite.strategies.epilogues import FusedEpilogue, fold_in
 from riselang.rewrite.strategies.folds import blocks_of_sums, partial_sums
+from riselang.rewrite.strategies.kernel_fission import KernelApart
 from riselang.rewrite.strategies.products import (
     bytes_of,
     contraction_shape,
     length_of,
     lies_in_rows,
 )
-from riselang.rewrite.strategies.streams import folds_at_once, streamed_sums
+from riselang.rewrite.strategies.skinny_matmul import folds_at_once, streamed_sums
 from riselang.rewrite.strategies.threads import on_threads
 from riselang.rewrite.strategies.tile_sizes import (
     ROWS_AT_ONCE,
@@ -41,6 +40,7 @@ from riselang.rewrite.strategies.tile_sizes import (
 from riselang.rewrite.strategies.window_sums import arranged_windows
 from riselang.rewrite.terms import applied
 from riselang.rewrite.traversals import everywhere, normalize, run_at, top_down
+from riselang.support.machine import Machine, this_machine
 from riselang.term.nodes import Term, has_pattern
 from riselang.term.substitution import mentions
 

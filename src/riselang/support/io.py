@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, whatever happens in between."""
+"""Files: decoded as text, and written whole or not at all."""
 
 from __future__ import annotations
 
@@ -7,7 +7,20 @@ import secrets
 import stat
 from pathlib import Path
 
-from riselang.errors import UserError
+from riselang.support.errors import SourceLocation, UserError
+
+
+def decode(data: bytes, name: str) -> str:
+    """The text of a file, which is UTF-8."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode()
+        line = before.count("\n") + 1
+        column = len(before) - (before.rfind("\n") + 1) + 1
+        raise UserError(
+            f"byte 0x{data[error.start]:02x} is not UTF-8 text", SourceLocation(name, line, column)
+        ) from None
 
 
 def write_file(path: str | os.PathLike[str], content: bytes | str) -> None:

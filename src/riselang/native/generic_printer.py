@@ -10,8 +10,8 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.printer import Printer
 
 from riselang.dialects.module import walk
-from riselang.stack import deep
-from riselang.timing import timed
+from riselang.support.profiling import timed
+from riselang.support.recursion import deep
 
 WITH_OWN_REGION = ("linalg.generic", "linalg.yield", "linalg.index", "linalg.map", "linalg.reduce")
 

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 
-from riselang import config
 from riselang.compiler.lowered_module import LoweredModule
 from riselang.compiler.sources import ModuleSource, Source
 from riselang.dialects.module import walk
 from riselang.native.build import Job
 from riselang.native.workers import WORTH_WORKERS, compile_jobs
 from riselang.runtime.artefact import Artefact
+from riselang.support import config
 
 PARTS_PER_PROCESS = 8
 """So that all of them have something to do until the end."""

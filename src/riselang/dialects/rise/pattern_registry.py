@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from riselang.dialects.rise.argument_checks import Argument, Check, at_least, at_most, both
 from riselang.dialects.rise.binding import substitute
-from riselang.dialects.rise.showing import show
+from riselang.dialects.rise.type_printer import show
 from riselang.dialects.rise.types import (
     FunType,
     RiseType,
@@ -33,8 +33,8 @@ from riselang.dialects.rise.types import (
     vector,
 )
 from riselang.dialects.rise.views import Kept, Side, View, positive
-from riselang.lazy import cached_property
 from riselang.nat import Nat, nat_max, nat_min
+from riselang.support.lazy import cached_property
 
 
 class Role(Enum):

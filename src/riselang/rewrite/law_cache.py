@@ -1,6 +1,6 @@
 """Laws that are kept as terms, so that a process that uses a few dozen of them need not read text.
 
-`prepared.json` has both sides of every law of ours, one law in a line: a row for each type and term
+`law_cache.json` has both sides of every law of ours, a law in a line: a row for each type and term
 in it, which names the rows of its parts. A law that is not there, as one that a person wrote or one
 whose text has just changed, is read from its text. `make docs-tables` writes the file anew, and a
 test says when that is due.
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from riselang.dialects.rise.attributes import literal
-from riselang.dialects.rise.schemes import PATTERNS, Argument
+from riselang.dialects.rise.pattern_registry import PATTERNS, Argument
 from riselang.dialects.rise.types import (
     SCALAR_NAMES,
     SCALARS,
@@ -36,7 +36,7 @@ from riselang.dialects.rise.types import (
 from riselang.nat import Nat, parse_nat
 from riselang.term.nodes import Apply, Bound, Free, Lambda, Literal, Pattern, Scalar, Term
 
-FILE = Path(__file__).with_name("prepared.json")
+FILE = Path(__file__).with_name("law_cache.json")
 Row = list[Any]
 Sides = tuple[Term, Term]
 

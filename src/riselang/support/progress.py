@@ -21,9 +21,9 @@ from contextvars import ContextVar
 from time import monotonic
 from typing import TYPE_CHECKING, Protocol, TextIO, cast
 
-from riselang import config
-from riselang.forking import after_in_child
-from riselang.timing import Phases, following
+from riselang.support import config
+from riselang.support.forking import after_in_child
+from riselang.support.profiling import Phases, following
 
 if TYPE_CHECKING:
     import rich.progress

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from riselang.dsl.locations import user_location
-from riselang.errors import UserError
+from riselang.support.errors import UserError
 
 UNKNOWN_NUMBER = "a value of the program has no number while it is traced"
 ATTRIBUTES: Mapping[str, str] = {

@@ -19,7 +19,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-from riselang.forking import after_in_child
+from riselang.support.forking import after_in_child
 
 
 @dataclass

@@ -6,14 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from riselang.dialects.rise.schemes import LET, PATTERNS
-from riselang.errors import UserError
+from riselang.dialects.rise.pattern_registry import LET, PATTERNS
 from riselang.nat import Nat
 from riselang.rewrite.combinators import inside_text
 from riselang.rewrite.core import CONDITION, Failure, Path, Result, Setting, Strategy
-from riselang.rewrite.places import path_of, places
+from riselang.rewrite.paths import path_of, places
 from riselang.rewrite.terms import viewed
 from riselang.rewrite.traversals import run_at
+from riselang.support.errors import UserError
 from riselang.term.nodes import Lambda, Pattern, Term, spine
 
 GROUPS: dict[str, tuple[str, ...]] = {

@@ -10,15 +10,15 @@ import numpy as np
 
 from riselang.dialects.rise.binding import substitute
 from riselang.dialects.rise.types import DepFunType, FunType, RiseType, uncurry
-from riselang.errors import UserError
 from riselang.interpreter.evaluate import Environment, evaluate, from_buffers, to_buffers
-from riselang.lazy import cached_property
 from riselang.nat import Nat
 from riselang.rewrite.core import Path, Step
 from riselang.rewrite.eta import mentions
 from riselang.rewrite.reports import Difference
 from riselang.rewrite.samples import Precision, first_difference, random_buffers
 from riselang.rewrite.work import work
+from riselang.support.errors import UserError
+from riselang.support.lazy import cached_property
 from riselang.term.nodes import DepLambda, Embed, Lambda, Pattern, Term, parameter_names, subterms
 from riselang.term.recursion import recursive
 from riselang.term.sizes import at_sizes

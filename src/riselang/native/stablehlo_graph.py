@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from riselang.errors import SourceLocation
+from riselang.support.errors import SourceLocation
 
 
 @dataclass(frozen=True)

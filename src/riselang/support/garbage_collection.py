@@ -12,7 +12,7 @@ import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from riselang.forking import after_in_child
+from riselang.support.forking import after_in_child
 
 RARELY = (100_000, 20, 10)
 """Young values are looked at after as many new ones, in the place of Python's 700."""
@@ -22,7 +22,7 @@ _before: list[tuple[int, tuple[int, int, int]]] = []
 
 
 @contextmanager
-def fewer_collections() -> Generator[None]:
+def relaxed_gc() -> Generator[None]:
     """Garbage is collected rarely until all that asked for this have ended."""
     with _lock:
         entry = (threading.get_ident(), _before[0][1] if _before else gc.get_threshold())

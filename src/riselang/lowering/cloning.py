@@ -10,7 +10,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from riselang.dialects.module import functions, walk
-from riselang.dialects.rise.borders import LoweringUnitOp
+from riselang.dialects.rise.interface_ops import LoweringUnitOp
 from riselang.lowering.convert_rise_to_imperative import Units
 from riselang.term.from_dialect import Unit, units
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import ParamSpec, TypeVar
 
-from riselang.config import DEBUG
-from riselang.errors import InternalError, RiseError
+from riselang.support.config import DEBUG
+from riselang.support.errors import InternalError, RiseError
 
 _OURS = str(Path(__file__).parent) + os.sep
 Parameters = ParamSpec("Parameters")

@@ -8,7 +8,7 @@ what is added to it. The loops may be filled up, tiled and swapped as if c were 
 
 from __future__ import annotations
 
-from riselang.dialects.rise.schemes import FST, REDUCE, SND, ZIP, PatternSpec
+from riselang.dialects.rise.pattern_registry import FST, REDUCE, SND, ZIP, PatternSpec
 from riselang.dialects.rise.types import RiseType, TupleType, components
 from riselang.rewrite.matching import NoMatch
 from riselang.rewrite.rule import Found, law, rule

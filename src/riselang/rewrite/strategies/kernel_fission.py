@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from riselang.dialects.rise.schemes import MAP, TO_MEM
+from riselang.dialects.rise.pattern_registry import MAP, TO_MEM
 from riselang.rewrite.combinators import Guard
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy, Success
 from riselang.rewrite.rules.lowering import store_on_heap

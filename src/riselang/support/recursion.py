@@ -17,8 +17,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Generic, ParamSpec, TypeVar
 
-from riselang.errors import LimitationError
-from riselang.forking import after_in_child
+from riselang.support.errors import LimitationError
+from riselang.support.forking import after_in_child
 
 MOST_CALLS = 1_000_000
 """How deep a recursion over a program may become."""

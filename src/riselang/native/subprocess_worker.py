@@ -79,7 +79,7 @@ class _Worker:
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors
             )
         except OSError as error:
-            from riselang.errors import LimitationError
+            from riselang.support.errors import LimitationError
 
             raise LimitationError(f"a worker process cannot be started: {error}") from None
 
@@ -194,7 +194,7 @@ def _serve(calls: IO[bytes], answers: IO[bytes]) -> None:
 
 def _sent_error(function: str, error: Exception) -> Exception:
     """The error that the caller is told: our own as it is."""
-    from riselang.errors import InternalError, LimitationError
+    from riselang.support.errors import InternalError, LimitationError
 
     if type(error).__module__.startswith("riselang."):
         return error

@@ -12,8 +12,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from riselang.dialects.rise.functional import ApplyOp, LambdaOp, ReturnOp
-from riselang.dialects.rise.patterns import PatternOp
-from riselang.dialects.rise.schemes import (
+from riselang.dialects.rise.pattern_registry import (
     AS_SCALAR,
     AS_VECTOR,
     CONCAT,
@@ -29,6 +28,7 @@ from riselang.dialects.rise.schemes import (
     TUPLE,
     PatternSpec,
 )
+from riselang.dialects.rise.patterns import PatternOp
 
 Law = Callable[[Sequence[SSAValue]], SSAValue | None]
 """What remains of a pattern applied to these arguments, if anything."""

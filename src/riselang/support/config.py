@@ -7,9 +7,9 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from riselang.errors import UserError
-from riselang.machine import available_cores
 from riselang.pipelines import GPU, LOOPS
+from riselang.support.errors import UserError
+from riselang.support.machine import available_cores
 
 
 @dataclass(frozen=True)
