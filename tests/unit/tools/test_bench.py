@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from riselang.support import benchmarking
 from riselang.support.benchmarking import calls_for, interleaved, rounds_for
 from riselang.tools import rise
 from riselang.tools.figures import read_report
@@ -122,7 +123,7 @@ def test_rivals_take_turns() -> None:
 
 
 def test_after_a_rest_the_first_call_is_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measuring, "WAKING", 0.0)
+    monkeypatch.setattr(benchmarking, "WAKING", 0.0)
     order: list[str] = []
     rivals = [(lambda: order.append("a"), 1), (lambda: order.append("b"), 2)]
     samples = interleaved(rivals, 2, lambda: order.append("|"), rest=1e-6)
