@@ -12,7 +12,7 @@ from typing import ParamSpec, TypeVar
 from riselang.support.config import DEBUG
 from riselang.support.errors import InternalError, RiseError
 
-_OURS = str(Path(__file__).parent) + os.sep
+_OURS = str(Path(__file__).parents[1]) + os.sep
 Parameters = ParamSpec("Parameters")
 Returned = TypeVar("Returned")
 
