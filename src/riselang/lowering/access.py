@@ -62,7 +62,7 @@ from riselang.support.errors import InternalError
 
 
 def resolve_accesses(function: Operation, helpers: defined_arith.Helpers) -> None:
-    """Replace every access path in `function` by loads and stores.
+    """Add loads and stores for every access path in `function`, whose ops are then unused.
 
     Functions that the new code calls are added to `helpers`.
     """
@@ -75,30 +75,6 @@ def resolve_accesses(function: Operation, helpers: defined_arith.Helpers) -> Non
     for region in function.regions:
         for block in region.blocks:
             resolver.process(list(block.ops))
-    _erase_rise_ops(function)
-
-
-def _erase_rise_ops(function: Operation) -> None:
-    """What is left of RISE has no effect; uses come after definitions, so erase from the end.
-
-    Constants that only paths mentioned as indices go with it.
-    """
-    found: list[Operation] = []
-    stack = [block for region in function.regions for block in region.blocks]
-    while stack:
-        for op in stack.pop().ops:
-            if op.name.startswith("rise.") or isinstance(op, arith.ConstantOp):
-                found.append(op)
-            else:
-                stack.extend(block for region in op.regions for block in region.blocks)
-    # Blocks further inside were found later, and in each block uses stand behind definitions.
-    for op in reversed(found):
-        if any(result.uses for result in op.results):
-            if isinstance(op, arith.ConstantOp):
-                continue
-            raise InternalError(f"{op.name} is still used after access resolution")
-        op.detach()
-        op.drop_all_references()
 
 
 def _may_wait(op: Operation) -> bool:

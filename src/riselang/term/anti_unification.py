@@ -8,6 +8,7 @@ mention, in views of these, and in literals.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 
 from riselang.dialects.rise.pattern_registry import Role
 from riselang.dialects.rise.types import ArrayType, FunType, RiseType, ScalarType, is_float, leaves
@@ -141,12 +142,5 @@ def _may_be_passed(type: RiseType) -> bool:
         return is_float(type)
     if not isinstance(type, ArrayType) or not type.is_closed:
         return False
-    sizes = [[length.constant for length in lengths] for lengths, _ in leaves(type)]
-    return sum(_product(each) for each in sizes) <= MOST_COPIED
-
-
-def _product(lengths: Sequence[int]) -> int:
-    result = 1
-    for length in lengths:
-        result *= length
-    return result
+    elements = (prod(length.constant for length in lengths) for lengths, _ in leaves(type))
+    return sum(elements) <= MOST_COPIED

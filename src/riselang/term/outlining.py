@@ -144,7 +144,7 @@ def _block(runs: Sequence[range], values: Sequence[KeptValue], uses: _Uses) -> _
 
 def _common(runs: Sequence[range], values: Sequence[KeptValue]) -> _Common | None:
     """What the runs have in common; None where a function of it would take too much."""
-    inside = [Free(f"@inside{at}", values[each].variable.type) for at, each in enumerate(runs[0])]
+    inside = _inside(runs[0], values)
     forms = CommonForms(dict.fromkeys(inside))
     names = [_names_inside(run, values, inside) for run in runs]
     terms: list[Term] = []
@@ -163,6 +163,11 @@ def _common(runs: Sequence[range], values: Sequence[KeptValue]) -> _Common | Non
     return _Common(terms, inside, list(forms.parameters.values()), arguments)
 
 
+def _inside(run: range, values: Sequence[KeptValue]) -> list[Free]:
+    """Names for the values of a run, the same for runs of one form."""
+    return [Free(f"@inside{at}", values[number].variable.type) for at, number in enumerate(run)]
+
+
 def _names_inside(
     run: range, values: Sequence[KeptValue], inside: Sequence[Free]
 ) -> dict[Term, Term]:
@@ -172,10 +177,7 @@ def _names_inside(
 
 def _wiring(run: range, values: Sequence[KeptValue]) -> tuple[Term, ...]:
     """The parts of all values of a run, with its own values and those outside by number."""
-    names: dict[Term, Term] = {
-        values[number].variable: Free(f"@inside{at}", values[number].variable.type)
-        for at, number in enumerate(run)
-    }
+    names = _names_inside(run, values, _inside(run, values))
     for number in run:
         for name in values[number].taken:
             names.setdefault(name, Free(f"@{len(names)}", name.type))
