@@ -7,6 +7,8 @@ import os
 import signal
 import sys
 import threading
+import time
+import weakref
 from functools import cache
 from typing import Any
 
@@ -92,3 +94,35 @@ def test_who_waits_may_be_interrupted() -> None:
     with pytest.raises(KeyboardInterrupt):
         endless()
     assert ended.is_set()
+
+
+def test_an_interruption_that_python_drops_is_repeated(capfd: pytest.CaptureFixture[str]) -> None:
+    """It is dropped in the callback of a weak reference, as interned terms have them."""
+    hook = sys.unraisablehook
+    moments: list[str] = []
+
+    class Referred:
+        pass
+
+    def wait_here(_: object) -> None:
+        moments.append("callback")
+        until = time.monotonic() + 1
+        while time.monotonic() < until:
+            pass
+
+    @deep
+    def endless() -> None:
+        threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        value = Referred()
+        reference = weakref.ref(value, wait_here)
+        del value
+        until = time.monotonic() + 10
+        while time.monotonic() < until:
+            assert reference() is None
+        moments.append("not interrupted")
+
+    with pytest.raises(KeyboardInterrupt):
+        endless()
+    assert moments == ["callback"]
+    assert sys.unraisablehook is hook
+    assert capfd.readouterr().err == ""

@@ -15,7 +15,7 @@ import sys
 import threading
 from collections.abc import Callable
 from functools import wraps
-from typing import Generic, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 
 from riselang.support.errors import LimitationError
 from riselang.support.forking import after_in_child
@@ -127,18 +127,65 @@ class _Run(Generic[R]):
     def _wait(self, thread: threading.Thread) -> None:
         """Until it has ended. Who is interrupted here interrupts what it waits for."""
         interruption: BaseException | None = None
-        while True:
-            try:
-                if self._ended.acquire(timeout=-1 if interruption is None else 0.05):
-                    break
-                # What interrupts a thread at its very end leaves nobody to say that it ended.
-                if thread.ident not in sys._current_frames():  # pyright: ignore[reportPrivateUsage]
-                    break
-            except BaseException as error:
-                interruption = error
-                identity, kind = ctypes.c_ulong(thread.ident or 0), ctypes.py_object(type(error))
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(identity, kind)
+        with _Interruptions(thread) as interruptions:
+            while True:
+                try:
+                    if self._ended.acquire(timeout=-1 if interruption is None else 0.05):
+                        break
+                    # A thread that is interrupted at its very end cannot say that it ended.
+                    if not interruptions.is_running():
+                        break
+                    interruptions.repeat_lost()
+                except BaseException as error:
+                    interruption = error
+                    interruptions.send(type(error))
         self._error = self._error or interruption
+
+
+class _Interruptions:
+    """Exceptions that one thread raises in another.
+
+    Python drops an exception that is raised in the callback of a weak reference, in `__del__` or
+    in the garbage collector, and tells `sys.unraisablehook`. One that was dropped is sent again.
+    """
+
+    def __init__(self, thread: threading.Thread):
+        self._thread = thread
+        self._sent: type[BaseException] | None = None
+        self._is_lost = False
+        self._report: Callable[[Any], object] | None = None
+
+    def __enter__(self) -> _Interruptions:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._report is not None:
+            sys.unraisablehook = self._report
+
+    def send(self, kind: type[BaseException]) -> None:
+        """Raise an exception in the thread."""
+        if self._report is None:
+            self._report, sys.unraisablehook = sys.unraisablehook, self._note
+        self._sent = kind
+        identity = ctypes.c_ulong(self._thread.ident or 0)
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(identity, ctypes.py_object(kind))
+
+    def repeat_lost(self) -> None:
+        """Raise the last exception again if Python dropped it."""
+        if self._is_lost and self._sent is not None:
+            self._is_lost = False
+            self.send(self._sent)
+
+    def is_running(self) -> bool:
+        """Whether the thread has not ended."""
+        frames = sys._current_frames()  # pyright: ignore[reportPrivateUsage]
+        return self._thread.ident in frames
+
+    def _note(self, dropped: Any) -> None:
+        if dropped.exc_type is self._sent and threading.get_ident() == self._thread.ident:
+            self._is_lost = True
+        elif self._report is not None:
+            self._report(dropped)
 
 
 def _started(action: Callable[[], None]) -> threading.Thread:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import atexit
 import os
+import signal
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from typing import Any
 
 from riselang.support.config import DEBUG
 from riselang.support.errors import InternalError, LimitationError, RiseError
@@ -17,7 +20,8 @@ OK, FAILED, USAGE, INTERNAL, INTERRUPTED = 0, 1, 2, 70, 130
 def run_tool(action: Callable[[], object]) -> None:
     """Run a command and leave the process with its exit code; no traceback for user mistakes."""
     try:
-        action()
+        with _repeating_dropped_interruptions():
+            action()
     except RiseError as error:
         print(error, file=sys.stderr)
         raise SystemExit(error.exit_code) from None
@@ -40,6 +44,35 @@ def run_tool(action: Callable[[], object]) -> None:
             InternalError(problem, None, f"set {DEBUG.variable}=1 for a traceback"), file=sys.stderr
         )
         raise SystemExit(INTERNAL) from None
+
+
+@contextmanager
+def _repeating_dropped_interruptions() -> Generator[None]:
+    """Let Ctrl-C end a command that is in the callback of a weak reference, too.
+
+    Python drops what is raised there, and tells `sys.unraisablehook`. Many terms are freed at once,
+    so that happens. The alarm comes after the callback, or it would be dropped again.
+    """
+    report, interrupt = sys.unraisablehook, signal.getsignal(signal.SIGINT)
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or interrupt is not signal.default_int_handler:
+        yield
+        return
+
+    def repeat(dropped: Any) -> None:
+        if dropped.exc_type is KeyboardInterrupt:
+            signal.setitimer(signal.ITIMER_REAL, 0.02)
+        else:
+            report(dropped)
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    sys.unraisablehook = repeat
+    try:
+        yield
+    finally:
+        sys.unraisablehook = report
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 _code: list[int] = []

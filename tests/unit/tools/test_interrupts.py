@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import tomllib
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +18,8 @@ import pytest
 
 import rise_commands
 import riselang as rl
+from riselang.tools import exits
+from riselang.tools.exits import run_tool
 
 READY = "ready"
 KERNEL = f"""
@@ -144,6 +147,38 @@ def test_the_commands_are_started_that_way() -> None:
     assert scripts == {"rise": "rise_commands:rise", "rise-opt": "rise_commands:rise_opt"}
     assert callable(rise_commands.rise)
     assert callable(rise_commands.rise_opt)
+
+
+def test_an_interruption_that_python_drops_is_repeated(capsys: pytest.CaptureFixture[str]) -> None:
+    """It is dropped in the callback of a weak reference, as interned terms have them."""
+    hook = sys.unraisablehook
+    moments: list[str] = []
+
+    class Referred:
+        pass
+
+    def interrupt_here(_: object) -> None:
+        moments.append("callback")
+        signal.raise_signal(signal.SIGINT)
+
+    def act() -> None:
+        value = Referred()
+        reference = weakref.ref(value, interrupt_here)
+        del value
+        assert reference() is None
+        time.sleep(10)
+        moments.append("not interrupted")
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(SystemExit, match="130"):
+            run_tool(act)
+    finally:
+        signal.signal(signal.SIGINT, before)
+        exits._code.clear()  # or this process ends with it
+    assert moments == ["callback"]
+    assert sys.unraisablehook is hook
+    assert capsys.readouterr().err == "interrupted\n"
 
 
 @pytest.mark.parametrize("delay", [0.002, 0.01, 0.03, 0.06, 0.1])
