@@ -71,13 +71,13 @@ class Fault:
 
     def plant(self) -> str:
         """The text of the file with the fault in it."""
-        source, tree, form = _parsed(self.path)
+        source, tree = _parsed(self.path)
         node = self._node(tree)
         found = edits(node, self.find, self.replace, self.given)
         if len(found) != 1:
             raise MisfitError(self._misfit(node, found))
         planted = found[0].apply(source)
-        if ast.dump(ast.parse(planted)) == form:
+        if ast.dump(self._node(ast.parse(planted))) == ast.dump(node):
             raise MisfitError(f"the fault {self.name!r} changes nothing in {self.where}")
         return planted
 
@@ -129,8 +129,6 @@ def _defines(statement: ast.stmt, key: str) -> bool:
 
 
 @cache
-def _parsed(path: Path) -> tuple[str, ast.Module, str]:
-    """The text of a file, its tree, and the tree as text."""
+def _parsed(path: Path) -> tuple[str, ast.Module]:
     source = (SOURCES / path).read_text()
-    tree = ast.parse(source)
-    return source, tree, ast.dump(tree)
+    return source, ast.parse(source)
