@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.native import llvm
-from riselang.native.line_table import code_lines
-from riselang.native.object_file import functions, is_readable, sections
+from riselang.native.debug_info.line_table import code_lines
+from riselang.native.debug_info.object_file import functions, is_readable, sections
+from riselang.native.llvm import codegen as llvm
 from riselang.support.errors import UserError
 from riselang.tools.rise import main
 

@@ -1,7 +1,6 @@
 """Phase 1: from a term to loops over `rise.codegen` access paths (seed 000, section 4.2.1).
 
-The rules stand in `map_rules.py`, `fold_rules.py`, `sort_rules.py`, `window_rules.py`,
-`view_rules.py` and `index_rules.py`; read `translation.py` first.
+The rules of the patterns are in `rules`; read `translation.py` first.
 """
 
 from __future__ import annotations
@@ -15,16 +14,16 @@ from riselang.dialects.rise.codegen_views import READ_OPS, STORE_OPS
 from riselang.dialects.rise.pattern_registry import PATTERNS, Role
 from riselang.lowering.callees import Callees
 from riselang.lowering.checks import Checks
-from riselang.lowering.fold_rules import FoldRules
-from riselang.lowering.index_rules import IndexRules
 from riselang.lowering.loops import Emitter
+from riselang.lowering.rules.index_rules import IndexRules
+from riselang.lowering.rules.reduction_rules import FoldRules
+from riselang.lowering.rules.sort_rules import SortRules
+from riselang.lowering.rules.view_rules import ViewRules
 from riselang.lowering.sizes import Sizes
-from riselang.lowering.sort_rules import SortRules
 from riselang.lowering.translation import (
     Delayed,
     data_type,
 )
-from riselang.lowering.view_rules import ViewRules
 from riselang.term.nodes import (
     Lambda,
     Term,
