@@ -246,6 +246,7 @@ class DepLambda(Term):
         location: SourceLocation | None = None,
     ):
         """`body` calls the variable `binder`, or `name` if that is not given."""
+        # Deferred: renaming a size variable is defined on the nodes of this module.
         from riselang.term.sizes import renamed
 
         self.kind = kind
