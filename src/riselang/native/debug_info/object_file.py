@@ -1,7 +1,7 @@
-"""What an object file in ELF says: its sections, and where its functions are.
+"""Check that an ELF object file is well-formed, and list its symbols.
 
-LLVM takes for granted that an object is well-formed, and takes the process down if it is not. So
-one that was read from a file is checked before.
+LLVM assumes that an object is well-formed, and ends the process if it is not. So an object that was
+read from a file is checked before LLVM gets it, at each load of a cached kernel.
 """
 
 from __future__ import annotations
@@ -14,49 +14,9 @@ FUNCTION = 2
 """The type of a symbol that is a function."""
 
 
-@dataclass(frozen=True)
-class Section:
-    name: str
-    flags: int
-    """2 is in memory when the program runs, 4 is code."""
-    data: bytes
-
-
-@dataclass(frozen=True)
-class Function:
-    """A function at an offset in the section of the code."""
-
-    name: str
-    offset: int
-    size: int
-
-
 def is_readable(data: bytes) -> bool:
     """Whether this is ELF for a machine of 64 bits that starts with the lower byte."""
     return data[:6] == b"\x7fELF\x02\x01"
-
-
-def sections(data: bytes) -> dict[str, Section]:
-    (start,) = struct.unpack_from("<Q", data, 40)
-    size, count, names = struct.unpack_from("<HHH", data, 58)
-    headers = [struct.unpack_from("<IIQQQQ", data, start + at * size) for at in range(count)]
-    strings = data[headers[names][4] :]
-    found: dict[str, Section] = {}
-    for name, _, flags, _, offset, length in headers:
-        text = _string(strings, name)
-        found[text] = Section(text, flags, data[offset : offset + length])
-    return found
-
-
-def functions(data: bytes) -> list[Function]:
-    """The functions of a file that has one section of code."""
-    known = sections(data)
-    table, strings = known[".symtab"].data, known[".strtab"].data
-    found: list[Function] = []
-    for name, kind, _, section, value, size in struct.iter_unpack("<IBBHQQ", table):
-        if kind & 15 == FUNCTION and section != 0:
-            found.append(Function(_string(strings, name), value, size))
-    return sorted(found, key=lambda function: function.offset)
 
 
 def _string(strings: bytes, start: int) -> str:

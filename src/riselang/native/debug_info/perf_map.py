@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import groupby
 
-from riselang.native.debug_info.line_table import code_lines
-from riselang.native.debug_info.object_file import Function, functions, is_readable
+from riselang.native.debug_info.line_table import Function, code_lines, functions
+from riselang.native.debug_info.object_file import is_readable
 from riselang.native.llvm.entry_points import PREFIX
 
 Piece = tuple[int, int, str]
