@@ -38,7 +38,9 @@ RETIRED = {
     rf"({_THINGS}) of ({_SYSTEMS})(?!')": "an MLIR module, C loops, NumPy arrays",
     r"truth values?": "Boolean",
     r"in (the|its|their) place of": "instead of",
-    r"(?<!in )(?<!in-)(?<!take )(?<!takes )(?<!last )(?<!decimal )places?": "location, path, buffer",
+    r"(?<!in )(?<!in-)(?<!take )(?<!takes )(?<!last )(?<!decimal )places?": (
+        "location, path, buffer"
+    ),
     r"rooms?": "capacity, size",
     r"rings?": "circular buffer, line buffer",
     r"(in|by|take|takes|taking|taken|took) turns?": "interleaved, double-buffered, alternately",
