@@ -321,6 +321,12 @@ class Pattern(Term):
     def argument(self, name: str) -> Argument:
         return self.arguments[self.spec.parameters.index(name)]
 
+    @property
+    def sizes(self) -> dict[str, Nat]:
+        """The parameters of the pattern that are sizes, by name."""
+        pairs = zip(self.spec.parameters, self.arguments, strict=True)
+        return {name: value for name, value in pairs if isinstance(value, Nat)}
+
 
 class Scalar(Term):
     """An operation of the arith or math dialect, by its MLIR name, on scalars or on each lane.

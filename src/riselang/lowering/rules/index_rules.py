@@ -24,8 +24,10 @@ from riselang.lowering.translation import (
     Lazy,
     Translation,
     Value,
+    reads,
     result_type,
     size,
+    stores,
 )
 from riselang.term.conversion import conversion_op
 from riselang.term.nodes import (
@@ -40,17 +42,20 @@ from riselang.term.nodes import (
 class IndexRules(Translation):
     """Rules of the patterns that take or make indices."""
 
+    @reads("gather")
     def read_gather(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         indices = self.read_data(arguments[0])
         source = self.read_data(arguments[1])
         return self.add(codegen.GatherOp(indices, source, result_type(pattern)))
 
+    @reads("reorder")
     def read_reorder(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         length = size(pattern, "n")
         source = self.read_data(arguments[1])
         indices = self.generate(self.force(arguments[0]), array(length, idx(length)))
         return self.add(codegen.GatherOp(indices, source, result_type(pattern)))
 
+    @reads("generate")
     def read_generate(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         return self.generate(self.force(arguments[0]), result_type(pattern))
 
@@ -61,6 +66,7 @@ class IndexRules(Translation):
             self.emitter.add(ReturnOp([self.applied(function, [block.args[0]])]))
         return self.add(codegen.GenerateOp(Region(block), type))
 
+    @stores("generate")
     def store_generate(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
         function, length = self.force(arguments[0]), size(pattern, "n")
 
@@ -70,15 +76,18 @@ class IndexRules(Translation):
 
         self.each(length, self.dialect(pattern), body, self.unordered)
 
+    @reads("at")
     def read_at(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         index = self.add(codegen.CastOp([self.read_data(arguments[0])], IndexType()))
         return self.add(codegen.IdxOp(self.read_data(arguments[1]), index))
 
+    @reads("sliceAt")
     def read_slice_at(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         index = self.add(codegen.CastOp([self.read_data(arguments[0])], IndexType()))
         source = self.read_data(arguments[1])
         return self.add(codegen.SliceAtOp(source, index, result_type(pattern)))
 
+    @reads("updateAt")
     def read_update_at(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         """The array in memory of its own, with a part of it written over."""
         part = uncurry(pattern.type)[0][1]
@@ -91,9 +100,11 @@ class IndexRules(Translation):
 
         return self.materialised(result_type(pattern), fill)
 
+    @reads("scatter")
     def read_scatter(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         return self.scattered(pattern, arguments, lambda new, place: self.copy(new, place))
 
+    @reads("scatterWith")
     def read_scatter_with(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         function = self.force(arguments[0])
         element = pattern.argument("t")
@@ -131,15 +142,18 @@ class IndexRules(Translation):
 
         return self.materialised(result_type(pattern), fill)
 
+    @reads("fromIdx")
     def read_from_idx(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         plain = self.add(codegen.CastOp([self.read_data(arguments[0])], IndexType()))
         return self.add(codegen.CastOp([plain], index_type))
 
+    @reads("sizeOf")
     def read_size_of(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         """A length is in the type, so the array itself is not read."""
         length = self.emitter.length(size(pattern, "n"))
         return self.add(codegen.CastOp([length], index_type))
 
+    @reads("clampIdx")
     def read_clamp_idx(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         """`min(max(x, 0), n - 1)` on the integer as an index."""
         last = Bound(0, index_type)
@@ -150,6 +164,7 @@ class IndexRules(Translation):
         given = self.force(arguments[0]), self.add(codegen.CastOp([limit], index_type))
         return self.as_idx(self.plain_index(number, given), pattern)
 
+    @reads("checkIdx")
     def read_check_idx(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         number = self.plain_index(_as_index(pattern, 0), (self.force(arguments[0]),))
         bound = self.emitter.length(size(pattern, "n"))

@@ -34,8 +34,10 @@ from riselang.lowering.translation import (
     Value,
     data_type,
     is_in_memory,
+    reads,
     result_type,
     size,
+    stores,
 )
 from riselang.term.nodes import Lambda, Pattern, Term, spine
 from riselang.term.substitution import is_used_often, parts_used_often
@@ -101,6 +103,7 @@ class MapRules(WindowRules, LayoutRules):
     reads_by_number = False
     """Whether elements of arrays are read by indices that are numbers."""
 
+    @stores("map", "mapSeq", "mapSeqUnroll", "mapPar")
     def store_map(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
         function = self.force(arguments[0])
         layout = layout_of(function) if pattern.spec is MAP and is_computed(arguments[1]) else None
@@ -195,6 +198,7 @@ class MapRules(WindowRules, LayoutRules):
         )
         return self.add(codegen.TupleOp(first, second))
 
+    @reads("map")
     def read_map(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         """A high-level map that is only read costs no loop: elements are computed where read."""
         function = self.force(arguments[0])
@@ -206,12 +210,14 @@ class MapRules(WindowRules, LayoutRules):
             self.emitter.add(ReturnOp([self.applied(function, [block.args[0]])]))
         return self.add(codegen.MapReadOp(source, Region(block), result_type(pattern)))
 
+    @reads("mapSeq", "mapSeqUnroll", "mapPar")
     def read_materialised(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         """mapSeq and mapPar ask for a loop, so their result gets memory."""
         return self.materialised(
             result_type(pattern), lambda target: self.store_map(pattern, arguments, target)
         )
 
+    @stores("asVector")
     def store_vectors(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
         """Scalars that are computed are stored one by one; those that are there, in vectors."""
         if is_computed(arguments[0]):
@@ -229,6 +235,7 @@ class MapRules(WindowRules, LayoutRules):
         else:
             self.copy(self.wrap(type, scalars), target)
 
+    @reads("toMem")
     def read_to_memory(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         type = result_type(pattern)
         asks_registers = pattern.argument("space") == "register"
@@ -247,8 +254,10 @@ class MapRules(WindowRules, LayoutRules):
 
     # Let
 
+    @reads("let")
     def read_let(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         return self.apply(self.force(arguments[1]), [self.bind(arguments[0])])
 
+    @stores("let")
     def store_let(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
         self.store_applied(self.force(arguments[1]), [self.bind(arguments[0])], target)

@@ -24,8 +24,10 @@ from riselang.lowering.translation import (
     Step,
     Value,
     data_type,
+    reads,
     result_type,
     size,
+    stores,
 )
 from riselang.nat import Nat
 from riselang.term.nodes import Pattern
@@ -90,6 +92,7 @@ def place_of(value: SSAValue) -> tuple[SSAValue, tuple[SSAValue | int, ...]]:
 class FoldRules(MapRules):
     """Rules of the patterns that carry a value from one round to the next."""
 
+    @reads("reduce", "reduceSeq", "reduceSeqUnroll")
     def read_reduce(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         function = self.force(arguments[0])
         if self.reads_by_number and is_kept_in_registers(pattern, function, self.most_registers):
@@ -108,6 +111,7 @@ class FoldRules(MapRules):
 
         return self.fold(pattern, size(pattern, "n"), arguments[1], step)
 
+    @stores("reduce", "reduceSeq", "reduceSeqUnroll")
     def store_reduce(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
         """Where rounds only change elements in their place, the target is the accumulator."""
         function = self.force(arguments[0])
@@ -154,6 +158,7 @@ class FoldRules(MapRules):
             return False
         return place_of(self.read_data(lazy)) == place_of(target)
 
+    @reads("reducePar")
     def read_reduce_par(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         """Chunks of a fixed length on threads, each from the start value, then their results."""
         function, init = self.force(arguments[0]), self.kept(arguments[1])
@@ -190,6 +195,7 @@ class FoldRules(MapRules):
         results = self.materialised(array(places, type), fill)
         return fold(self.add(codegen.TakeOp(results, array(count, type))))
 
+    @reads("iterate", "iterateSeq")
     def read_iterate(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         function = self.force(arguments[0])
 
@@ -198,6 +204,7 @@ class FoldRules(MapRules):
 
         return self.fold(pattern, size(pattern, "k"), arguments[1], step)
 
+    @reads("while")
     def read_while(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         holds, function = self.force(arguments[0]), self.force(arguments[1])
         type = pattern.argument("t")
@@ -284,11 +291,13 @@ class FoldRules(MapRules):
         )
         return self.add(codegen.CastOp(results[: len(current)], type))
 
+    @reads("scan", "scanSeq")
     def read_scan(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         return self.materialised(
             result_type(pattern), lambda target: self.store_scan(pattern, arguments, target)
         )
 
+    @stores("scan", "scanSeq")
     def store_scan(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
         """A fold that stores each accumulator before it is passed on."""
         function = self.force(arguments[0])

@@ -20,6 +20,7 @@ from riselang.lowering.translation import (
     Lazy,
     Translation,
     Value,
+    reads,
     result_type,
     size,
 )
@@ -33,6 +34,7 @@ Before = Callable[[SSAValue, SSAValue], SSAValue]
 class SortRules(Translation):
     """The rule of sort."""
 
+    @reads("sort")
     def read_sort(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         function, length = self.force(arguments[0]), size(pattern, "n")
         element = pattern.argument("t")

@@ -27,8 +27,10 @@ from riselang.lowering.translation import (
     StoreRule,
     Translation,
     Value,
+    reads,
     result_type,
     size,
+    stores,
 )
 from riselang.term.nodes import (
     Pattern,
@@ -55,14 +57,17 @@ class ViewRules(Translation):
 
         return rule
 
+    @reads("zip")
     def read_zip(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         first = self.read_data(arguments[0])
         return self.add(codegen.ZipOp(first, self.read_data(arguments[1])))
 
+    @reads("tuple")
     def read_tuple(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         first = self.read_data(arguments[0])
         return self.add(codegen.TupleOp(first, self.read_data(arguments[1])))
 
+    @reads("vectorFromScalar")
     def read_vector_from_scalar(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         scalar = self.read_data(arguments[0])
         type = result_type(pattern)
@@ -74,32 +79,38 @@ class ViewRules(Translation):
         block.add_ops([repeated, ReturnOp([repeated.vector])])
         return self.add(EmbedOp([scalar], Region(block), type))
 
+    @stores("prefetch")
     def store_prefetched(
         self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue
     ) -> None:
         """Nothing is read here; what is stored reads for itself."""
         self.store(arguments[0], target)
 
+    @reads("concat")
     def read_concat(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         first = self.read_data(arguments[0])
         second = self.read_data(arguments[1])
         return self.add(codegen.ConcatOp(first, second, result_type(pattern)))
 
+    @stores("concat")
     def store_concat(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
         (first, second), _ = uncurry(pattern.type)
         self.store(arguments[0], self.add(codegen.TakeOp(target, first)))
         self.store(arguments[1], self.add(codegen.DropOp(target, second)))
 
+    @reads("padConst")
     def read_pad_const(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         value = self.read_data(arguments[0])
         source = self.read_data(arguments[1])
         left = NatAttr(size(pattern, "l"))
         return self.add(codegen.PadConstOp(value, source, result_type(pattern), left))
 
+    @stores("zip")
     def store_zip(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
         self.store(arguments[0], self.add(codegen.ZipFirstAccOp(target)))
         self.store(arguments[1], self.add(codegen.ZipSecondAccOp(target)))
 
+    @stores("tuple")
     def store_tuple(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
         self.store(arguments[0], self.component(codegen.FstOp, target))
         self.store(arguments[1], self.component(codegen.SndOp, target))

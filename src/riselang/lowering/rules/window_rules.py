@@ -28,6 +28,7 @@ from riselang.lowering.translation import (
     Translation,
     Value,
     data_type,
+    reads,
     result_type,
     size,
 )
@@ -75,6 +76,7 @@ Stream = Callable[[SSAValue, Nat], SSAValue]
 class WindowRules(Translation):
     """Rules of the windows that are used in turns."""
 
+    @reads("circularBuffer", "rotateValues")
     def read_windows(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         source = self.read_data(arguments[1])
         windows = Windows(pattern, self.force(arguments[0]), source)
