@@ -25,7 +25,7 @@ from c_rivals import KERNELS, Contest  # noqa: E402
 from reporting import record  # noqa: E402
 
 import riselang as rl  # noqa: E402
-from riselang.native import libraries  # noqa: E402
+from riselang.native.llvm import shared_libraries as libraries  # noqa: E402
 from riselang.tools.figures import Rival  # noqa: E402
 
 LARGE = {

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 import riselang as rl
-from riselang.frontends.c.entries import is_buffer
+from riselang.frontends.c.emit.c_entry_points import is_buffer
 from riselang.frontends.c.file import CFile
-from riselang.frontends.c.footprints import evaluated
-from riselang.frontends.c.model import Scop
-from riselang.frontends.c.syntax import Variable
+from riselang.frontends.c.model.footprints import evaluated
+from riselang.frontends.c.model.scop import Scop
+from riselang.frontends.c.parse.syntax import Variable
 
 KERNELS = Path(__file__).parents[1] / "examples/c/kernels"
 FLAGS = ("-O3", "-w", "-shared", "-fPIC")

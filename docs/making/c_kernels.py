@@ -9,9 +9,9 @@ from pathlib import Path
 
 from riselang.frontends.c.building import program_of
 from riselang.frontends.c.file import CFile
-from riselang.frontends.c.lifted.choices import Choice, for_product
-from riselang.frontends.c.lifted.costs import PATTERNS
-from riselang.frontends.c.model import Scop
+from riselang.frontends.c.lift.choices import Choice, for_product
+from riselang.frontends.c.lift.costs import PATTERNS
+from riselang.frontends.c.model.scop import Scop
 from riselang.frontends.c.tactics.parts import parts_of
 from riselang.frontends.c.tactics.recognition import Recognised, recognised
 from riselang.frontends.c.tactics.row_products import RowProduct

@@ -42,36 +42,37 @@ def _by_name(specs: Iterable[PassSpec]) -> dict[str, PassSpec]:
     return {spec.name: spec for spec in specs}
 
 
+LOWERING = "lowering.passes"
 PASSES = _by_name(
     (
         PassSpec(
-            "convert-rise-to-imperative", "lowering",
+            "convert-rise-to-imperative", LOWERING,
             "Turns functional RISE into loops over `rise.codegen` access paths.",
         ),
         PassSpec(
-            "resolve-rise-access", "lowering",
+            "resolve-rise-access", LOWERING,
             "Turns `rise.codegen` access paths into loads and stores.",
         ),
-        PassSpec("approximate-math", "lowering", "Computes exp and its kind by polynomials."),
+        PassSpec("approximate-math", LOWERING, "Computes exp and its kind by polynomials."),
         PassSpec(
-            "convert-math-to-calls", "lowering",
+            "convert-math-to-calls", LOWERING,
             "Calls the math library for exp, sin and their kind.",
         ),
         PassSpec(
-            "contract-rise-floats", "lowering", "Decides float contraction on the source program."
+            "contract-rise-floats", LOWERING, "Decides float contraction on the source program."
         ),
         PassSpec(
-            "plan-polyhedral", "lowering",
+            "plan-polyhedral", LOWERING,
             "Plans tiling, scalar replacement and vectorisation where they are proven to be right.",
         ),
-        PassSpec("raise-to-library-calls", "lowering", "Replaces loops by calls of BLAS routines."),
-        PassSpec("poll-signals", "lowering", "Lets long loops look for signals."),
+        PassSpec("raise-to-library-calls", LOWERING, "Replaces loops by calls of BLAS routines."),
+        PassSpec("poll-signals", LOWERING, "Lets long loops look for signals."),
         PassSpec(
             "outline-gpu-kernels", "lowering.gpu",
             "Makes kernels of a module `kernels`, which functions launch.",
         ),
         PassSpec(
-            "rise-rewrite", "lowering",
+            "rise-rewrite", LOWERING,
             "Rewrites every program by the strategy that is given, or by that of its function.",
         ),
         PassSpec(

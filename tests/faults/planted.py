@@ -11,33 +11,32 @@ from fault import Entry, Fault
 
 from riselang.dialects.rise import pattern_registry
 from riselang.lowering import (
-    convert_rise_to_imperative,
     imperative,
     in_place,
     noalias,
     outlining,
-    plan_polyhedral,
     temporaries,
     vectors,
-    window_rules,
 )
 from riselang.lowering.access import _Resolver as Resolver
 from riselang.lowering.checks import Checks
 from riselang.lowering.defined_arith import _Maker as ArithMaker
-from riselang.lowering.fold_rules import FoldRules
-from riselang.lowering.index_rules import IndexRules
 from riselang.lowering.indices import IndexEmitter
 from riselang.lowering.lane_access import LaneAccess
 from riselang.lowering.layouts import LayoutRules
 from riselang.lowering.loops import Emitter
 from riselang.lowering.memory import Memory
 from riselang.lowering.nests import Nest, Subscripts
+from riselang.lowering.passes import convert_rise_to_imperative, plan_polyhedral
+from riselang.lowering.rules import window_rules
+from riselang.lowering.rules.index_rules import IndexRules
+from riselang.lowering.rules.reduction_rules import FoldRules
+from riselang.lowering.rules.sort_rules import SortRules
+from riselang.lowering.rules.window_rules import WindowRules
 from riselang.lowering.sizes import Sizes
-from riselang.lowering.sort_rules import SortRules
 from riselang.lowering.steps import PathSteps
 from riselang.lowering.stores import Stores
 from riselang.lowering.translation import Translation
-from riselang.lowering.window_rules import WindowRules
 from riselang.nat import Nat
 
 FIRST_LANE = LaneAccess.at_first_lane.__name__

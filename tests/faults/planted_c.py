@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from fault import Fault
 
-from riselang.frontends.c import accesses, aliasing, arithmetic, entries, loops, statements
-from riselang.frontends.c.affine import AffineReader
-from riselang.frontends.c.arrangement import order
-from riselang.frontends.c.dependences import Dependences
-from riselang.frontends.c.emission import registers, structured, trees, values
-from riselang.frontends.c.emission.innermost import Innermost
-from riselang.frontends.c.emission.loops import LoopEmitter
-from riselang.frontends.c.emission.routines import RoutineEmitter
-from riselang.frontends.c.emission.row_calls import RowCallEmitter
-from riselang.frontends.c.emission.values import Emitter
-from riselang.frontends.c.extraction import Extraction
-from riselang.frontends.c.lifted.statements import StatementStep
-from riselang.frontends.c.linear import Linear
-from riselang.frontends.c.statements import StatementReader
+from riselang.frontends.c.emit import c_entry_points, registers, structured, trees, values
+from riselang.frontends.c.emit.innermost import Innermost
+from riselang.frontends.c.emit.loops import LoopEmitter
+from riselang.frontends.c.emit.routines import RoutineEmitter
+from riselang.frontends.c.emit.row_calls import RowCallEmitter
+from riselang.frontends.c.emit.values import Emitter
+from riselang.frontends.c.lift.statements import StatementStep
+from riselang.frontends.c.model import accesses, affine_arithmetic, aliasing, iteration_sets
+from riselang.frontends.c.model.dependences import Dependences
+from riselang.frontends.c.model.extraction import Extraction
+from riselang.frontends.c.model.linear import Linear
+from riselang.frontends.c.model.quasi_affine import AffineReader
+from riselang.frontends.c.parse import statements
+from riselang.frontends.c.parse.statements import StatementReader
+from riselang.frontends.c.schedule import order
 from riselang.frontends.c.tactics import circles, structures, views
 from riselang.frontends.c.tactics.views import ViewBuilder
 
@@ -27,9 +28,9 @@ C_FAULTS = (
           "$statement($branch, $nest.$_($_))", "$statement($branch, $nest)"),
     Fault("else runs where then does", Extraction._if,
           "f'not ({$condition})'", "$condition"),
-    Fault("a loop begins one late", loops._start,
+    Fault("a loop begins one late", iteration_sets._start,
           "f'{$iterator} {$comparison} {$first}'", "f'{$iterator} {$comparison} {$first} + 1'"),
-    Fault("a step is ignored", loops._start,
+    Fault("a step is ignored", iteration_sets._start,
           "$_ if $stride != 1 else ''", "''"),
     Fault("downward loops run upwards", Extraction._for,
           "1 if $_ else -1", "1"),
@@ -48,7 +49,7 @@ C_FAULTS = (
           "{**$$before, 'pdiv_q': $quotient, **$$between, 'pdiv_r': $_, **$$after}",
           "{**$$before, 'pdiv_q': $quotient, **$$between, 'pdiv_r': $quotient, **$$after}"),
     # Signs and rounding
-    Fault("division rounds down", arithmetic._by_sign,
+    Fault("division rounds down", affine_arithmetic._by_sign,
           "$natural(-$linear, $number).$times(-$sign)", "$natural($linear, $number).$times($sign)"),
     Fault("integers are divided as if unsigned", values, "arith.DivSIOp", "arith.DivUIOp"),
     Fault("remainders of integers as if unsigned", values, "arith.RemSIOp", "arith.RemUIOp"),
@@ -80,7 +81,7 @@ C_FAULTS = (
           "f'({$left}) or ({$right})'", "f'({$left}) and ({$right})'"),
     Fault("a ternary takes the other branch", Emitter._conditional,
           "arith.SelectOp($condition, $first, $second)", "arith.SelectOp($condition, $second, $first)"),
-    Fault("extents come from the innermost dimension", entries._buffer,
+    Fault("extents come from the innermost dimension", c_entry_points._buffer,
           "reversed($lengths[1:])", "reversed($lengths[:-1])"),
     Fault("chained assignment in the wrong order", StatementReader.assignment,
           "$block($location, ($first, $assign($location, $target, $value)))",

@@ -1,6 +1,7 @@
 """With debug info, compiled code says which lines of the program it comes from."""
 
 import contextlib
+import io
 import re
 import subprocess
 from collections.abc import Callable
@@ -10,11 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from elftools.elf.elffile import ELFFile
 
 import riselang as rl
-from riselang.native import llvm
-from riselang.native.line_table import code_lines
-from riselang.native.object_file import functions, is_readable, sections
+from riselang.native.debug_info.line_table import code_lines, functions
+from riselang.native.debug_info.object_file import is_readable
+from riselang.native.llvm import codegen as llvm
 from riselang.support.errors import UserError
 from riselang.tools.rise import main
 
@@ -70,6 +72,10 @@ def rise(*arguments: str) -> None:
         main(arguments)
 
 
+def section_data(code: bytes) -> dict[str, bytes]:
+    return {each.name: each.data() for each in ELFFile(io.BytesIO(code)).iter_sections()}
+
+
 def lines(path: Path) -> set[tuple[str, int]]:
     data = path.read_bytes()
     assert is_readable(data)
@@ -114,7 +120,7 @@ def test_ir_and_assembly_have_the_whole_path(folder: Path) -> None:
 def test_without_it_nothing_is_said(folder: Path) -> None:
     rise("compile", "dot.rise", "-o", "k.o")
     rise("compile", "dot.rise", "--emit", "llvm", "-o", "k.ll")
-    assert not any("debug" in name for name in sections(Path("k.o").read_bytes()))
+    assert not any("debug" in name for name in section_data(Path("k.o").read_bytes()))
     assert "!dbg" not in Path("k.ll").read_text()
 
 
@@ -158,7 +164,7 @@ def test_the_code_is_the_same(function: Callable[..., object], loops: str) -> No
     assert "!dbg" in optimised[1]
     assert without_debug_info(optimised[0]) == without_debug_info(optimised[1])
     # Where code is unwound is told too, so instructions that save registers may change places.
-    codes = [sections(each.object_code)[".text"].data for each in (plain, debug)]
+    codes = [section_data(each.object_code)[".text"] for each in (plain, debug)]
     assert len(codes[0]) == len(codes[1])
 
 

@@ -13,7 +13,8 @@ import pytest
 
 import riselang as rl
 from making.pages import blocks
-from riselang.native import llvm, perf_map
+from riselang.native.debug_info import perf_map
+from riselang.native.llvm import codegen as llvm
 
 PAGE = Path(__file__).parents[2] / "docs/debugging.md"
 

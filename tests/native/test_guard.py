@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.native import guard
+from riselang.native.llvm import guard
 from riselang.support.errors import LimitationError
 
 pytestmark = pytest.mark.skipif(not guard.IS_SUPPORTED, reason="needs POSIX signals")

@@ -15,7 +15,7 @@ from riselang.dialects.irdl import irdl_text
 from riselang.dialects.module import parse_module, verify_module
 from riselang.dialects.native_form import VARIADIC_LIMIT, native_form, native_name
 from riselang.dialects.rise.dialect import Rise
-from riselang.native import mlir
+from riselang.native.mlir import bindings as mlir
 from riselang.notation.program import parse_program
 from riselang.support.errors import LimitationError, UserError
 from riselang.term.to_dialect import program_module

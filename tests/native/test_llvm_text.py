@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import riselang as rl
-from riselang.native import llvm, llvm_text
+from riselang.native.llvm import codegen as llvm
+from riselang.native.llvm import ir_text
 
 CASES = {
     "ret float 1.000000e-01": "ret float 0x3FB99999A0000000",
@@ -33,7 +34,7 @@ CASES = {
 
 @pytest.mark.parametrize(("before", "after"), CASES.items())
 def test_constants_are_spelled_by_their_bits(before: str, after: str) -> None:
-    assert llvm_text.readable(before) == after
+    assert ir_text.readable(before) == after
 
 
 @settings(max_examples=200, deadline=None)
@@ -41,13 +42,13 @@ def test_constants_are_spelled_by_their_bits(before: str, after: str) -> None:
 def test_a_decimal_becomes_the_nearest_float(value: float) -> None:
     if value != value or abs(value) == np.inf:
         return
-    text = llvm_text.readable(f"ret float {value:.12e}")
+    text = ir_text.readable(f"ret float {value:.12e}")
     expected = np.float64(np.float32(value)).view(np.uint64)
     assert text == f"ret float 0x{int(expected):016X}"
 
 
 def test_library_functions_are_not_looked_into() -> None:
-    text = llvm_text.readable("declare float @expf(float)\ndeclare float @llvm.sqrt.f32(float)")
+    text = ir_text.readable("declare float @expf(float)\ndeclare float @llvm.sqrt.f32(float)")
     assert "@expf(float) nobuiltin" in text
     assert "sqrt.f32(float) nobuiltin" not in text
 

@@ -17,7 +17,7 @@ import riselang as rl
 from riselang.dialects.module import make_context, parse_module, verify_module
 from riselang.dialects.rise.types import FunType, RiseType, uncurry
 from riselang.interpreter.evaluate import from_buffers, run, to_buffers
-from riselang.lowering.contract_rise_floats import ContractRiseFloatsPass
+from riselang.lowering.passes.contract_rise_floats import ContractRiseFloatsPass
 from riselang.term.from_dialect import Unit, units
 
 Array = np.ndarray[Any, Any]

@@ -14,7 +14,7 @@ import riselang as rl
 from riselang import UserError
 from riselang.compiler.aot import C_TYPES
 from riselang.dialects.rise.types import SCALARS
-from riselang.native import linking
+from riselang.native.llvm import linking
 from riselang.tools.rise import main
 
 COMPILER = linking.c_compiler()

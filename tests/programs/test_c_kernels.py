@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from riselang.frontends.c.arrangement import statements
 from riselang.frontends.c.file import CFile
+from riselang.frontends.c.schedule import statements
 from support.c_programs import EXTRA, KERNELS, check_same, enlarged, fixed
 from support.fuzzing import SHARE
 

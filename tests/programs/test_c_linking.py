@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from riselang.native.linking import c_compiler
+from riselang.native.llvm.linking import c_compiler
 from riselang.tools import rise
 
 KERNEL = """\

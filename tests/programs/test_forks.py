@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from riselang.native import libraries
+from riselang.native.llvm import shared_libraries as libraries
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 

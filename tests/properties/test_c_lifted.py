@@ -10,8 +10,8 @@ import numpy as np
 
 import riselang as rl
 from riselang.frontends.c.calling import CFunction
-from riselang.frontends.c.lifted.functions import PatternFunction
-from riselang.frontends.c.model import Scop
+from riselang.frontends.c.lift.functions import PatternFunction
+from riselang.frontends.c.model.scop import Scop
 from support.c_programs import arguments_for, model, run_by_c, same_bits
 from support.c_structured import structured_function
 from support.c_structures import Structured, random_structure

@@ -6,9 +6,8 @@ import subprocess
 
 import pytest
 
-from riselang.frontends.c import scheduling
-from riselang.frontends.c.arrangement import statements
-from riselang.frontends.c.refusal import Refusal
+from riselang.frontends.c.parse.refusals import Refusal
+from riselang.frontends.c.schedule import isl_schedule, statements
 from support.c_generation import random_program
 from support.c_programs import check_same
 from support.fuzzing import Ran, seeds
@@ -50,7 +49,7 @@ def test_random_programs_agree_with_the_c_compiler(
 ) -> None:
     monkeypatch.setattr(statements, "STRIP", 8)
     monkeypatch.setattr(statements, "DEPTH", 4)
-    monkeypatch.setattr(scheduling, "MOST_OPERATIONS", 60_000)
+    monkeypatch.setattr(isl_schedule, "MOST_OPERATIONS", 60_000)
     for seed in seeds:
         program = random_program(seed)
         schedule = "isl" if seed % 3 == 0 else "source"

@@ -13,7 +13,7 @@ import pytest
 
 from riselang.compiler.compilation import Compilation
 from riselang.dialects.module import module_text
-from riselang.native import mlir
+from riselang.native.mlir import bindings as mlir
 from riselang.support.config import Options
 from riselang.term.contraction import contract
 from support.checking import call_of, inputs_of, interpreted, module_of

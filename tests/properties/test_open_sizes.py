@@ -9,7 +9,7 @@ import pytest
 from riselang.compiler.compilation import Compilation
 from riselang.dialects.module import module_text, parse_module
 from riselang.dialects.rise.types import leaves
-from riselang.native import mlir
+from riselang.native.mlir import bindings as mlir
 from riselang.notation.printer import show_term
 from riselang.notation.program import parse_term
 from riselang.runtime.shapes import SizeBinding

@@ -17,7 +17,7 @@ from riselang.compiler import values
 from riselang.compiler.pipeline import rewrite
 from riselang.dialects.module import module_text
 from riselang.lowering.callees import PREFIX
-from riselang.lowering.convert_rise_to_imperative import ConvertRiseToImperativePass
+from riselang.lowering.passes.convert_rise_to_imperative import ConvertRiseToImperativePass
 from riselang.notation.program import parse_term
 from riselang.rewrite.default import DEFAULT
 from riselang.support.config import Options

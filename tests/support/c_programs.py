@@ -20,12 +20,12 @@ import numpy as np
 
 from riselang.frontends.c.building import program_of
 from riselang.frontends.c.calling import CFunction
-from riselang.frontends.c.entries import is_buffer
+from riselang.frontends.c.emit.c_entry_points import is_buffer
 from riselang.frontends.c.file import CFile
-from riselang.frontends.c.footprints import evaluated
-from riselang.frontends.c.model import Scop
-from riselang.frontends.c.syntax import Variable
-from riselang.native.linking import c_compiler
+from riselang.frontends.c.model.footprints import evaluated
+from riselang.frontends.c.model.scop import Scop
+from riselang.frontends.c.parse.syntax import Variable
+from riselang.native.llvm.linking import c_compiler
 from riselang.support.config import Options
 
 KERNELS = Path(__file__).parents[2] / "examples" / "c" / "kernels"

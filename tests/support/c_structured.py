@@ -5,13 +5,13 @@ from __future__ import annotations
 from riselang import pipelines
 from riselang.frontends.c.building import program_of
 from riselang.frontends.c.calling import CompiledCFunction
-from riselang.frontends.c.entries import llvm_entry
-from riselang.frontends.c.lifted import steps
-from riselang.frontends.c.model import Scop
+from riselang.frontends.c.emit.c_entry_points import llvm_entry
+from riselang.frontends.c.lift import steps
+from riselang.frontends.c.model.scop import Scop
 from riselang.lowering.noalias import distinct_pointers
-from riselang.native import llvm
 from riselang.native.build import Job
-from riselang.native.generic_printer import native_text
+from riselang.native.llvm import codegen as llvm
+from riselang.native.mlir.generic_printer import native_text
 from riselang.support.config import Options
 
 

@@ -10,18 +10,17 @@ from xdsl.ir import Block
 from xdsl.rewriter import InsertPoint
 
 import riselang as rl
+from making.pattern_reference import REFERENCE
 from riselang.dialects.rise.pattern_registry import LET, PatternSpec, Role
 from riselang.dialects.rise.patterns import PATTERN_OPS
-from riselang.dialects.rise.reference import REFERENCE
 from riselang.dialects.rise.types import FunType, uncurry
 from riselang.dsl.functions import PatternFunction
 from riselang.interpreter.patterns import MEANINGS
 from riselang.lowering.imperative import _Translator, compiled_patterns
 from riselang.lowering.loops import Emitter
 from riselang.notation.program import parse_term
-from riselang.rewrite.proving.meanings import OPAQUE, WITH_INDICES
+from riselang.rewrite.proving.meanings import WITH_INDICES
 from riselang.rewrite.proving.views import VIEWS
-from riselang.term.cost import DATA_DEPENDENT, ROUNDS, WINDOWED
 from riselang.term.nodes import Pattern, subterms
 
 SOURCES = Path(rl.__file__).parent
@@ -34,8 +33,12 @@ class Concern:
 
     name: str
     file: str
-    """Below src/riselang."""
+    """Below src/riselang, or below docs."""
     is_covered: Callable[[PatternSpec], bool]
+
+    @property
+    def path(self) -> str:
+        return self.file if self.file.startswith("docs/") else f"src/riselang/{self.file}"
 
 
 def is_read(spec: PatternSpec) -> bool:
@@ -55,11 +58,11 @@ def has_store(spec: PatternSpec) -> bool:
     return not is_needed or spec.name in TRANSLATOR.store_rules
 
 
-def has_rounds(spec: PatternSpec) -> bool:
+def has_count(spec: PatternSpec) -> bool:
     """Whether it is known how often a pattern applies the functions that it takes."""
     inputs, _ = uncurry(spec.type)
-    counted = {LET.name, *ROUNDS, *WINDOWED, *DATA_DEPENDENT}
-    return spec.name in counted or not any(isinstance(each, FunType) for each in inputs)
+    has_functions = any(isinstance(each, FunType) for each in inputs)
+    return (spec.applications is not None) == has_functions
 
 
 def has_sample(spec: PatternSpec) -> bool:
@@ -87,15 +90,15 @@ CONCERNS = (
             lambda spec: (spec.name in PATTERN_OPS) == spec.in_dialect),
     Concern("the routes of a view", "dialects/rise/pattern_registry.py",
             lambda spec: spec.view is not None or not is_view_of_one(spec)),
-    Concern("laws and an example", "dialects/rise/reference.py",
+    Concern("laws and an example", "docs/making/pattern_reference.py",
             lambda spec: spec.name in REFERENCE and len(REFERENCE[spec.name].laws) > 0),
-    Concern("an example in notation", "dialects/rise/reference.py", has_sample),
+    Concern("an example in notation", "docs/making/pattern_reference.py", has_sample),
     Concern("a meaning on lists", "interpreter/patterns.py", lambda spec: spec.name in MEANINGS),
-    Concern("a rule to read it", "lowering/imperative.py", is_read),
-    Concern("a rule to store it", "lowering/imperative.py", has_store),
-    Concern("a count of its rounds", "term/cost.py", has_rounds),
+    Concern("a rule to read it", "lowering/rules", is_read),
+    Concern("a rule to store it", "lowering/rules", has_store),
+    Concern("a count of its applications", "dialects/rise/pattern_registry.py", has_count),
     Concern("a meaning for proofs", "rewrite/proving/views.py",
-            lambda spec: spec.name in {*VIEWS, *WITH_INDICES, *OPAQUE}),
+            lambda spec: (spec.name in {*VIEWS, *WITH_INDICES}) != spec.is_opaque),
     Concern("a Python function", "dsl/patterns.py", has_python_name),
     Concern("a line for type checkers (make docs-tables)", "dsl/patterns.pyi", is_in_stub),
 )  # fmt: skip
@@ -104,7 +107,7 @@ CONCERNS = (
 def forgotten(spec: PatternSpec) -> list[str]:
     """The concerns of a pattern that nobody has taken care of, each with its file."""
     return [
-        f"{spec.name} lacks {each.name}: src/riselang/{each.file}"
+        f"{spec.name} lacks {each.name}: {each.path}"
         for each in CONCERNS
         if not each.is_covered(spec)
     ]

@@ -25,8 +25,9 @@ from riselang.compiler.facts import facts_of
 from riselang.compiler.gpu import GpuCode
 from riselang.compiler.host_plans import kernels_of
 from riselang.lowering.temporaries import bytes_of_type
-from riselang.native import llvm, mlir
-from riselang.native.generic_printer import native_text
+from riselang.native.llvm import codegen as llvm
+from riselang.native.mlir import bindings as mlir
+from riselang.native.mlir.generic_printer import native_text
 
 SECONDS = 60
 """After which threads that wait for each other are taken to wait for ever."""

@@ -8,8 +8,8 @@ from functools import cache
 
 import llvmlite.binding as binding
 
-from riselang.native.llvm import Target, assembly, object_code
-from riselang.native.object_file import checked_symbols
+from riselang.native.debug_info.object_file import checked_symbols
+from riselang.native.llvm.codegen import Target, assembly, object_code
 from riselang.support.machine import Machine
 
 CACHES = ((1, 32 << 10), (2, 1 << 20), (3, 8 << 20))

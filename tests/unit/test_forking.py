@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from riselang.native import workers
+from riselang.native.workers import worker_pool
 from riselang.support import forking, garbage_collection, recursion
 from riselang.support.forking import hold_forks
 from riselang.support.garbage_collection import relaxed_gc
@@ -216,13 +216,13 @@ def test_a_deep_call_in_a_section_does_not_wait_for_a_fork_that_waits_for_it() -
 
 
 def test_a_child_leaves_the_workers_of_its_parent_alone() -> None:
-    workers.start_workers(1)
+    worker_pool.start_workers(1)
     try:
-        assert answer_of_child(lambda: not workers._idle)
-        assert workers._idle[0].poll() is None
+        assert answer_of_child(lambda: not worker_pool._idle)
+        assert worker_pool._idle[0].poll() is None
     finally:
-        while workers._idle:
-            process = workers._idle.pop()
+        while worker_pool._idle:
+            process = worker_pool._idle.pop()
             process.kill()
             process.communicate()
 

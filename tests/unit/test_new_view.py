@@ -42,9 +42,9 @@ _describe(
 )
 """
 ADDED = {
-    "dialects/rise/pattern_registry.py": lambda text: text + DECLARED,
-    "dialects/rise/reference.py": lambda text: text + DESCRIBED,
-    "interpreter/patterns.py": lambda text: text.replace(
+    "riselang/dialects/rise/pattern_registry.py": lambda text: text + DECLARED,
+    "making/pattern_reference.py": lambda text: text + DESCRIBED,
+    "riselang/interpreter/patterns.py": lambda text: text.replace(
         "MEANINGS: Mapping[str, Callable[..., Any]] = {",
         "MEANINGS: Mapping[str, Callable[..., Any]] = {\n"
         '    "rotate": lambda pattern, xs: xs[_size(pattern, "k") :] + xs[: _size(pattern, "k")],',
@@ -58,7 +58,7 @@ import numpy as np
 
 import riselang as rl
 from making.stubs import patterns
-from riselang.dialects.rise.reference import REFERENCE
+from making.pattern_reference import REFERENCE
 from riselang.dialects.rise.pattern_registry import PATTERNS
 from riselang.interpreter.evaluate import run
 from riselang.notation.printer import show_term
@@ -126,9 +126,11 @@ print("all checked")
 @pytest.fixture(name="copy")
 def copied_sources(tmp_path: Path) -> Path:
     """A folder with a copy of the sources in it, which know the new view."""
-    shutil.copytree(SOURCES, tmp_path / "riselang", ignore=shutil.ignore_patterns("__pycache__"))
+    for source in (SOURCES, TESTS.parent / "docs" / "making"):
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(source, tmp_path / source.name, ignore=ignored)
     for file, added in ADDED.items():
-        path = tmp_path / "riselang" / file
+        path = tmp_path / file
         text = path.read_text()
         assert added(text) != text
         path.write_text(added(text))
@@ -136,7 +138,7 @@ def copied_sources(tmp_path: Path) -> Path:
 
 
 def test_three_files_are_enough(copy: Path) -> None:
-    folders = [copy, TESTS, TESTS.parent / "docs"]
+    folders = [copy, TESTS]
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(map(str, folders)),

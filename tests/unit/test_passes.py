@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from riselang import pipelines
-from riselang.lowering.resolve_rise_access import ResolveRiseAccessPass
+from riselang.lowering.passes.resolve_rise_access import ResolveRiseAccessPass
 from riselang.passes import PASSES, make_pass
 from riselang.universe import RISE_UNIVERSE
 

@@ -13,8 +13,8 @@ TREES = frozenset({"Term", "Node", "Syntax", "Operation", "Block", "SSAValue"})
 INSIDE = {
     "dialects/module.py": "dialects/module.py parse_with_places",
     "interpreter/evaluate.py": "interpreter/evaluate.py run",
-    "lowering/": "lowering/convert_rise_to_imperative.py convert_module",
-    "native/generic_printer.py": "native/generic_printer.py native_text",
+    "lowering/": "lowering/passes/convert_rise_to_imperative.py convert_module",
+    "native/mlir/generic_printer.py": "native/mlir/generic_printer.py native_text",
     "notation/elaboration.py": "notation/program.py parse_program",
     "notation/layout.py": "notation/layout.py layout",
     "notation/names.py": "notation/program.py parse_program",

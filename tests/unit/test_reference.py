@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import riselang as rl
+from making.pattern_reference import REFERENCE, Example, Law
 from riselang.dialects.module import module_text
 from riselang.dialects.rise.binding import substitute
 from riselang.dialects.rise.pattern_registry import PATTERNS
-from riselang.dialects.rise.reference import REFERENCE, Example, Law
 from riselang.dialects.rise.types import FunType, RiseType, uncurry
 from riselang.interpreter.evaluate import from_buffers, run, to_buffers
 from riselang.lowering.imperative import compiled_patterns
@@ -53,7 +53,7 @@ def random_value(type: RiseType, source: np.random.Generator) -> Any:
 
 @pytest.mark.parametrize("name", PATTERNS)
 def test_every_pattern_has_laws_and_an_example(name: str) -> None:
-    assert name in REFERENCE, f"dialects/rise/reference.py has no entry for {name}"
+    assert name in REFERENCE, f"docs/making/pattern_reference.py has no entry for {name}"
     entry = REFERENCE[name]
     assert name in patterns_of(closed(entry.example.parameters, entry.example.expression))
     for law in entry.laws:

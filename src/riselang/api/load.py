@@ -11,7 +11,7 @@ from riselang.api.compiled import SUFFIX, Compiled
 from riselang.api.kernel import LOOPS, TermKernel
 from riselang.api.lowered import as_strategy
 from riselang.compiler.caching import compiled, find, text_key
-from riselang.native.workers import WORTH_WORKERS, start_workers
+from riselang.native.workers.worker_pool import WORTH_WORKERS, start_workers
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.default import DEFAULT
 from riselang.runtime.executable import Executable
@@ -240,7 +240,7 @@ def read_module(
     verify_module(module)
     if strategy is None:
         return module, options
-    from riselang.lowering.rise_rewrite import rewrite_module
+    from riselang.lowering.passes.rise_rewrite import rewrite_module
 
     rewrite_module(module, strategy, options.float)
     return module, replace(options, contracted=True)

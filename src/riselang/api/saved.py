@@ -11,7 +11,8 @@ from riselang.api.compiled import Compiled
 from riselang.api.saving import HEAD
 from riselang.compiler.compilation import Compilation
 from riselang.dialects.module import parse_module, verify_module
-from riselang.native import libraries, llvm
+from riselang.native.llvm import codegen as llvm
+from riselang.native.llvm import shared_libraries as libraries
 from riselang.runtime.artefact import Artefact
 from riselang.runtime.sealing import only_value_errors, typed
 from riselang.support.config import Options

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from riselang.compiler.compilation import Compilation
 from riselang.dialects.module import module_text
-from riselang.native import llvm
+from riselang.native.llvm import codegen as llvm
 from riselang.support.io import write_file
 
 HEAD = b"riselang program 1\n"

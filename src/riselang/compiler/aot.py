@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 
 from riselang.dialects.rise.types import SCALAR_NAMES
-from riselang.native.entries import PREFIX
+from riselang.native.llvm.entry_points import PREFIX
 from riselang.runtime.artefact import CompiledFunction, functions_to_json
 from riselang.runtime.executable import FAILURE, Parameter
 from riselang.runtime.shared import DESCRIPTION

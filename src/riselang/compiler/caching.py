@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 
 from riselang.dialects.rise.pattern_registry import PATTERNS, Role
-from riselang.native import libraries
+from riselang.native.llvm import shared_libraries as libraries
 from riselang.runtime.artefact import Artefact, Wanted
 from riselang.runtime.cache import default_cache
 from riselang.runtime.environment import fingerprint

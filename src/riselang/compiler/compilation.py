@@ -18,12 +18,12 @@ from riselang.compiler.lowered_module import LoweredModule
 from riselang.compiler.sources import ModuleSource, Source
 from riselang.compiler.steps import mark_permission
 from riselang.dialects.module import module_text, verify_module
-from riselang.lowering.contract_rise_floats import contract_programs, contracts
 from riselang.lowering.explanation import explained_text, located_lines
-from riselang.native import llvm
+from riselang.lowering.passes.contract_rise_floats import contract_programs, contracts
 from riselang.native.build import Job
-from riselang.native.guard import without_polls
-from riselang.native.llvm_text import with_hidden
+from riselang.native.llvm import codegen as llvm
+from riselang.native.llvm.guard import without_polls
+from riselang.native.llvm.ir_text import with_hidden
 from riselang.runtime.artefact import Artefact
 from riselang.runtime.executable import Executable
 from riselang.support.config import Options
@@ -210,6 +210,6 @@ class Compilation:
 
 
 def _library_report(module: ModuleOp) -> str:
-    from riselang.lowering.raise_to_library_calls import report
+    from riselang.lowering.passes.raise_to_library_calls import report
 
     return report(module)

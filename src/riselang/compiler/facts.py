@@ -18,7 +18,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Operation, ParametrizedAttribute, TypeAttribute
 
 from riselang.dialects.module import walk
-from riselang.native.guard import FUNCTIONS
+from riselang.native.llvm.guard import FUNCTIONS
 
 PARALLEL = ("affine.parallel", "scf.parallel", "scf.forall", "omp.parallel")
 """Ops whose iterations may run on threads."""

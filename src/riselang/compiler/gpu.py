@@ -9,8 +9,9 @@ from riselang.compiler.host_plans import host_plan, kernels_of
 from riselang.compiler.lowered_module import LoweredModule
 from riselang.compiler.signatures import is_public
 from riselang.dialects.module import functions, location_of, module_text, walk
-from riselang.native import llvm, mlir
-from riselang.native.generic_printer import native_text
+from riselang.native.llvm import codegen as llvm
+from riselang.native.mlir import bindings as mlir
+from riselang.native.mlir.generic_printer import native_text
 from riselang.runtime.launches import Kernels
 from riselang.support.errors import LimitationError
 from riselang.support.lazy import cached_property

@@ -12,7 +12,7 @@ from riselang.compiler.facts import Facts
 from riselang.compiler.signatures import Signature, stored
 from riselang.dialects.module import functions
 from riselang.lowering.checks import failure_of
-from riselang.native import libraries
+from riselang.native.llvm import shared_libraries as libraries
 from riselang.runtime.artefact import CompiledFunction
 from riselang.runtime.executable import entry_of
 from riselang.support.config import Options

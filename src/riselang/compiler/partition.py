@@ -11,7 +11,7 @@ from riselang.compiler.lowered_module import LoweredModule
 from riselang.compiler.sources import ModuleSource, Source
 from riselang.dialects.module import walk
 from riselang.native.build import Job
-from riselang.native.workers import WORTH_WORKERS, compile_jobs
+from riselang.native.workers.worker_pool import WORTH_WORKERS, compile_jobs
 from riselang.runtime.artefact import Artefact
 from riselang.support import config
 

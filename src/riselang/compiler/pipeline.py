@@ -151,7 +151,7 @@ def emit(lowered: LoweredModule, *, locations: bool = False) -> Job:
     """What native MLIR and LLVM do: the module as text, the passes it gets, and what LLVM knows."""
     from riselang.lowering.noalias import distinct_pointers
     from riselang.native.build import Job
-    from riselang.native.generic_printer import native_text
+    from riselang.native.mlir.generic_printer import native_text
 
     facts, options = lowered.facts, lowered.options
     passes = pipelines.cpu(

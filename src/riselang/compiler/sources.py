@@ -12,7 +12,7 @@ from xdsl.ir import Operation
 from riselang.compiler.signatures import Signature
 from riselang.dialects.module import functions, location_of
 from riselang.lowering.cloning import copy_to_lower
-from riselang.lowering.convert_rise_to_imperative import Units
+from riselang.lowering.passes.convert_rise_to_imperative import Units
 from riselang.support.errors import SourceLocation
 from riselang.support.lazy import cached_property
 from riselang.term.from_dialect import Unit, units

@@ -12,18 +12,18 @@ from riselang import pipelines
 from riselang.compiler.signatures import Signature
 from riselang.dialects.module import functions, make_context
 from riselang.lowering.checks import CHECKS
-from riselang.lowering.contract_rise_floats import CONTRACTED, FLOAT_PERMISSION
-from riselang.lowering.convert_math_to_calls import ConvertMathToCallsPass
-from riselang.lowering.convert_rise_to_imperative import (
+from riselang.lowering.debug_locations import complete_locations
+from riselang.lowering.noalias import called_functions, mark_distinct
+from riselang.lowering.passes.contract_rise_floats import CONTRACTED, FLOAT_PERMISSION
+from riselang.lowering.passes.convert_math_to_calls import ConvertMathToCallsPass
+from riselang.lowering.passes.convert_rise_to_imperative import (
     ConvertRiseToImperativePass,
     Units,
     convert_module,
 )
-from riselang.lowering.debug_locations import complete_locations
-from riselang.lowering.noalias import called_functions, mark_distinct
-from riselang.lowering.poll_signals import PollSignalsPass
-from riselang.lowering.resolve_rise_access import ResolveRiseAccessPass
-from riselang.native import llvm
+from riselang.lowering.passes.poll_signals import PollSignalsPass
+from riselang.lowering.passes.resolve_rise_access import ResolveRiseAccessPass
+from riselang.native.llvm import codegen as llvm
 from riselang.support.config import Options
 from riselang.support.profiling import timed
 
@@ -93,7 +93,7 @@ def _made(name: str, options: Options) -> ModulePass:
     if name in pipelines.POLL:
         return PollSignalsPass()
     if name == pipelines.APPROXIMATE:
-        from riselang.lowering.approximate_math import ApproximateMathPass
+        from riselang.lowering.passes.approximate_math import ApproximateMathPass
 
         return ApproximateMathPass()
     if name in pipelines.OUTLINE_KERNELS:
@@ -101,9 +101,9 @@ def _made(name: str, options: Options) -> ModulePass:
 
         return OutlineGpuKernelsPass()
     if name in pipelines.RAISE:
-        from riselang.lowering.raise_to_library_calls import RaiseToLibraryCallsPass
+        from riselang.lowering.passes.raise_to_library_calls import RaiseToLibraryCallsPass
 
         return RaiseToLibraryCallsPass()
-    from riselang.lowering.plan_polyhedral import PlanPolyhedralPass
+    from riselang.lowering.passes.plan_polyhedral import PlanPolyhedralPass
 
     return PlanPolyhedralPass(llvm.vector_bits())

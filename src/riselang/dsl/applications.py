@@ -72,6 +72,7 @@ def _known(
 
     A mistake is left to be found argument by argument.
     """
+    # Deferred: the operators of values apply patterns.
     from riselang.dsl.values import Value
 
     types: list[RiseType | Unknown] = []
@@ -109,6 +110,7 @@ def _told_nodes(
     spec: PatternSpec, inputs: Sequence[RiseType], arguments: Sequence[Any]
 ) -> list[build.Node]:
     """The arguments as nodes, where data is known to be what the pattern takes."""
+    # Deferred: the operators of values apply patterns.
     from riselang.dsl.values import as_node
 
     return [
@@ -128,6 +130,7 @@ def _unified_nodes(
     what: str,
 ) -> list[build.Node]:
     """The arguments as nodes, whose types are made equal to what the pattern takes."""
+    # Deferred: the operators of values apply patterns.
     from riselang.dsl.values import as_node
 
     inputs, result = uncurry(spec.instantiate(parameters))
@@ -230,6 +233,7 @@ def _is_traced(spec: PatternSpec, expected: FunType, function: Callable[..., Any
 def _traced_lambda(
     spec: PatternSpec, position: int, expected: FunType, function: Callable[..., Any]
 ) -> build.Node:
+    # Deferred: the operators of values apply patterns.
     from riselang.dsl.values import Value, as_node
 
     trace, location = current_trace(), user_location()
@@ -304,6 +308,7 @@ def spread(
     trace: Trace, spec: PatternSpec, names: list[str] | None, values: Sequence[Any]
 ) -> Sequence[Any]:
     """Where a function of more arguments meets pairs, it gets their components."""
+    # Deferred: the operators of values apply patterns.
     from riselang.dsl.values import project
 
     if names is None or len(names) == len(values):

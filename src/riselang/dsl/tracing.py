@@ -115,6 +115,7 @@ def trace_function(
     function: Callable[..., Any], names: Sequence[str], types: Sequence[RiseType]
 ) -> tuple[build.Node, Trace, int]:
     """The node of a whole program, its trace, and how many results it gives."""
+    # Deferred: the operators of values are traced.
     from riselang.dsl.values import Value
 
     trace = Trace()
@@ -163,6 +164,7 @@ def _check_result(function: Callable[..., Any], value: Any) -> None:
 
 def _returned(function: Callable[..., Any], value: Any) -> build.Node:
     """What a function returns; a mistake in it is the function's, not that of its caller."""
+    # Deferred: the operators of values are traced.
     from riselang.dsl.values import as_node
 
     try:

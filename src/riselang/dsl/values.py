@@ -226,6 +226,7 @@ def _hint(value: Any, expected: RiseType | None) -> str:
 
 
 def element(value: Value, place: Any) -> Value:
+    # Deferred: indexing applies patterns to values.
     from riselang.dsl.indexing import item
 
     return item(value, place)

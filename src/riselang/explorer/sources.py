@@ -27,7 +27,7 @@ LANGUAGES = {".rise": "rise", ".py": "python", ".mlir": "mlir", ".c": "c"}
 def traced_program(program: Any, arguments: tuple[Any, ...], sizes: Mapping[str, int]) -> Traced:
     """The program that something means: a kernel, a model, or a stage of one."""
     from riselang.api.load import LoadedProgram, chosen_kernel
-    from riselang.frontends.stablehlo.model import Model
+    from riselang.frontends.stablehlo.model.model import Model
 
     if isinstance(program, LoadedProgram):
         program = chosen_kernel(program)

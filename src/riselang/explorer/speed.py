@@ -19,7 +19,7 @@ from riselang.dialects.rise.types import ArrayType, RiseType, ScalarType, uncurr
 from riselang.explorer.peaks import ROUNDS, peaks
 from riselang.interpreter.scalars import numpy_dtype
 from riselang.nat import NatError
-from riselang.native import llvm
+from riselang.native.llvm import codegen as llvm
 from riselang.rewrite.combinators import Sequence as InSequence
 from riselang.rewrite.core import Setting, Strategy
 from riselang.rewrite.default import DEFAULT

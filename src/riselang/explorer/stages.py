@@ -14,7 +14,7 @@ from riselang.explorer.llvm_lines import llvm_lines
 from riselang.explorer.numbering import number_at
 from riselang.explorer.places import NOWHERE
 from riselang.lowering.explanation import located_lines
-from riselang.native import llvm
+from riselang.native.llvm import codegen as llvm
 from riselang.support.errors import InternalError, RiseError
 
 if TYPE_CHECKING:

@@ -37,7 +37,7 @@ def from_stablehlo(
     With `fallback="linalg"`, ops that do not become patterns go through MLIR's own lowering to
     loops, beside the others; `report()` of the model says which op went where.
     """
-    from riselang.frontends.stablehlo.reading import read_model
+    from riselang.frontends.stablehlo.model.model_reader import read_model
 
     return read_model(
         source, function=function, backend=backend, strategy=strategy, fallback=fallback,
@@ -59,7 +59,7 @@ def load_model(
     strategy: Strategy | str | None = None,
 ) -> Any:
     """A model that was saved, with the arrays that were bound; the options are its own, or new."""
-    from riselang.frontends.stablehlo.reading import read_saved_model
+    from riselang.frontends.stablehlo.model.model_reader import read_saved_model
 
     return read_saved_model(
         path, backend, strategy,

@@ -11,7 +11,7 @@ import numpy as np
 from riselang.api.specs import ArraySpec
 from riselang.dialects.rise.types import ScalarType
 from riselang.frontends.frameworks import dimensions, framework
-from riselang.frontends.stablehlo.reading import read_model
+from riselang.frontends.stablehlo.model.model_reader import read_model
 from riselang.interpreter.scalars import numpy_dtype
 from riselang.support.errors import UserError
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from riselang.frontends.frameworks import require
-from riselang.frontends.stablehlo.reading import read_model
-from riselang.native.onnx_models import import_onnx
-from riselang.native.torch_modules import ONNX, convert_to_stablehlo
+from riselang.frontends.stablehlo.model.model_reader import read_model
+from riselang.native.mlir.onnx_models import import_onnx
+from riselang.native.mlir.torch_modules import ONNX, convert_to_stablehlo
 from riselang.support.errors import UserError
 
 WHAT = "from_onnx"

@@ -10,7 +10,7 @@ import numpy as np
 from riselang.api.specs import ArraySpec
 from riselang.dialects.rise.types import ScalarType
 from riselang.frontends.frameworks import fixed_shape, framework
-from riselang.frontends.stablehlo.reading import read_model
+from riselang.frontends.stablehlo.model.model_reader import read_model
 from riselang.support.errors import LimitationError, UserError
 
 WHAT = "from_tensorflow"

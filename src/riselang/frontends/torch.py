@@ -14,8 +14,8 @@ import numpy as np
 from riselang.api.specs import ArraySpec
 from riselang.dialects.rise.types import ScalarType
 from riselang.frontends.frameworks import fixed_shape, framework
-from riselang.frontends.stablehlo.reading import read_model
-from riselang.native.torch_modules import TORCH, convert_to_stablehlo
+from riselang.frontends.stablehlo.model.model_reader import read_model
+from riselang.native.mlir.torch_modules import TORCH, convert_to_stablehlo
 from riselang.support.errors import LimitationError
 
 WHAT = "from_torch"

@@ -11,7 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from riselang.dialects.module import functions, walk
 from riselang.dialects.rise.interface_ops import LoweringUnitOp
-from riselang.lowering.convert_rise_to_imperative import Units
+from riselang.lowering.passes.convert_rise_to_imperative import Units
 from riselang.term.from_dialect import Unit, units
 
 

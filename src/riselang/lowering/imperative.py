@@ -1,7 +1,6 @@
 """Phase 1: from a term to loops over `rise.codegen` access paths (seed 000, section 4.2.1).
 
-The rules stand in `map_rules.py`, `fold_rules.py`, `sort_rules.py`, `window_rules.py`,
-`view_rules.py` and `index_rules.py`; read `translation.py` first.
+The rules of the patterns are in `rules`; read `translation.py` first.
 """
 
 from __future__ import annotations
@@ -15,16 +14,13 @@ from riselang.dialects.rise.codegen_views import READ_OPS, STORE_OPS
 from riselang.dialects.rise.pattern_registry import PATTERNS, Role
 from riselang.lowering.callees import Callees
 from riselang.lowering.checks import Checks
-from riselang.lowering.fold_rules import FoldRules
-from riselang.lowering.index_rules import IndexRules
 from riselang.lowering.loops import Emitter
+from riselang.lowering.rules.index_rules import IndexRules
+from riselang.lowering.rules.reduction_rules import FoldRules
+from riselang.lowering.rules.sort_rules import SortRules
+from riselang.lowering.rules.view_rules import ViewRules
 from riselang.lowering.sizes import Sizes
-from riselang.lowering.sort_rules import SortRules
-from riselang.lowering.translation import (
-    Delayed,
-    data_type,
-)
-from riselang.lowering.view_rules import ViewRules
+from riselang.lowering.translation import READ_RULES, STORE_RULES, Delayed, data_type
 from riselang.term.nodes import (
     Lambda,
     Term,
@@ -69,7 +65,7 @@ def compiled_patterns() -> frozenset[str]:
 
 
 class _Translator(FoldRules, ViewRules, IndexRules, SortRules):
-    """The table of rules: a pattern that has none here cannot be compiled yet."""
+    """All rules; a pattern that has none cannot be compiled."""
 
     def __init__(
         self,
@@ -80,61 +76,12 @@ class _Translator(FoldRules, ViewRules, IndexRules, SortRules):
     ):
         super().__init__(emitter, loops, checks, callees)
         self.read_rules = {
-            "map": self.read_map,
-            "mapSeq": self.read_materialised,
-            "mapSeqUnroll": self.read_materialised,
-            "mapPar": self.read_materialised,
-            "reduce": self.read_reduce,
-            "reduceSeq": self.read_reduce,
-            "reduceSeqUnroll": self.read_reduce,
-            "reducePar": self.read_reduce_par,
-            "scan": self.read_scan,
-            "scanSeq": self.read_scan,
-            "iterate": self.read_iterate,
-            "iterateSeq": self.read_iterate,
-            "while": self.read_while,
-            "sort": self.read_sort,
-            "circularBuffer": self.read_windows,
-            "rotateValues": self.read_windows,
-            "toMem": self.read_to_memory,
-            "concat": self.read_concat,
-            "padConst": self.read_pad_const,
-            "gather": self.read_gather,
-            "reorder": self.read_reorder,
-            "generate": self.read_generate,
-            "at": self.read_at,
-            "sliceAt": self.read_slice_at,
-            "updateAt": self.read_update_at,
-            "scatter": self.read_scatter,
-            "scatterWith": self.read_scatter_with,
-            "fromIdx": self.read_from_idx,
-            "sizeOf": self.read_size_of,
-            "clampIdx": self.read_clamp_idx,
-            "checkIdx": self.read_check_idx,
-            "zip": self.read_zip,
-            "tuple": self.read_tuple,
             **{name: self.read_view(step) for name, step in READ_OPS.items()},
-            "vectorFromScalar": self.read_vector_from_scalar,
-            "let": self.read_let,
+            **{name: getattr(self, rule) for name, rule in READ_RULES.items()},
         }
         self.store_rules = {
-            "map": self.store_map,
-            "mapSeq": self.store_map,
-            "mapSeqUnroll": self.store_map,
-            "mapPar": self.store_map,
-            "reduce": self.store_reduce,
-            "reduceSeq": self.store_reduce,
-            "reduceSeqUnroll": self.store_reduce,
-            "generate": self.store_generate,
-            "concat": self.store_concat,
-            "scan": self.store_scan,
-            "scanSeq": self.store_scan,
-            "zip": self.store_zip,
-            "tuple": self.store_tuple,
             **{name: self.store_through(step) for name, step in STORE_OPS.items()},
-            "prefetch": self.store_prefetched,
-            "asVector": self.store_vectors,
-            "let": self.store_let,
+            **{name: getattr(self, rule) for name, rule in STORE_RULES.items()},
         }
         if self.for_gpu:
             self.read_rules |= dict.fromkeys(ON_GPU, self.read_materialised)

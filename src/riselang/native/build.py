@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from riselang.native import guard, llvm, mlir
-from riselang.native.debug_text import with_entry_lines
-from riselang.native.entries import guarded
-from riselang.native.llvm_text import with_distinct_pointers
-from riselang.native.short_loops import with_short_loops_marked
+from riselang.native.debug_info.debug_metadata import with_entry_lines
+from riselang.native.llvm import codegen as llvm
+from riselang.native.llvm import guard
+from riselang.native.llvm.entry_points import guarded
+from riselang.native.llvm.ir_text import with_distinct_pointers
+from riselang.native.llvm.short_loops import with_short_loops_marked
+from riselang.native.mlir import bindings as mlir
 from riselang.support.lazy import cached_property
 
 

@@ -129,18 +129,21 @@ class Strategy(ABC):
 
     def __rshift__(self, other: Strategy) -> Strategy:
         """First this one, then the other."""
+        # Deferred: combinators are strategies, and the operators of strategies make them.
         from riselang.rewrite.combinators import seq
 
         return seq(self, other)
 
     def __or__(self, other: Strategy) -> Strategy:
         """This one, or the other where this one fails."""
+        # Deferred: combinators are strategies, and the operators of strategies make them.
         from riselang.rewrite.combinators import choice
 
         return choice(self, other)
 
     def __matmul__(self, address: Place) -> Strategy:
         """This one at an address: `tile(32, 32) @ outermost("map")`."""
+        # Deferred: `At` is a strategy, and the operator `@` makes one.
         from riselang.rewrite.selectors import At
 
         return At(self, address)

@@ -8,9 +8,10 @@ from __future__ import annotations
 from math import prod
 
 from riselang.dialects.rise.binding import type_variables
+from riselang.dialects.rise.pattern_registry import SORT
 from riselang.dialects.rise.types import DepFunType, FunType, RiseType, leaves
 from riselang.nat import Nat
-from riselang.term.cost import ROUNDS, WINDOWED
+from riselang.term.cost import applications
 from riselang.term.nodes import Pattern, Scalar, Term, spine
 from riselang.term.recursion import recursive
 
@@ -33,27 +34,17 @@ def work(term: Term) -> int:
         if not isinstance(head, Pattern):
             own = EXACT.get(term.op, 1) if isinstance(term, Scalar) else 1
             return own + sum([count(child) for child in term.children])
-        rounds = _rounds(head)
-        inside = [count(each) * (rounds if _is_function(each) else 1) for each in arguments]
+        times = _applications(head)
+        inside = [count(each) * (times if _is_function(each) else 1) for each in arguments]
         return 1 + sum(inside) + _elements(term.type)
 
     return count(term)
 
 
-def _rounds(pattern: Pattern) -> int:
-    """How often a pattern applies its functions."""
-    name = pattern.spec.name
-    if name in WINDOWED:
-        return _size(pattern, "n") + _size(pattern, "sz")
-    if name == "sort":
-        return _size(pattern, "n") * _size(pattern, "n").bit_length()
-    return _size(pattern, ROUNDS[name]) if name in ROUNDS else 1
-
-
-def _size(pattern: Pattern, name: str) -> int:
-    size = pattern.argument(name)
-    assert isinstance(size, Nat)
-    return _known(size)
+def _applications(pattern: Pattern) -> int:
+    """How often a pattern applies its functions; a sort compares n log n times."""
+    count = _known(applications(pattern))
+    return count * count.bit_length() if pattern.spec is SORT else count
 
 
 def _is_function(term: Term) -> bool:

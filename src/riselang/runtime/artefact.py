@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from riselang.dialects.rise.types import SCALAR_NAMES, SCALARS, ScalarType
 from riselang.interpreter.scalars import numpy_dtype
 from riselang.nat import Nat, parse_nat
-from riselang.native.entries import PREFIX
+from riselang.native.llvm.entry_points import PREFIX
 from riselang.runtime.executable import SCALAR_KINDS, Executable, Parameter
 from riselang.runtime.launches import Kernels
 from riselang.runtime.sealing import only_value_errors, seal, typed, unseal
@@ -96,7 +96,8 @@ class Artefact:
 
     def check(self, wanted: Wanted) -> None:
         """A ValueError for code that cannot be loaded here, or that has not what is wanted."""
-        from riselang.native import libraries, llvm
+        from riselang.native.llvm import codegen as llvm
+        from riselang.native.llvm import shared_libraries as libraries
 
         known = {each.name: each for each in self.functions}
         missing = wanted.keys() - known.keys()
@@ -118,7 +119,8 @@ class Artefact:
         """The functions in this process, ready to call."""
         if self.kernels is not None:
             return self._on_gpu(self.kernels)
-        from riselang.native import libraries, llvm
+        from riselang.native.llvm import codegen as llvm
+        from riselang.native.llvm import shared_libraries as libraries
 
         with timed("load"):
             for name in self.libraries:

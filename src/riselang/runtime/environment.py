@@ -15,7 +15,7 @@ from functools import cache
 from importlib.util import find_spec
 
 from riselang import started
-from riselang.native import llvm
+from riselang.native.llvm import codegen as llvm
 
 PARTS = ("xdsl", "torch_mlir", "llvmlite")
 """The packages that machine code depends on."""

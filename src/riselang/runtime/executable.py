@@ -13,8 +13,8 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from riselang.dialects.rise.types import ScalarType
 from riselang.interpreter.scalars import numpy_dtype
 from riselang.nat import Nat
-from riselang.native.entries import GUARDED, PREFIX, Dimensions, entry
-from riselang.native.guard import end_call
+from riselang.native.llvm.entry_points import GUARDED, PREFIX, Dimensions, entry
+from riselang.native.llvm.guard import end_call
 from riselang.runtime.arrays import (
     Array,
     address,

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from riselang.native.guard import end_call
+from riselang.native.llvm.guard import end_call
 from riselang.runtime.arrays import (
     DATA,
     Array,

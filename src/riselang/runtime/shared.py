@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from riselang.native import libraries
+from riselang.native.llvm import shared_libraries as libraries
 from riselang.runtime.artefact import functions_from_json, shapes_of
 from riselang.runtime.executable import Executable
 from riselang.support.errors import UserError

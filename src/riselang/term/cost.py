@@ -49,21 +49,6 @@ FLOPS: Mapping[str, int] = {
 """Floating-point operations in each arith or math op that has any."""
 
 
-ROUNDS: Mapping[str, str] = {
-    **dict.fromkeys(
-        ("map", "mapSeq", "mapPar", "mapSeqUnroll", "mapBlock", "mapThread", "mapWarp", "mapLane"),
-        "n",
-    ),
-    **dict.fromkeys(
-        ("reduce", "reduceSeq", "reduceSeqUnroll", "reducePar", "scan", "scanSeq"), "n"
-    ),
-    **dict.fromkeys(("generate", "reorder", "sort"), "n"),
-    **dict.fromkeys(("iterate", "iterateSeq"), "k"),
-    "scatterWith": "m",
-}
-"""The parameter of each pattern that says how often it applies its functions; without one, once."""
-WINDOWED = ("circularBuffer", "rotateValues")
-DATA_DEPENDENT = ("while", "sort")
 INDEX_BITS = 64
 
 
@@ -186,7 +171,7 @@ class _Counter:
             return _Function(lambda value: self._pattern(pattern, (*arguments, value)))
         if pattern.spec.name == "let":
             return _run(arguments[1], arguments[0])
-        times = self._rounds(pattern)
+        times = self._applications(pattern)
         outer, self._times = self._times, self._times * times
         inputs, _ = uncurry(pattern.type)
         for argument, type in zip(arguments, inputs, strict=True):
@@ -195,20 +180,15 @@ class _Counter:
         self._times = outer
         return None
 
-    def _rounds(self, pattern: Pattern) -> Nat:
-        """How often a pattern applies its functions."""
-        name = pattern.spec.name
-        if name in DATA_DEPENDENT:
-            self.is_exact = False
-        if name in WINDOWED:
-            return _size(pattern, "n") + _size(pattern, "sz") - 1
-        return _size(pattern, ROUNDS[name]) if name in ROUNDS else Nat.const(1)
+    def _applications(self, pattern: Pattern) -> Nat:
+        self.is_exact = self.is_exact and not pattern.spec.depends_on_data
+        return applications(pattern)
 
 
-def _size(pattern: Pattern, name: str) -> Nat:
-    size = pattern.argument(name)
-    assert isinstance(size, Nat)
-    return size
+def applications(pattern: Pattern) -> Nat:
+    """How often a pattern applies its functions; once where only the data decides."""
+    count = pattern.spec.applications
+    return Nat.const(1) if count is None else count.substitute(pattern.sizes)
 
 
 def _run(function: _Value, *arguments: _Value) -> _Value:

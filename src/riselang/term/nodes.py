@@ -246,6 +246,7 @@ class DepLambda(Term):
         location: SourceLocation | None = None,
     ):
         """`body` calls the variable `binder`, or `name` if that is not given."""
+        # Deferred: renaming a size variable is defined on the nodes of this module.
         from riselang.term.sizes import renamed
 
         self.kind = kind
@@ -319,6 +320,12 @@ class Pattern(Term):
 
     def argument(self, name: str) -> Argument:
         return self.arguments[self.spec.parameters.index(name)]
+
+    @property
+    def sizes(self) -> dict[str, Nat]:
+        """The parameters of the pattern that are sizes, by name."""
+        pairs = zip(self.spec.parameters, self.arguments, strict=True)
+        return {name: value for name, value in pairs if isinstance(value, Nat)}
 
 
 class Scalar(Term):

@@ -18,8 +18,8 @@ from riselang.tools.reading import read_bytes
 if TYPE_CHECKING:
     from riselang.frontends.c.building import CProgram
     from riselang.frontends.c.file import CFile
-    from riselang.frontends.c.model import Scop
-    from riselang.frontends.c.refusal import Refusal
+    from riselang.frontends.c.model.scop import Scop
+    from riselang.frontends.c.parse.refusals import Refusal
 
 EMITTED = ("affine", "linalg", "rise", "notation", "llvm", "asm", "obj", "header", "report")
 
@@ -81,8 +81,8 @@ def _defines(given: Sequence[str]) -> dict[str, str]:
 
 def _modelled(file: CFile, options: argparse.Namespace) -> tuple[list[Scop], list[Refusal]]:
     """The regions that are meant, and what was refused."""
-    from riselang.frontends.c.refusal import Refusal
-    from riselang.frontends.c.regions import whole_function
+    from riselang.frontends.c.parse.refusals import Refusal
+    from riselang.frontends.c.parse.regions import whole_function
 
     if options.autodetect:
         return file.detected(options.function)

@@ -51,14 +51,14 @@ def _pinned() -> Mapping[str, str]:
 
 
 def llvm_library() -> Iterator[Finding]:
-    from riselang.native import llvm
+    from riselang.native.llvm import codegen as llvm
 
     yield Finding("LLVM", State.OK, llvm.version())
 
 
 def machine() -> Iterator[Finding]:
     """The processor, and what of it LLVM uses."""
-    from riselang.native import llvm
+    from riselang.native.llvm import codegen as llvm
 
     host = llvm.host()
     used = [text[1:] for text in host.features.split(",") if text.startswith("+")]
@@ -78,7 +78,7 @@ def threads() -> Iterator[Finding]:
 
 
 def openmp() -> Iterator[Finding]:
-    from riselang.native import libraries
+    from riselang.native.llvm import shared_libraries as libraries
 
     path = libraries.openmp()
     if path is None:
@@ -92,7 +92,7 @@ def blas() -> Iterator[Finding]:
     """The library for `library="blas"`, and the one that numpy multiplies matrices with."""
     import numpy as np
 
-    from riselang.native import libraries
+    from riselang.native.llvm import shared_libraries as libraries
 
     built: Any = np.show_config(mode="dicts")
     found = built["Build Dependencies"]["blas"]

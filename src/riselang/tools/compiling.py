@@ -55,8 +55,8 @@ def _emitted(options: argparse.Namespace, source: Source, sizes: Mapping[str, in
 
 def _shared(compilation: Compilation) -> bytes:
     """A shared library, linked with what its code calls."""
-    from riselang.native import libraries
-    from riselang.native.linking import shared_library
+    from riselang.native.llvm import shared_libraries as libraries
+    from riselang.native.llvm.linking import shared_library
 
     paths = [libraries.found(name) for name in compilation.lowered.libraries]
     uses_blas = libraries.BLAS in compilation.lowered.libraries

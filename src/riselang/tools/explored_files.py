@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from riselang.explorer.sources import language_of, module_subject, source_of
 from riselang.explorer.subject import SourceText, Subject, traced_subject
-from riselang.native.bytecode import BYTECODE
+from riselang.native.mlir.bytecode import BYTECODE
 from riselang.rewrite.reading import ENDING
 from riselang.support.errors import UserError
 from riselang.support.io import decode
@@ -23,7 +23,7 @@ from riselang.tools.sources import KernelSource, ModuleSource, read_source
 if TYPE_CHECKING:
     from riselang.frontends.c.building import CProgram
     from riselang.frontends.c.file import CFile
-    from riselang.frontends.c.model import Scop
+    from riselang.frontends.c.model.scop import Scop
     from riselang.rewrite.core import Strategy
 
 
@@ -102,7 +102,7 @@ def _given(text: str | None) -> Strategy | None:
 
 
 def _model(options: argparse.Namespace) -> Subject:
-    from riselang.frontends.stablehlo.reading import read_closed_model
+    from riselang.frontends.stablehlo.model.model_reader import read_closed_model
 
     data = read_bytes(options.file)
     is_text = not data.startswith(BYTECODE)
@@ -130,7 +130,7 @@ def _c(options: argparse.Namespace) -> Subject | CLoops:
     from riselang.api.load import term_kernel
     from riselang.frontends.c.building import CProgram
     from riselang.frontends.c.file import CFile
-    from riselang.frontends.c.lifting import chosen_statement, lifted
+    from riselang.frontends.c.lift.lifted_statements import chosen_statement, lifted
     from riselang.support.config import default_options
 
     text = decode(read_bytes(options.file), options.file)

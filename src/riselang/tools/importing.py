@@ -15,7 +15,7 @@ from riselang.tools.reading import read_bytes
 from riselang.tools.sources import KernelSource
 
 if TYPE_CHECKING:
-    from riselang.frontends.stablehlo.model import Model
+    from riselang.frontends.stablehlo.model.model import Model
 
 
 def import_options(command: argparse.ArgumentParser) -> None:
@@ -36,7 +36,7 @@ def import_options(command: argparse.ArgumentParser) -> None:
 
 
 def import_file(options: argparse.Namespace) -> None:
-    from riselang.frontends.stablehlo.reading import read_closed_model
+    from riselang.frontends.stablehlo.model.model_reader import read_closed_model
     from riselang.frontends.stablehlo.supported import supported_table
 
     if options.supported:

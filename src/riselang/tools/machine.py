@@ -52,6 +52,6 @@ def processor() -> str:
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     if names:
         return names[0]
-    from riselang.native import llvm
+    from riselang.native.llvm import codegen as llvm
 
     return llvm.host().cpu

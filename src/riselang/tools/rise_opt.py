@@ -86,7 +86,7 @@ class RiseOptMain(xDSLOptMain):
         """A module; xDSL knows StableHLO by its generic form alone, and not its ops."""
         name = self.get_input_name()
         if "stablehlo." in text or "chlo." in text:
-            from riselang.native.stablehlo_text import generic_form, has_stablehlo
+            from riselang.native.mlir.stablehlo_text import generic_form, has_stablehlo
 
             if has_stablehlo(text):
                 self.ctx.allow_unregistered = True

@@ -9,7 +9,7 @@ import pytest
 
 import riselang as rl
 from riselang.api import kernel
-from riselang.native.entries import entry
+from riselang.native.llvm.entry_points import entry
 from riselang.runtime import arrays
 from riselang.support.errors import UserError
 

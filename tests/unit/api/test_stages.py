@@ -12,7 +12,7 @@ import pytest
 
 import riselang as rl
 from riselang import UserError
-from riselang.native import llvm
+from riselang.native.llvm import codegen as llvm
 from riselang.support.config import Options
 
 X = np.arange(6, dtype=np.float32)

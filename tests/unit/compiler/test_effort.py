@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.native import llvm
+from riselang.native.llvm import codegen as llvm
 
 EFFORTS = ("fast", "default", "max")
 

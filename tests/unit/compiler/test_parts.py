@@ -11,8 +11,8 @@ import pytest
 import riselang as rl
 from riselang.compiler.partition import parts_of_module
 from riselang.dialects.module import parse_module
-from riselang.native import worker, workers
 from riselang.native.build import Job
+from riselang.native.workers import compile_worker, worker_pool
 from riselang.support.errors import UserError
 
 COUNT = 40
@@ -106,20 +106,20 @@ def test_the_functions_are_the_same(monkeypatch: pytest.MonkeyPatch, jobs: str) 
 )
 def test_workers_that_fail(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str) -> None:
     (tmp_path / "worker.py").write_text(script)
-    monkeypatch.setattr(worker, "__file__", str(tmp_path / "worker.py"))
-    monkeypatch.setattr(workers, "_idle", [])
+    monkeypatch.setattr(compile_worker, "__file__", str(tmp_path / "worker.py"))
+    monkeypatch.setattr(worker_pool, "_idle", [])
     check(rl.loads(MODULE))
 
 
 def test_no_worker_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers.sys, "executable", "/nowhere/python")
+    monkeypatch.setattr(worker_pool.sys, "executable", "/nowhere/python")
     check(rl.loads(MODULE))
 
 
 def test_the_error_of_a_job_is_told() -> None:
     jobs = [Job("module {}", (), {}), Job("module { what }", (), {}), Job("module {}", (), {})]
     with pytest.raises(UserError, match="MLIR refuses the module"):
-        workers.compile_jobs(jobs, 2)
+        worker_pool.compile_jobs(jobs, 2)
 
 
 def test_a_job_survives_the_journey() -> None:

@@ -13,7 +13,8 @@ import riselang as rl
 from riselang.api.load import LoadedModule
 from riselang.api.lowered import Lowered
 from riselang.compiler import steps
-from riselang.native import libraries, llvm
+from riselang.native.llvm import codegen as llvm
+from riselang.native.llvm import shared_libraries as libraries
 from riselang.term.nodes import Term
 
 STAGES = ("notation", "rise", "imperative", "affine", "llvm")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from riselang.dialects.module import module_text, parse_module, verify_module
-from riselang.native.mlir import verify
+from riselang.native.mlir.bindings import verify
 from riselang.support.errors import UserError
 
 LOOPS = """builtin.module {

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from riselang.dialects.module import parse_module, verify_module
-from riselang.frontends.c.arrangement.order import edges, groups, is_parallel, keeps
-from riselang.frontends.c.arrangement.rows import direction, independent
-from riselang.frontends.c.arrangement.strides import Stride, strides
 from riselang.frontends.c.building import program_of
-from riselang.frontends.c.dependences import dependences
-from riselang.frontends.c.linear import Linear
-from riselang.frontends.c.scheduling import loops
+from riselang.frontends.c.model.dependences import dependences
+from riselang.frontends.c.model.linear import Linear
+from riselang.frontends.c.schedule.isl_schedule import loops
+from riselang.frontends.c.schedule.order import edges, groups, is_parallel, keeps
+from riselang.frontends.c.schedule.rows import direction, independent
+from riselang.frontends.c.schedule.strides import Stride, strides
 from riselang.support.config import Options
 from support.c_programs import KERNELS, check_same, model
 

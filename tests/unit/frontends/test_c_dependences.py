@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from riselang.frontends.c.building import program_of
-from riselang.frontends.c.dependences import dependences
-from riselang.frontends.c.model import Scop
-from riselang.frontends.c.polyhedra import isl
-from riselang.frontends.c.replay import agree
-from riselang.frontends.c.scheduling import loops
-from riselang.frontends.c.validation import is_faithful
+from riselang.frontends.c.model.dependences import dependences
+from riselang.frontends.c.model.isl_text import isl
+from riselang.frontends.c.model.scop import Scop
+from riselang.frontends.c.schedule.isl_schedule import loops
+from riselang.frontends.c.schedule.replay import agree
+from riselang.frontends.c.schedule.schedule_validation import is_faithful
 from riselang.support.config import Options
 from support.c_programs import KERNELS, model
 

@@ -8,12 +8,12 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from riselang.dialects.module import module_text, walk
-from riselang.frontends.c.emission.functions import module_of
+from riselang.frontends.c.emit.functions import module_of
 from riselang.frontends.c.file import CFile
-from riselang.frontends.c.model import Scop
-from riselang.frontends.c.scheduling import loops
-from riselang.native import mlir
-from riselang.native.generic_printer import native_text
+from riselang.frontends.c.model.scop import Scop
+from riselang.frontends.c.schedule.isl_schedule import loops
+from riselang.native.mlir import bindings as mlir
+from riselang.native.mlir.generic_printer import native_text
 from support.c_programs import EXTRA, KERNELS
 
 LISTING_1 = """

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.frontends.c import building, scheduling
-from riselang.frontends.c.contraction import contracted
-from riselang.frontends.c.identity import identity
-from riselang.frontends.c.model import Scop
+from riselang.frontends.c import building
+from riselang.frontends.c.emit.fma_contraction import contracted
+from riselang.frontends.c.model.model_identity import identity
+from riselang.frontends.c.model.scop import Scop
 from riselang.frontends.c.report import report
+from riselang.frontends.c.schedule import isl_schedule
 from riselang.frontends.c.tactics.parts import part_of, parts_of
 from riselang.support.config import Options
 from support.c_programs import KERNELS, model
@@ -66,7 +67,7 @@ def test_places_and_processes_do_not_matter() -> None:
     assert known == identity(model(f"\n// moved\n{text}"))
     code = (
         "import sys; from riselang.frontends.c.file import CFile; "
-        "from riselang.frontends.c.identity import identity; "
+        "from riselang.frontends.c.model.model_identity import identity; "
         "sys.stdout.write(identity(CFile.of(sys.stdin.read(), 'x.c').whole()))"
     )
     run = [sys.executable, "-c", code]
@@ -108,7 +109,7 @@ def test_code_that_was_kept_needs_no_loops(tmp_path: Path, monkeypatch: pytest.M
 def test_the_report_says_where_a_search_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     scop, options = model((KERNELS / "gemm.c").read_text()), Options("affine")
     assert "the order of the text stays" not in report(scop, options, "isl")
-    monkeypatch.setattr(scheduling, "MOST_OPERATIONS", 1000)
+    monkeypatch.setattr(isl_schedule, "MOST_OPERATIONS", 1000)
     kept = "the order of the text stays: the search for another took more than 1000 operations"
     assert kept in report(scop, options, "isl")
     assert "the order of the text" not in report(scop, options, "source")

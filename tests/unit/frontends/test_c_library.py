@@ -10,7 +10,7 @@ import pytest
 
 import riselang as rl
 from riselang.frontends.c.building import CProgram, program_of
-from riselang.native import libraries
+from riselang.native.llvm import shared_libraries as libraries
 from riselang.support.config import Options
 from riselang.support.errors import UserError
 from support.c_programs import KERNELS, arguments_for, model, run_by_c, same_bits

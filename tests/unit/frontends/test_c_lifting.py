@@ -11,9 +11,9 @@ import pytest
 import riselang as rl
 from riselang.compiler import caching
 from riselang.frontends.c.calling import CFunction
-from riselang.frontends.c.lifted.costs import CALL, LOOPS, PATTERNS, Work, best
-from riselang.frontends.c.lifted.functions import LiftedFunction, PatternFunction
-from riselang.frontends.c.lifted.running import PatternStep
+from riselang.frontends.c.lift.costs import CALL, LOOPS, PATTERNS, Work, best
+from riselang.frontends.c.lift.functions import LiftedFunction, PatternFunction
+from riselang.frontends.c.lift.running import PatternStep
 from riselang.frontends.c.tactics.parts import parts_of
 from riselang.frontends.c.tactics.row_products import RowProduct
 from riselang.support.errors import UserError

@@ -11,7 +11,7 @@ import pytest
 import riselang as rl
 from riselang.frontends.c.building import program_of
 from riselang.frontends.c.file import CFile
-from riselang.frontends.c.refusal import Refusal
+from riselang.frontends.c.parse.refusals import Refusal
 from riselang.support.config import Options
 
 OF_C = "break case continue default do double else enum float for if int return static struct while"

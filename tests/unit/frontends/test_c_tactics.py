@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.frontends.c.lifting import lifted
-from riselang.frontends.c.model import Scop
+from riselang.frontends.c.lift.lifted_statements import lifted
+from riselang.frontends.c.model.scop import Scop
 from riselang.frontends.c.report import described
 from riselang.frontends.c.tactics.recognition import recognised
 from riselang.term.nodes import Pattern, Scalar, subterms

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.native.stablehlo_text import generic_form, has_stablehlo
+from riselang.native.mlir.stablehlo_text import generic_form, has_stablehlo
 from riselang.tools import rise_opt
 
 SOFT = """

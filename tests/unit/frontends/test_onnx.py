@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.native import subprocess_worker
-from riselang.native.torch_modules import ONNX, convert_to_stablehlo
+from riselang.native.mlir.torch_modules import ONNX, convert_to_stablehlo
+from riselang.native.workers import subprocess_worker
 
 
 def tensor(shape: Sequence[int], element: str = "f32") -> str:

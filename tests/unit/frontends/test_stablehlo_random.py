@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.native.stablehlo import dtype_of
+from riselang.native.mlir.stablehlo import dtype_of
 from support import xla_random_bits
 
 KEPT = xla_random_bits.expected()

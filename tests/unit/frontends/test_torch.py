@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.native.torch_modules import TORCH, convert_to_stablehlo
+from riselang.native.mlir.torch_modules import TORCH, convert_to_stablehlo
 
 REMAINDER = """
 func.func @main(%x: TYPE, %y: TYPE) -> TYPE {

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from riselang.api.kernel import TermKernel
-from riselang.lowering.approximate_math import APPROXIMATIONS
+from riselang.lowering.passes.approximate_math import APPROXIMATIONS
 from riselang.notation.program import parse_term
 from riselang.support.config import Options
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import riselang as rl
-from riselang.native.llvm_text import with_distinct_pointers
+from riselang.native.llvm.ir_text import with_distinct_pointers
 
 PROGRAM = "fun((x : 64.f32, y : 64.f32), zip(x, y) |> map(mult))"
 

@@ -13,7 +13,7 @@ import pytest
 
 import riselang as rl
 from riselang import UserError
-from riselang.native import libraries
+from riselang.native.llvm import shared_libraries as libraries
 
 Array = np.ndarray[Any, Any]
 RNG = np.random.default_rng(0)

@@ -10,7 +10,7 @@ import pytest
 import riselang as rl
 from riselang import pipelines
 from riselang.dialects.module import make_context, parse_module
-from riselang.lowering.plan_polyhedral import NOT_TILED, NOT_VECTORIZED, PlanPolyhedralPass
+from riselang.lowering.passes.plan_polyhedral import NOT_TILED, NOT_VECTORIZED, PlanPolyhedralPass
 from riselang.support.errors import UserError
 
 M = "memref<64x64xf32>"

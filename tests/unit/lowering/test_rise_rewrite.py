@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.passes import PassPipeline
 
 from riselang.dialects.module import functions, make_context, parse_module, verify_module
-from riselang.lowering.rise_rewrite import RiseRewritePass
+from riselang.lowering.passes.rise_rewrite import RiseRewritePass
 from riselang.notation.program import parse_term
 from riselang.support.errors import UserError
 from riselang.term.from_dialect import units

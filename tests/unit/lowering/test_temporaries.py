@@ -12,7 +12,7 @@ import riselang as rl
 from riselang.compiler.compilation import Compilation
 from riselang.dialects.module import make_context, module_text, parse_module, verify_module
 from riselang.dsl.values import Value
-from riselang.lowering.convert_rise_to_imperative import ConvertRiseToImperativePass
+from riselang.lowering.passes.convert_rise_to_imperative import ConvertRiseToImperativePass
 from riselang.lowering.temporaries import STACK_BUDGET, STACK_LIMIT
 from riselang.support.config import Options
 from riselang.support.errors import UserError

@@ -12,8 +12,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from riselang.native import llvm
-from riselang.native.llvm_text import FORMATS, _nearest
+from riselang.native.llvm import codegen as llvm
+from riselang.native.llvm.ir_text import FORMATS, _nearest
 
 CALLS = """
 define i16 @{name}({wide} %x) {{

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.native import subprocess_worker
-from riselang.native.subprocess_worker import Died, call_isolated
+from riselang.native.workers import subprocess_worker
+from riselang.native.workers.subprocess_worker import Died, call_isolated
 
 
 @pytest.fixture(autouse=True)
@@ -103,7 +103,7 @@ def test_arrays_of_one_element_again_and_again_stay_small() -> None:
 def test_a_process_that_ends_leaves_nothing_open() -> None:
     code = (
         "import os\n"
-        "from riselang.native.subprocess_worker import Died, call_isolated\n"
+        "from riselang.native.workers.subprocess_worker import Died, call_isolated\n"
         "try: call_isolated(os.abort)\n"
         "except Died: pass\n"
         "call_isolated(os.getpid)\n"
@@ -122,7 +122,7 @@ def test_calls_in_threads_have_workers_of_their_own() -> None:
 def test_a_process_that_forks_shares_no_worker() -> None:
     code = (
         "import os\n"
-        "from riselang.native.subprocess_worker import call_isolated\n"
+        "from riselang.native.workers.subprocess_worker import call_isolated\n"
         "first = call_isolated(os.getpid)\n"
         "child = os.fork()\n"
         "other = call_isolated(os.getpid)\n"

@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.native import llvm, memory
+from riselang.native.llvm import codegen as llvm
+from riselang.native.llvm import temporary_pool
 
 MIB = 1 << 20
 LIMIT = 64 * MIB
@@ -29,7 +30,7 @@ class Memory:
     def __init__(self) -> None:
         code = llvm._memory()
         pointer, size = ctypes.c_void_p, ctypes.c_size_t
-        alloc, free = (code.address(f"rise_{each}") for each in memory.REPLACED)
+        alloc, free = (code.address(f"rise_{each}") for each in temporary_pool.REPLACED)
         self.alloc: Any = ctypes.CFUNCTYPE(pointer, size, size)(alloc)
         self.free: Any = ctypes.CFUNCTYPE(None, pointer)(free)
 
@@ -66,7 +67,7 @@ def test_a_block_of_another_size_is_not_given(kept: Memory) -> None:
 
 
 @pytest.mark.parametrize("alignment", [16, 64, 256, 4096])
-@pytest.mark.parametrize("size", [0, 1, memory.SMALLEST - 1, memory.SMALLEST, MIB])
+@pytest.mark.parametrize("size", [0, 1, temporary_pool.SMALLEST - 1, temporary_pool.SMALLEST, MIB])
 def test_blocks_begin_where_they_are_asked_to(kept: Memory, alignment: int, size: int) -> None:
     for _ in range(3):
         block = kept.alloc(alignment, size)
@@ -165,7 +166,7 @@ def test_a_kernel_waits_for_pages_in_its_first_call_alone() -> None:
 def test_nothing_is_kept_where_nothing_may_be() -> None:
     script = """
 import ctypes
-from riselang.native import llvm
+from riselang.native.llvm import codegen as llvm
 from tests.unit.native.test_memory import Memory
 kept = Memory()
 for size in (100, 1 << 20):

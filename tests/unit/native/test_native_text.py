@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from riselang.dialects.module import parse_module
-from riselang.native import mlir
-from riselang.native.generic_printer import native_text
+from riselang.native.mlir import bindings as mlir
+from riselang.native.mlir.generic_printer import native_text
 
 ZEROS = """func.func @zeros() -> (f32, f32) {
   %0 = arith.constant 0.0 : f32

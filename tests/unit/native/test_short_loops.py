@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import riselang as rl
-from riselang.native import mlir
-from riselang.native.short_loops import with_short_loops_marked
+from riselang.native.llvm.short_loops import with_short_loops_marked
+from riselang.native.mlir import bindings as mlir
 from riselang.pipelines import cpu
 
 

@@ -6,8 +6,8 @@ import textwrap
 
 import pytest
 
+from making.pattern_reference import REFERENCE
 from riselang.dialects.rise.pattern_registry import PATTERNS
-from riselang.dialects.rise.reference import REFERENCE
 from riselang.notation.formatting import format_program
 from riselang.notation.printer import show_term
 from riselang.notation.program import parse_term

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from riselang.api.kernel import TermKernel
-from riselang.frontends.c.lifted.costs import CALL, SUM_LOOPS, VECTOR_CALL, Work, best
+from riselang.frontends.c.lift.costs import CALL, SUM_LOOPS, VECTOR_CALL, Work, best
 from riselang.notation.program import parse_term
 from riselang.rewrite.default import DEFAULT
 from riselang.rewrite.strategies.contractions import tiled

@@ -16,7 +16,7 @@ from riselang.runtime.environment import PARTS, compiler_content, folder_content
 
 PACKAGE = Path(riselang.__file__).parent
 CHANGED = (
-    "native/memory.ll",
+    "native/llvm/temporary_pool.ll",
     "rewrite/law_cache.json",
     "notation/grammar.lark",
     "lowering/imperative.py",
@@ -68,7 +68,7 @@ def test_a_version_of_the_same_sizes_and_times_compiles_anew(tmp_path: Path) -> 
     package, cache = copied(tmp_path), tmp_path / "cache"
     assert "compiled scaled" in run(package, PROGRAM, cache).stderr
     assert "found scaled" in run(package, PROGRAM, cache).stderr
-    change(package / "native/memory.ll")
+    change(package / "native/llvm/temporary_pool.ll")
     assert "compiled scaled" in run(package, PROGRAM, cache).stderr
 
 
@@ -78,7 +78,7 @@ def test_the_content_of_every_kind_of_file_is_in_the_key(tmp_path: Path) -> None
     for name in CHANGED:
         change(package / name)
         found.append(folder_content(str(package)))
-    (package / "native/memory.ll").rename(package / "native/other.ll")
+    (package / "native/llvm/temporary_pool.ll").rename(package / "native/llvm/other.ll")
     found.append(folder_content(str(package)))
     assert None not in found
     assert len(set(found)) == len(found)

@@ -10,7 +10,7 @@ import pytest
 import riselang as rl
 from riselang.dialects.rise.pattern_registry import PATTERNS
 from riselang.dialects.rise.types import FunType, uncurry
-from riselang.term.cost import DATA_DEPENDENT, ROUNDS, WINDOWED, Cost
+from riselang.term.cost import Cost
 
 
 def cost(text: str, **sizes: int) -> Cost:
@@ -73,10 +73,9 @@ def test_rounds_that_depend_on_data_count_once() -> None:
 
 
 def test_every_pattern_with_a_function_says_how_often_it_applies_it() -> None:
-    known = {*ROUNDS, *WINDOWED, *DATA_DEPENDENT, "let"}
     for spec in PATTERNS.values():
         if any(isinstance(type, FunType) for type in uncurry(spec.type)[0]):
-            assert spec.name in known
+            assert spec.applications is not None, spec.name
 
 
 def test_for_notebooks() -> None:

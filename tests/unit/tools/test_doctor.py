@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from riselang.native import libraries
+from riselang.native.llvm import shared_libraries as libraries
 from riselang.support import config
 from riselang.support.machine import available_cores
 from riselang.tools import checks, doctor, rise, self_test

@@ -68,6 +68,12 @@ class PatternSpec:
     """
     view: View | None = None
     """Where the elements of the result are in the argument, of a view that takes one."""
+    applications: Nat | None = None
+    """How often it applies its functions, in terms of its parameters."""
+    depends_on_data: bool = False
+    """Whether the data decides how often it applies its functions."""
+    is_opaque: bool = False
+    """Whether proofs know only that equal arguments give equal results."""
 
     @property
     def accumulates(self) -> bool:
@@ -172,11 +178,14 @@ def pattern(
     in_dialect: bool = True,
     step: tuple[str, str] | None = None,
     view: View | None = None,
+    applications: Nat | None = None,
+    depends_on_data: bool = False,
+    is_opaque: bool = False,
 ) -> PatternSpec:
     """Define and register a pattern."""
     spec = PatternSpec(
         name, tuple(parameters.split()), tuple(explicit.split()), type, role, summary, check,
-        in_dialect, step, view,
+        in_dialect, step, view, applications, depends_on_data, is_opaque,
     )  # fmt: skip
     PATTERNS[name] = spec
     return spec
@@ -215,12 +224,16 @@ _SCAN = fun(fun(_t, _s, _t), _t, array(_n, _s), array(_n, _t))
 MAP = pattern(
     "map", "n s t", _MAP, Role.LOOP,
     "applies a function to every element; a view where it is only read",
+    applications=_n,
 )  # fmt: skip
-MAP_SEQ = pattern("mapSeq", "n s t", _MAP, Role.LOOP, "map as one sequential loop")
-MAP_PAR = pattern("mapPar", "n s t", _MAP, Role.PARALLEL, "map as a loop over threads")
-REDUCE = pattern("reduce", "n s t", _REDUCE, Role.LOOP, "left fold", step=_STEP)
+MAP_SEQ = pattern("mapSeq", "n s t", _MAP, Role.LOOP, "map as one sequential loop", applications=_n)
+MAP_PAR = pattern(
+    "mapPar", "n s t", _MAP, Role.PARALLEL, "map as a loop over threads", applications=_n
+)
+REDUCE = pattern("reduce", "n s t", _REDUCE, Role.LOOP, "left fold", step=_STEP, applications=_n)
 REDUCE_SEQ = pattern(
     "reduceSeq", "n s t", _REDUCE, Role.LOOP, "reduce as one sequential loop", step=_STEP,
+    applications=_n,
 )  # fmt: skip
 ZIP = pattern(
     "zip", "n s t", fun(array(_n, _s), array(_n, _t), array(_n, pair(_s, _t))), Role.VIEW,
@@ -294,10 +307,12 @@ LET = pattern(
     "let", "s t", fun(_s, fun(_s, _t), _t), Role.VALUE,
     "names a value that is used more than once; a shared SSA value in the dialect",
     in_dialect=False,
+    applications=Nat.const(1),
 )  # fmt: skip
 SCAN = pattern(
     "scan", "n s t", _SCAN, Role.LOOP,
     "the accumulators of the left fold", step=_STEP,
+    applications=_n,
 )  # fmt: skip
 REVERSE = pattern(
     "reverse", "n t", fun(array(_n, _t), array(_n, _t)), Role.VIEW, "back to front",
@@ -374,6 +389,7 @@ GATHER = pattern(
 REORDER = pattern(
     "reorder", "n t", fun(fun(idx(_n), idx(_n)), array(_n, _t), array(_n, _t)), Role.VIEW,
     "element i is the one at f(i)",
+    applications=_n,
 )  # fmt: skip
 SCATTER = pattern(
     "scatter", "n m t", fun(array(_m, idx(_n)), array(_n, _t), array(_m, _t), array(_n, _t)),
@@ -386,21 +402,26 @@ SCATTER_WITH = pattern(
         fun(_t, _t, _t), array(_m, idx(_n)), array(_n, _t), array(_m, _t), array(_n, _t)
     ),
     Role.VALUE, "combines each value with what is at its index", step=("old", "new"),
+    applications=_m,
 )  # fmt: skip
 GENERATE = pattern(
     "generate", "n t", fun(fun(idx(_n), _t), array(_n, _t)), Role.LOOP, "element i is f(i)",
+    applications=_n,
 )  # fmt: skip
 ITERATE = pattern(
     "iterate", "k t", fun(fun(_t, _t), _t, _t), Role.LOOP, "applies a function k times",
     explicit="k",
+    applications=_k,
 )  # fmt: skip
 WHILE = pattern(
     "while", "t", fun(fun(_t, i1), fun(_t, _t), _t, _t), Role.LOOP,
     "applies the second function as long as the first holds",
+    applications=Nat.const(1), depends_on_data=True, is_opaque=True,
 )  # fmt: skip
 SORT = pattern(
     "sort", "n t", fun(fun(_t, _t, i1), array(_n, _t), array(_n, _t)), Role.VALUE,
     "sorts, stable; the function says whether one comes before another",
+    applications=_n, depends_on_data=True, is_opaque=True,
 )  # fmt: skip
 CLAMP_IDX = pattern(
     "clampIdx", "n t", fun(_t, idx(_n)), Role.VALUE, "the index nearest to an integer",
@@ -410,27 +431,35 @@ CHECK_IDX = pattern(
     "checkIdx", "n t", fun(_t, idx(_n)), Role.VALUE,
     "an integer as an index; one that is out of range is an error at run time",
     explicit="n", check=_integer,
+    is_opaque=True,
 )  # fmt: skip
 FROM_IDX = pattern("fromIdx", "n", fun(idx(_n), index), Role.VALUE, "an index as an integer")
 SIZE_OF = pattern(
     "sizeOf", "n t", fun(array(_n, _t), index), Role.VALUE, "the length of an array as an integer",
 )  # fmt: skip
 
-MAP_SEQ_UNROLL = pattern("mapSeqUnroll", "n s t", _MAP, Role.LOOP, "mapSeq, unrolled")
+MAP_SEQ_UNROLL = pattern(
+    "mapSeqUnroll", "n s t", _MAP, Role.LOOP, "mapSeq, unrolled", applications=_n
+)
 REDUCE_SEQ_UNROLL = pattern(
     "reduceSeqUnroll", "n s t", _REDUCE, Role.LOOP, "reduceSeq, unrolled", step=_STEP,
+    applications=_n,
 )  # fmt: skip
 SCAN_SEQ = pattern(
     "scanSeq", "n s t", _SCAN, Role.LOOP, "scan as one sequential loop", step=_STEP,
+    applications=_n,
 )  # fmt: skip
 ITERATE_SEQ = pattern(
     "iterateSeq", "k t", fun(fun(_t, _t), _t, _t), Role.LOOP, "iterate as one sequential loop",
     explicit="k",
+    applications=_k,
 )  # fmt: skip
 REDUCE_PAR = pattern(
     "reducePar", "n t", fun(fun(_t, _t, _t), _t, array(_n, _t), _t), Role.PARALLEL,
     "reduces chunks on threads, then their results; the chunks do not depend on the threads",
     step=_STEP,
+    applications=_n,
+    is_opaque=True,
 )  # fmt: skip
 TO_MEM = pattern(
     "toMem", "space t", fun(_t, _t), Role.VALUE, "gives a value memory of its own",
@@ -464,20 +493,28 @@ CIRCULAR_BUFFER = pattern(
     fun(fun(_s, _t), array(_n + _size - 1, _s), array(_n, array(_size, _t))), Role.LOOP,
     "windows of a mapped array, kept in a buffer of alloc elements that is used in turns",
     explicit="alloc sz", check=at_least(1, "alloc", "sz"),
+    applications=_n + _size - 1,
 )  # fmt: skip
 ROTATE_VALUES = pattern(
     "rotateValues", "sz n t",
     fun(fun(_t, _t), array(_n + _size - 1, _t), array(_n, array(_size, _t))), Role.LOOP,
     "windows whose elements are passed on in registers",
     explicit="sz", check=at_least(1, "sz"),
+    applications=_n + _size - 1,
 )  # fmt: skip
 MAP_BLOCK = pattern(
     "mapBlock", "d n s t", _MAP, Role.GPU, "map over the blocks of a GPU grid", explicit="d",
     check=at_most(2, 0, "d"),
+    applications=_n,
 )  # fmt: skip
 MAP_THREAD = pattern(
     "mapThread", "d n s t", _MAP, Role.GPU, "map over the threads of a GPU block", explicit="d",
     check=at_most(2, 0, "d"),
+    applications=_n,
 )  # fmt: skip
-MAP_WARP = pattern("mapWarp", "n s t", _MAP, Role.GPU, "map over the warps of a GPU block")
-MAP_LANE = pattern("mapLane", "n s t", _MAP, Role.GPU, "map over the lanes of a GPU warp")
+MAP_WARP = pattern(
+    "mapWarp", "n s t", _MAP, Role.GPU, "map over the warps of a GPU block", applications=_n
+)
+MAP_LANE = pattern(
+    "mapLane", "n s t", _MAP, Role.GPU, "map over the lanes of a GPU warp", applications=_n
+)

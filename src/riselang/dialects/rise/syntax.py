@@ -89,6 +89,7 @@ def _closing_bracket(content: str, start: int) -> int:
 
 
 def _parse_type_body(parser: AttrParser, keyword: str, depth: int) -> RiseType:
+    # Deferred: types are parsed and printed here, and their classes call this module to do so.
     from riselang.dialects.rise import binding, types
 
     position = parser.pos
@@ -123,6 +124,7 @@ def _parse_type_body(parser: AttrParser, keyword: str, depth: int) -> RiseType:
 
 def parse_binder(parser: AttrParser) -> tuple[str, str]:
     """`n : nat` or `t : data`: the variable of a dependent function, and its kind."""
+    # Deferred: types are parsed and printed here, and their classes call this module to do so.
     from riselang.dialects.rise.types import KINDS
 
     position = parser.pos
@@ -159,6 +161,7 @@ def print_bare_type(printer: Printer, type: TypeAttribute) -> None:
 
 
 def print_type_body(printer: Printer, type: TypeAttribute) -> None:
+    # Deferred: types are parsed and printed here, and their classes call this module to do so.
     from riselang.dialects.rise import binding, types
 
     with printer.in_angle_brackets():

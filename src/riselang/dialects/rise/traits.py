@@ -76,6 +76,7 @@ class ApplicationFolds(HasFolder):
 
     @classmethod
     def fold(cls, op: Operation) -> Sequence[SSAValue | Attribute] | None:
+        # Deferred: ops have these traits, and the canonicalization is defined on ops.
         from riselang.dialects.rise.canonicalization import folded
 
         value = folded(op)
@@ -87,6 +88,7 @@ class ApplicationPatterns(HasCanonicalizationPatternsTrait):
 
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        # Deferred: ops have these traits, and the canonicalization is defined on ops.
         from riselang.dialects.rise.canonicalization import FlattenApplication
 
         return (FlattenApplication(),)
@@ -130,6 +132,7 @@ class RiseConstants(ConstantMaterializationInterface):
     """A constant of this dialect is a literal."""
 
     def materialize_constant(self, value: Attribute, type: Attribute) -> Operation | None:
+        # Deferred: ops have these traits, and this one makes an op.
         from riselang.dialects.rise.functional import LiteralOp
 
         if isinstance(value, LiteralAttr) and value.type == type:

@@ -13,30 +13,38 @@ from riselang import pipelines
 from riselang.api.load import term_kernel
 from riselang.compiler.facts import facts_of
 from riselang.dialects.module import module_text
-from riselang.frontends.c.aliasing import doubtful_pairs, is_told_apart
 from riselang.frontends.c.calling import CFunction, CompiledCFunction
-from riselang.frontends.c.checking import checked, checks_of, report_function
-from riselang.frontends.c.contraction import contracted
-from riselang.frontends.c.emission.functions import declarations, function_of, module_of
-from riselang.frontends.c.emission.values import Called
-from riselang.frontends.c.entries import INNER, OUTER, PLAIN, is_buffer, llvm_entry, wrapper
-from riselang.frontends.c.identity import identity
-from riselang.frontends.c.lifted.functions import function_of_patterns, lifted_function
-from riselang.frontends.c.lifted.steps import with_calls, with_structures
-from riselang.frontends.c.lifting import Lifted, lifted
-from riselang.frontends.c.model import Scop
-from riselang.frontends.c.polyhedra import isl
-from riselang.frontends.c.prototypes import header
-from riselang.frontends.c.refusal import Refusal
+from riselang.frontends.c.emit.bounds_checks import checked, checks_of, report_function
+from riselang.frontends.c.emit.c_entry_points import (
+    INNER,
+    OUTER,
+    PLAIN,
+    is_buffer,
+    llvm_entry,
+    wrapper,
+)
+from riselang.frontends.c.emit.fma_contraction import contracted
+from riselang.frontends.c.emit.functions import declarations, function_of, module_of
+from riselang.frontends.c.emit.prototypes import header
+from riselang.frontends.c.emit.values import Called
+from riselang.frontends.c.lift.functions import function_of_patterns, lifted_function
+from riselang.frontends.c.lift.lifted_statements import Lifted, lifted
+from riselang.frontends.c.lift.steps import with_calls, with_structures
+from riselang.frontends.c.model.aliasing import doubtful_pairs, is_told_apart
+from riselang.frontends.c.model.isl_text import isl
+from riselang.frontends.c.model.model_identity import identity
+from riselang.frontends.c.model.scop import Scop
+from riselang.frontends.c.parse.refusals import Refusal
 from riselang.frontends.c.report import report
-from riselang.frontends.c.scheduling import ISL, PATTERNS, loops
+from riselang.frontends.c.schedule.isl_schedule import ISL, PATTERNS, loops
 from riselang.lowering.debug_locations import complete_locations
 from riselang.lowering.noalias import distinct_pointers, mark_distinct
-from riselang.lowering.poll_signals import poll_signals
-from riselang.native import libraries, llvm
+from riselang.lowering.passes.poll_signals import poll_signals
 from riselang.native.build import Job
-from riselang.native.generic_printer import native_text
-from riselang.native.llvm_text import with_hidden
+from riselang.native.llvm import codegen as llvm
+from riselang.native.llvm import shared_libraries as libraries
+from riselang.native.llvm.ir_text import with_hidden
+from riselang.native.mlir.generic_printer import native_text
 from riselang.runtime.cache import default_cache
 from riselang.runtime.environment import fingerprint
 from riselang.runtime.sealing import seal, unseal

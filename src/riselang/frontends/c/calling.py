@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from riselang.frontends.c.checking import (
+from riselang.frontends.c.emit.bounds_checks import (
     FAILURE,
     Checked,
     checked,
@@ -18,13 +18,13 @@ from riselang.frontends.c.checking import (
     open_arrays,
     raise_failure,
 )
-from riselang.frontends.c.entries import is_buffer
-from riselang.frontends.c.footprints import Footprints
-from riselang.frontends.c.model import Scop
-from riselang.frontends.c.syntax import Literal, Variable
-from riselang.frontends.c.types import CType
-from riselang.native.entries import GUARDED
-from riselang.native.guard import end_call
+from riselang.frontends.c.emit.c_entry_points import is_buffer
+from riselang.frontends.c.model.footprints import Footprints
+from riselang.frontends.c.model.scop import Scop
+from riselang.frontends.c.parse.c_types import CType
+from riselang.frontends.c.parse.syntax import Literal, Variable
+from riselang.native.llvm.entry_points import GUARDED
+from riselang.native.llvm.guard import end_call
 from riselang.runtime.arrays import Array, address, as_array, check_layout, refuse_masked
 from riselang.runtime.executable import Code
 from riselang.support.errors import UserError

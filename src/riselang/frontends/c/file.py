@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from riselang.frontends.c.clang import ParsedFile, parse
-from riselang.frontends.c.detection import detected_regions
-from riselang.frontends.c.extraction import extract
-from riselang.frontends.c.inlining import Inliner
-from riselang.frontends.c.model import Scop
-from riselang.frontends.c.refusal import Refusal
-from riselang.frontends.c.regions import Marked, Region, marked_regions, marks, whole_function
-from riselang.frontends.c.statements import StatementReader
-from riselang.frontends.c.syntax import Function
+from riselang.frontends.c.model.extraction import extract
+from riselang.frontends.c.model.scop import Scop
+from riselang.frontends.c.parse.clang import ParsedFile, parse
+from riselang.frontends.c.parse.detection import detected_regions
+from riselang.frontends.c.parse.inlining import Inliner
+from riselang.frontends.c.parse.refusals import Refusal
+from riselang.frontends.c.parse.regions import Marked, Region, marked_regions, marks, whole_function
+from riselang.frontends.c.parse.statements import StatementReader
+from riselang.frontends.c.parse.syntax import Function
 from riselang.support.errors import SourceLocation, UserError
 from riselang.support.lazy import cached_property
 from riselang.support.recursion import deep

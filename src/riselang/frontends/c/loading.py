@@ -8,7 +8,7 @@ from pathlib import Path
 from riselang.frontends.c.building import program_of
 from riselang.frontends.c.calling import CFunction
 from riselang.frontends.c.file import CFile
-from riselang.frontends.c.scheduling import SCHEDULES
+from riselang.frontends.c.schedule.isl_schedule import SCHEDULES
 from riselang.support.config import default_options
 from riselang.support.errors import UserError
 from riselang.support.io import decode

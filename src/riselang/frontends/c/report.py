@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from riselang.frontends.c.lifted.choices import Choice, for_product, for_structure
-from riselang.frontends.c.lifted.costs import LOOPS
-from riselang.frontends.c.lifted.steps import called_parts
-from riselang.frontends.c.model import Scop
-from riselang.frontends.c.scheduling import order
+from riselang.frontends.c.lift.choices import Choice, for_product, for_structure
+from riselang.frontends.c.lift.costs import LOOPS
+from riselang.frontends.c.lift.steps import called_parts
+from riselang.frontends.c.model.scop import Scop
+from riselang.frontends.c.schedule.isl_schedule import order
 from riselang.frontends.c.tactics.parts import is_separable, parts_of
 from riselang.frontends.c.tactics.recognition import Recognised, recognised
 from riselang.frontends.c.tactics.row_products import RowProduct

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from riselang.native.stablehlo_graph import GraphBlock, GraphOp, GraphValue, TensorKind
+from riselang.native.mlir.stablehlo_graph import GraphBlock, GraphOp, GraphValue, TensorKind
 
 
 def roots(block: GraphBlock, is_elementwise: Callable[[GraphOp], bool]) -> dict[GraphOp, GraphOp]:

@@ -26,10 +26,10 @@ from xdsl.passes import ModulePass
 from xdsl.printer import Printer
 
 from riselang.frontends.stablehlo.lowering import Program
-from riselang.frontends.stablehlo.origin import PERMISSION, program_of
-from riselang.lowering.contract_rise_floats import FLOAT_PERMISSION
-from riselang.native.stablehlo import read_functions
-from riselang.native.stablehlo_graph import GraphFunction
+from riselang.frontends.stablehlo.model.origin import PERMISSION, program_of
+from riselang.lowering.passes.contract_rise_floats import FLOAT_PERMISSION
+from riselang.native.mlir.stablehlo import read_functions
+from riselang.native.mlir.stablehlo_graph import GraphFunction
 from riselang.support.errors import LimitationError
 from riselang.support.recursion import deep
 from riselang.term.to_dialect import program_module

@@ -22,7 +22,7 @@ from riselang.dialects.rise.types import (
     i64,
     is_float,
 )
-from riselang.native.stablehlo_graph import GraphValue, TensorKind
+from riselang.native.mlir.stablehlo_graph import GraphValue, TensorKind
 from riselang.support.errors import LimitationError, SourceLocation
 
 

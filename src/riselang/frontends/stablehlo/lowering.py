@@ -9,22 +9,22 @@ from typing import Any
 import numpy as np
 
 from riselang.frontends.building import Builder, unstored
-from riselang.frontends.stablehlo import (
-    arithmetic,
-    bits,
-    contraction,
-    control,
-    convolution,
-    indexing,
-    lapack,
-    layout,
-    random_draws,
-    random_numbers,
-    reduction,
-    solving,
-)
 from riselang.frontends.stablehlo.clusters import roots
 from riselang.frontends.stablehlo.elements import TensorType, tensor_type
+from riselang.frontends.stablehlo.ops import (
+    bitwise,
+    control_flow,
+    convolution,
+    data_movement,
+    dot_general,
+    dynamic_indexing,
+    elementwise,
+    lapack,
+    reduction,
+    rng,
+    rng_bit_generator,
+    triangular_solve,
+)
 from riselang.frontends.stablehlo.registry import (
     ELEMENTWISE,
     STRUCTURAL,
@@ -41,7 +41,7 @@ from riselang.frontends.stablehlo.tensors import (
     whole,
     zeros,
 )
-from riselang.native.stablehlo_graph import (
+from riselang.native.mlir.stablehlo_graph import (
     GraphBlock,
     GraphFunction,
     GraphOp,
@@ -54,9 +54,9 @@ from riselang.term.build import Node
 from riselang.term.finish import finish
 from riselang.term.nodes import Term
 
-ROOMS = (
-    arithmetic, bits, contraction, control, convolution, indexing, layout, random_draws,
-    random_numbers, reduction, solving, lapack,
+OP_MODULES = (
+    elementwise, bitwise, dot_general, control_flow, convolution, dynamic_indexing, data_movement,
+    rng, rng_bit_generator, reduction, triangular_solve, lapack,
 )  # fmt: skip
 """Where ops are registered."""
 
@@ -80,7 +80,7 @@ CALLS = ("Sharding", "annotate_device_placement")
 def op_name(op: GraphOp) -> str:
     """The name under which an op is registered; a call of the math library is that of CHLO."""
     if op.name == "stablehlo.bitcast_convert" and _rank(op.operands[0]) != _rank(op.results[0]):
-        return bits.PARTS
+        return bitwise.PARTS
     if op.name != "stablehlo.custom_call":
         return op.name
     target = str(op.attributes.get("call_target_name"))

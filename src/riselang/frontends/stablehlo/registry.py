@@ -19,7 +19,7 @@ from riselang.support.errors import LimitationError, SourceLocation
 from riselang.term.build import Node
 
 if TYPE_CHECKING:
-    from riselang.native.stablehlo_graph import GraphBlock
+    from riselang.native.mlir.stablehlo_graph import GraphBlock
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ class Meanings:
             return VIEWS[name](pattern, *arguments)
         if name in WITH_INDICES:
             return WITH_INDICES[name](self, pattern, *arguments)
-        if name in OPAQUE:
+        if pattern.spec.is_opaque:
             return _opaque(pattern, arguments)
         raise LimitationError(f"the prover does not know what {name} means", pattern.location)
 
@@ -156,6 +156,3 @@ WITH_INDICES: Mapping[str, Callable[..., Value]] = {
     "fromIdx": lambda meanings, pattern, index: meanings.from_idx(index),
     "clampIdx": lambda meanings, pattern, number: meanings.clamp_idx(pattern, number),
 }
-
-OPAQUE = frozenset({"while", "sort", "reducePar", "checkIdx"})
-"""Patterns of which a proof knows only that equal arguments give equal results."""

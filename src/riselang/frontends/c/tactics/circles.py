@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from riselang.frontends.c.arrangement.order import groups
-from riselang.frontends.c.dependences import dependences
-from riselang.frontends.c.model import ModelStatement, Scop
-from riselang.frontends.c.polyhedra import isl
+from riselang.frontends.c.model.dependences import dependences
+from riselang.frontends.c.model.isl_text import isl
+from riselang.frontends.c.model.scop import ModelStatement, Scop
+from riselang.frontends.c.schedule.order import groups
 from riselang.frontends.c.tactics.isolation import edges_inside, loops_around
 from riselang.frontends.c.tactics.structures import (
     NotLifted,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from riselang.frontends.c.linear import Linear
-from riselang.frontends.c.model import Scop
-from riselang.frontends.c.syntax import Access, Binary, Convert, Expression, Literal, Variable
+from riselang.frontends.c.model.linear import Linear
+from riselang.frontends.c.model.scop import Scop
+from riselang.frontends.c.parse.syntax import Access, Binary, Convert, Expression, Literal, Variable
 
 
 def extents_of(scop: Scop, variable: Variable) -> tuple[Linear | None, ...]:

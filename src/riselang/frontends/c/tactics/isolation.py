@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from riselang.frontends.c.dependences import dependences
-from riselang.frontends.c.model import ModelStatement, Scop
-from riselang.frontends.c.polyhedra import isl
+from riselang.frontends.c.model.dependences import dependences
+from riselang.frontends.c.model.isl_text import isl
+from riselang.frontends.c.model.scop import ModelStatement, Scop
 
 
 def loops_around(scop: Scop, statement: ModelStatement) -> int:

@@ -14,9 +14,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
-from riselang.frontends.c.linear import Linear
-from riselang.frontends.c.model import ModelStatement
-from riselang.frontends.c.syntax import (
+from riselang.frontends.c.model.linear import Linear
+from riselang.frontends.c.model.scop import ModelStatement
+from riselang.frontends.c.parse.syntax import (
     Access,
     Assign,
     Binary,

@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from riselang.frontends.c.arrangement.order import edges, groups
-from riselang.frontends.c.dependences import dependences
-from riselang.frontends.c.model import Scop
-from riselang.frontends.c.polyhedra import isl
-from riselang.frontends.c.syntax import Access, Assign, Variable, inside
+from riselang.frontends.c.model.dependences import dependences
+from riselang.frontends.c.model.isl_text import isl
+from riselang.frontends.c.model.scop import Scop
+from riselang.frontends.c.parse.syntax import Access, Assign, Variable, inside
+from riselang.frontends.c.schedule.order import edges, groups
 from riselang.frontends.c.tactics.matching import NoMatch, factor_of, updates_of
 from riselang.frontends.c.tactics.products import (
     NoProduct,

@@ -11,10 +11,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from riselang.frontends.c.dependences import dependences
-from riselang.frontends.c.model import ModelStatement, Scop
-from riselang.frontends.c.polyhedra import isl
-from riselang.frontends.c.syntax import Access, Expression, Literal, Variable
+from riselang.frontends.c.model.dependences import dependences
+from riselang.frontends.c.model.isl_text import isl
+from riselang.frontends.c.model.scop import ModelStatement, Scop
+from riselang.frontends.c.parse.syntax import Access, Expression, Literal, Variable
 from riselang.frontends.c.tactics.matching import Factor, Update
 
 

@@ -6,10 +6,18 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from riselang.frontends.c.dependences import dependences
-from riselang.frontends.c.model import ModelStatement, Scop
-from riselang.frontends.c.polyhedra import isl
-from riselang.frontends.c.syntax import Access, Assign, Binary, Call, Conditional, Literal, inside
+from riselang.frontends.c.model.dependences import dependences
+from riselang.frontends.c.model.isl_text import isl
+from riselang.frontends.c.model.scop import ModelStatement, Scop
+from riselang.frontends.c.parse.syntax import (
+    Access,
+    Assign,
+    Binary,
+    Call,
+    Conditional,
+    Literal,
+    inside,
+)
 from riselang.frontends.c.tactics.isolation import loops_around
 from riselang.frontends.c.tactics.library import TACTICS
 from riselang.frontends.c.tactics.matching import (

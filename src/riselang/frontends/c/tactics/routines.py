@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from riselang.frontends.c.linear import Linear
-from riselang.frontends.c.model import ModelStatement, Scop
-from riselang.frontends.c.syntax import Access, Expression, Literal
+from riselang.frontends.c.model.linear import Linear
+from riselang.frontends.c.model.scop import ModelStatement, Scop
+from riselang.frontends.c.parse.syntax import Access, Expression, Literal
 from riselang.frontends.c.tactics.matching import NoMatch, added_to, product_parts
 from riselang.frontends.c.tactics.structures import NotLifted, Operand, Structure, structure_of
 from riselang.lowering.library_calls import LARGEST

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from riselang.frontends.c.model import ModelStatement, Scop
-from riselang.frontends.c.polyhedra import isl
-from riselang.frontends.c.syntax import Access, Assign, Variable
+from riselang.frontends.c.model.isl_text import isl
+from riselang.frontends.c.model.scop import ModelStatement, Scop
+from riselang.frontends.c.parse.syntax import Access, Assign, Variable
 from riselang.frontends.c.tactics.matching import Factor, NoMatch, Update, factor_of, update_of
 from riselang.frontends.c.tactics.products import (
     NoProduct,

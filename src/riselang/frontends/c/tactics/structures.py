@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from riselang.frontends.c.dependences import dependences
-from riselang.frontends.c.linear import Linear
-from riselang.frontends.c.model import ModelStatement, Scop
-from riselang.frontends.c.polyhedra import isl
-from riselang.frontends.c.syntax import Access, Assign, Expression, Variable, operands
+from riselang.frontends.c.model.dependences import dependences
+from riselang.frontends.c.model.isl_text import isl
+from riselang.frontends.c.model.linear import Linear
+from riselang.frontends.c.model.scop import ModelStatement, Scop
+from riselang.frontends.c.parse.syntax import Access, Assign, Expression, Variable, operands
 from riselang.frontends.c.tactics.extents import extents_of
 
 

@@ -15,9 +15,9 @@ from functools import partial
 
 from riselang.dialects.rise.types import RiseType, array
 from riselang.frontends.building import Builder
-from riselang.frontends.c.linear import Linear
-from riselang.frontends.c.model import Scop
-from riselang.frontends.c.syntax import Access, Variable
+from riselang.frontends.c.model.linear import Linear
+from riselang.frontends.c.model.scop import Scop
+from riselang.frontends.c.parse.syntax import Access, Variable
 from riselang.frontends.c.tactics.recognition import Recognised
 from riselang.frontends.c.tactics.structures import NotLifted, Operand, Structure, structure_of
 from riselang.frontends.c.tactics.values import ValueBuilder, scalar_type

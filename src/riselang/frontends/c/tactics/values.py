@@ -8,7 +8,8 @@ import numpy as np
 
 from riselang.dialects.rise.types import ScalarType
 from riselang.frontends.building import Builder
-from riselang.frontends.c.syntax import (
+from riselang.frontends.c.parse.c_types import CType
+from riselang.frontends.c.parse.syntax import (
     Access,
     Binary,
     Call,
@@ -19,7 +20,6 @@ from riselang.frontends.c.syntax import (
     Unary,
 )
 from riselang.frontends.c.tactics.structures import NotLifted
-from riselang.frontends.c.types import CType
 from riselang.term.build import Node
 from riselang.term.mathlib import LIBRARY_NAMES
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 from riselang.dialects.rise.types import i32
 from riselang.frontends.building import Builder, Function, length_of
-from riselang.frontends.c.linear import Linear
-from riselang.frontends.c.syntax import Access
+from riselang.frontends.c.model.linear import Linear
+from riselang.frontends.c.parse.syntax import Access
 from riselang.frontends.c.tactics.structures import Axis, NotLifted, Operand, Structure
 from riselang.term.build import Node
 

@@ -1,0 +1,164 @@
+"""A function of MLIR for a region."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.dialects import arith, func, memref
+from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, MemRefType, ModuleOp
+from xdsl.ir import Attribute, Block, Region, SSAValue
+
+from riselang.dialects.locations import file_location
+from riselang.frontends.c.emit.bounds_checks import FAILURE, checks_of
+from riselang.frontends.c.emit.loops import LoopEmitter
+from riselang.frontends.c.emit.values import Called, Emitter
+from riselang.frontends.c.model.linear import Linear
+from riselang.frontends.c.model.scop import Scop, View
+from riselang.frontends.c.model.scop_parameters import Parameter
+from riselang.frontends.c.parse.syntax import Access, Expression, Literal, Variable
+
+STACK_BYTES = 16 << 10
+"""Local arrays up to this size are on the stack."""
+
+
+def module_of(scops: Sequence[Scop], trees: Sequence[Any], *, is_arranged: bool) -> ModuleOp:
+    """A module with a function for each region, and what they call.
+
+    Where loops are arranged for the machine, innermost ones are of vectors, and elements stay in
+    registers; arrays must not share memory then.
+    """
+    functions: list[func.FuncOp] = []
+    called: Called = {}
+    for scop, tree in zip(scops, trees, strict=True):
+        function, used = function_of(scop, tree, scop.name, is_arranged=is_arranged)
+        functions.append(function)
+        called.update(used)
+    return ModuleOp([*functions, *declarations(called)])
+
+
+def declarations(called: Called) -> list[func.FuncOp]:
+    """What is called, declared."""
+    return [
+        func.FuncOp.external(name, inputs, [] if output is None else [output])
+        for name, (inputs, output) in called.items()
+    ]
+
+
+def function_of(
+    scop: Scop, tree: Any, name: str, *, is_arranged: bool
+) -> tuple[func.FuncOp, Called]:
+    """The function of a region whose loops isl has made, and the functions it calls.
+
+    A tuple is several trees, or what else adds ops, one after the other.
+    """
+    types = [input_type(scop, variable) for variable in scop.inputs]
+    types += [FAILURE] if checks_of(scop) else []
+    block = Block(arg_types=types)
+    emitter = Emitter(scop, block)
+    if checks_of(scop):
+        emitter.failure = block.args[-1]
+        emitter.failure.name_hint = "failure"
+    buffers = _Prologue(emitter).run(block.args[: len(scop.inputs)])
+    for step in tree if isinstance(tree, tuple) else (tree,):
+        if callable(step):
+            step(emitter)
+        elif step is not None:
+            LoopEmitter(emitter, is_arranged=is_arranged).node(step)
+    results = [emitter.value(scop.result)] if scop.result is not None else []
+    for buffer in buffers:
+        emitter.insert(memref.DeallocOp.get(buffer))
+    emitter.insert(func.ReturnOp(*results))
+    outputs = [result.type for result in results]
+    function = func.FuncOp(name, FunctionType.from_lists(types, outputs), Region(block))
+    place = scop.place
+    function.location = file_location(place.file, place.line, place.column)
+    return function, emitter.called
+
+
+def input_type(scop: Scop, variable: Variable) -> Attribute:
+    """What a variable from outside is for the function: a buffer, or a value."""
+    if variable.is_array:
+        return array_type(variable, scop.views.get(variable))
+    if variable in scop.written and not variable.is_parameter:
+        return MemRefType(variable.type.stored, [])
+    return variable.type.mlir
+
+
+def array_type(variable: Variable, view: View | None) -> MemRefType[Attribute]:
+    extents = view.extents if view is not None else variable.extents
+    return MemRefType(variable.type.stored, [_static(extent) for extent in extents])
+
+
+def _static(extent: Expression | tuple[Linear, ...] | None) -> int:
+    if isinstance(extent, Literal):
+        return int(extent.value)
+    if isinstance(extent, tuple) and all(factor.is_constant for factor in extent):
+        total = 1
+        for factor in extent:
+            total *= factor.constant
+        return total
+    return DYNAMIC_INDEX
+
+
+class _Prologue:
+    """What a function begins with: values of parameters, and memory for what lives inside."""
+
+    def __init__(self, emitter: Emitter):
+        self._out = emitter
+        self._scop = emitter.scop
+
+    def run(self, arguments: Sequence[SSAValue]) -> list[SSAValue]:
+        """The buffers that are freed at the end."""
+        for variable, argument in zip(self._scop.inputs, arguments, strict=True):
+            argument.name_hint = variable.hint
+            if variable.is_array or isinstance(argument.type, MemRefType):
+                self._out.memory[variable] = argument
+            elif variable in self._scop.written:
+                self._copied(variable, argument)
+            else:
+                self._out.scalars[variable] = argument
+        for parameter in self._scop.parameters:
+            self._out.indices.symbols[parameter.name] = self._parameter(parameter)
+        return [buffer for v in self._scop.locals if (buffer := self._local(v)) is not None]
+
+    def _copied(self, variable: Variable, argument: SSAValue) -> None:
+        """A parameter that the function changes has a place of its own."""
+        self._local(variable)
+        target = Access(variable.place, variable.type, variable, ())
+        with self._out.at(variable.place):
+            self._out.store(argument, target)
+
+    def _parameter(self, parameter: Parameter) -> SSAValue:
+        source = parameter.source
+        if isinstance(source, tuple):
+            values = [self._out.indices.value(factor) for factor in source]
+            total = values[0]
+            for value in values[1:]:
+                total = self._out.add(arith.MuliOp(total, value))
+            return total
+        if isinstance(source, Variable):
+            source = Access(source.place, source.type, source, ())
+        with self._out.at(source.place):
+            value = self._out.as_index(source)
+            value.name_hint = value.name_hint or parameter.name
+            return value
+
+    def _local(self, variable: Variable) -> SSAValue | None:
+        type = array_type(variable, None)
+        with self._out.at(variable.place):
+            lengths = [
+                self._out.as_index(extent)
+                for extent, length in zip(variable.extents, type.get_shape(), strict=True)
+                if length == DYNAMIC_INDEX and extent is not None
+            ]
+            size = variable.type.bits // 8
+            for length in type.get_shape():
+                size *= length
+            is_small = not lengths and size <= STACK_BYTES
+            allocate = memref.AllocaOp if is_small else memref.AllocOp
+            op = allocate.get(type.element_type, None, type.get_shape(), lengths)
+            buffer = self._out.add(op)
+            buffer.name_hint = variable.hint
+        self._out.memory[variable] = buffer
+        return None if is_small else buffer

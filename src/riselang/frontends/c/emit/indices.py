@@ -1,0 +1,165 @@
+"""Subscripts and bounds as affine maps, or as arithmetic where something is not affine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xdsl.dialects import affine, arith
+from xdsl.dialects.builtin import AffineMapAttr, IndexType
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+
+from riselang.frontends.c.emit.trees import Bindings, number, operation
+from riselang.frontends.c.model.isl_text import isl
+from riselang.frontends.c.model.linear import Linear, Quotient
+
+INDEX = IndexType()
+
+
+class Indices:
+    """Values of loops and parameters by name, and what is computed from them."""
+
+    def __init__(self, insert: Callable[[Operation], Operation]):
+        self._insert = insert
+        self.symbols: dict[str, SSAValue] = {}
+        """Parameters, the same in the whole function."""
+        self.loops: dict[str, SSAValue] = {}
+        """Loops that affine maps may mention."""
+        self.others: dict[str, SSAValue] = {}
+        """Loops of scf, and what else is not affine."""
+
+    def add(self, op: Operation) -> SSAValue:
+        return self._insert(op).results[0]
+
+    def is_affine(self, values: Sequence[Linear]) -> bool:
+        if any(name in self.others for value in values for name in value.names()):
+            return False
+        return not any(self._is_folded_wrongly(value) for value in values)
+
+    def _is_folded_wrongly(self, linear: Linear) -> bool:
+        """Whether a loop is subtracted in what is divided.
+
+        MLIR takes `-i mod 2` for 1 where it knows only that i is negative.
+        """
+        for atom, _ in linear.terms:
+            if isinstance(atom, str):
+                continue
+            terms = atom.dividend.terms
+            if any(factor < 0 and name in self.loops for name, factor in terms):
+                return True
+            if self._is_folded_wrongly(atom.dividend):
+                return True
+        return False
+
+    def map(self, values: Sequence[Linear]) -> tuple[AffineMapAttr, list[SSAValue]]:
+        """A map of dimensions for loops and symbols for parameters, and its operands."""
+        names = list(dict.fromkeys(name for value in values for name in value.names()))
+        dims = [name for name in self.loops if name in names]
+        symbols = [name for name in self.symbols if name in names]
+
+        def resolve(name: str) -> AffineExpr:
+            if name in dims:
+                return AffineExpr.dimension(dims.index(name))
+            return AffineExpr.symbol(symbols.index(name))
+
+        results = tuple(value.affine(resolve) for value in values)
+        operands = [self.loops[name] for name in dims] + [self.symbols[name] for name in symbols]
+        return AffineMapAttr(AffineMap(len(dims), len(symbols), results)), operands
+
+    def access_map(self, values: Sequence[Linear]) -> tuple[AffineMapAttr, list[SSAValue]]:
+        """A map of dimensions alone, which parameters may be too: the text of accesses has no
+        symbols."""
+        names = list(dict.fromkeys(name for value in values for name in value.names()))
+        known = {**self.loops, **self.symbols}
+        dims = [name for name in known if name in names]
+        results = tuple(
+            value.affine(lambda name: AffineExpr.dimension(dims.index(name))) for value in values
+        )
+        return AffineMapAttr(AffineMap(len(dims), 0, results)), [known[name] for name in dims]
+
+    def value(self, linear: Linear) -> SSAValue:
+        """A quasi-affine expression as an index."""
+        if len(linear.terms) == 1 and linear.constant == 0 and linear.terms[0][1] == 1:
+            atom = linear.terms[0][0]
+            if isinstance(atom, str):
+                return self._named(atom)
+        if linear.is_constant:
+            return self.constant(linear.constant)
+        if self.is_affine([linear]):
+            map, operands = self.map([linear])
+            return self.add(affine.ApplyOp(operands, map))
+        return self._arithmetic(linear)
+
+    def _named(self, name: str) -> SSAValue:
+        for known in (self.loops, self.symbols, self.others):
+            if name in known:
+                return known[name]
+        raise AssertionError(f"{name} has no value")
+
+    def constant(self, value: int) -> SSAValue:
+        return self.add(arith.ConstantOp.from_int_and_width(value, INDEX))
+
+    def _arithmetic(self, linear: Linear) -> SSAValue:
+        total = self.constant(linear.constant)
+        for atom, factor in linear.terms:
+            if isinstance(atom, str):
+                part = self._named(atom)
+            else:
+                dividend, divisor = self.value(atom.dividend), self.constant(atom.divisor)
+                part = self.add(arith.FloorDivSIOp(dividend, divisor))
+                if not isinstance(atom, Quotient):
+                    whole = self.add(arith.MuliOp(part, divisor))
+                    part = self.add(arith.SubiOp(dividend, whole))
+            scaled = self.add(arith.MuliOp(part, self.constant(factor)))
+            total = self.add(arith.AddiOp(total, scaled))
+        return total
+
+    # Expressions of isl with cases
+
+    def truth(self, expression: Any, bindings: Bindings) -> SSAValue:
+        """A condition of isl as a truth value."""
+        return self._truth(self.of_tree(expression, bindings))
+
+    def of_tree(self, expression: Any, bindings: Bindings) -> SSAValue:
+        """Any expression of isl as an index, or as a truth value."""
+        types = isl().ast_expr_type
+        if expression.get_type() == types.id:
+            name = expression.get_id().get_name()
+            return self.value(bindings.get(name, Linear.of(name)))
+        if expression.get_type() == types.int:
+            return self.constant(number(expression))
+        arguments = [
+            self.of_tree(expression.get_op_arg(at), bindings)
+            for at in range(expression.get_op_n_arg())
+        ]
+        kind = operation(expression)
+        if kind in ("and_", "and_then", "or_", "or_else", "cond", "select"):
+            arguments[: 1 if kind in ("cond", "select") else None] = [
+                self._truth(each) for each in arguments[: 1 if kind in ("cond", "select") else None]
+            ]
+        if kind in _COMPARISONS:
+            return self.add(arith.CmpiOp(arguments[0], arguments[1], _COMPARISONS[kind]))
+        if kind in ("cond", "select"):
+            return self.add(arith.SelectOp(*arguments))
+        if kind == "minus":
+            return self.add(arith.SubiOp(self.constant(0), arguments[0]))
+        total = arguments[0]
+        for argument in arguments[1:]:
+            total = self.add(_OPERATIONS[kind](total, argument))
+        return total
+
+    def _truth(self, value: SSAValue) -> SSAValue:
+        """A condition of isl may be a number: zero is false."""
+        if value.type != INDEX:
+            return value
+        return self.add(arith.CmpiOp(value, self.constant(0), "ne"))
+
+
+_COMPARISONS = {"eq": "eq", "ge": "sge", "gt": "sgt", "le": "sle", "lt": "slt"}
+_OPERATIONS: dict[str, Callable[[SSAValue, SSAValue], Operation]] = {
+    "add": arith.AddiOp, "sub": arith.SubiOp, "mul": arith.MuliOp, "max": arith.MaxSIOp,
+    "min": arith.MinSIOp, "fdiv_q": arith.FloorDivSIOp, "pdiv_q": arith.FloorDivSIOp,
+    "div": arith.DivSIOp, "pdiv_r": arith.RemSIOp, "zdiv_r": arith.RemSIOp,
+    "and_": arith.AndIOp, "and_then": arith.AndIOp, "or_": arith.OrIOp, "or_else": arith.OrIOp,
+}  # fmt: skip

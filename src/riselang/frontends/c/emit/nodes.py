@@ -1,0 +1,53 @@
+"""Questions about nodes of isl's loops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from riselang.frontends.c.model.isl_text import isl
+
+PARALLEL = "rise.parallel"
+"""The attribute of loops whose iterations do not depend on each other."""
+
+
+def only_users(node: Any) -> list[Any]:
+    """The calls of statements in a body; none where there is anything else."""
+    types = isl().ast_node_type
+    kind = node.get_type()
+    if kind == types.user:
+        return [node.user_get_expr()]
+    if kind == types.mark:
+        return only_users(node.mark_get_node())
+    if kind != types.block:
+        return []
+    children = node.block_get_children()
+    found = [only_users(children.get_at(at)) for at in range(children.n_ast_node())]
+    return [call for calls in found for call in calls] if all(found) else []
+
+
+def callee(call: Any) -> str:
+    return str(call.get_op_arg(0).get_id().get_name())
+
+
+def first_user(node: Any) -> Any:
+    """The first statement inside of a node."""
+    types = isl().ast_node_type
+    while node.get_type() != types.user:
+        kind = node.get_type()
+        if kind == types.block:
+            node = node.block_get_children().get_at(0)
+        elif kind == types.for_:
+            node = node.for_get_body()
+        elif kind == types.if_:
+            node = node.if_get_then_node()
+        else:
+            node = node.mark_get_node()
+    return node
+
+
+def is_parallel(node: Any) -> bool:
+    try:
+        annotation = node.get_annotation()
+    except isl().Error:
+        return False  # there is none
+    return bool(annotation.get_name() == PARALLEL)

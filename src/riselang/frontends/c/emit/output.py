@@ -1,0 +1,67 @@
+"""A place in a function where ops are added."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+
+from xdsl.builder import Builder
+from xdsl.dialects import scf
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from riselang.dialects.locations import file_location
+from riselang.frontends.c.emit.indices import Indices
+from riselang.frontends.c.model.scop import Scop
+from riselang.support.errors import SourceLocation
+
+
+class Output:
+    """A place in a function where ops are added, all located in the C file."""
+
+    def __init__(self, scop: Scop, block: Block):
+        self.scop = scop
+        self._builder = Builder(InsertPoint.at_end(block))
+        self._place = scop.place
+        self.indices = Indices(self.insert)
+        self.failure: SSAValue | None = None
+        """The buffer for checks that fail, where there are any."""
+
+    def insert(self, op: Operation) -> Operation:
+        op.location = file_location(self._place.file, self._place.line, self._place.column)
+        return self._builder.insert(op)
+
+    def add(self, op: Operation) -> SSAValue:
+        return self.insert(op).results[0]
+
+    @contextmanager
+    def at(self, place: SourceLocation) -> Generator[None]:
+        """What is added stands at a place in the C file."""
+        outer, self._place = self._place, place
+        try:
+            yield
+        finally:
+            self._place = outer
+
+    @contextmanager
+    def inside(self, block: Block) -> Generator[None]:
+        outer, self._builder = self._builder, Builder(InsertPoint.at_end(block))
+        try:
+            yield
+        finally:
+            self._builder = outer
+
+    def choice(
+        self,
+        condition: SSAValue,
+        type: Attribute,
+        first: Callable[[], SSAValue],
+        second: Callable[[], SSAValue],
+    ) -> SSAValue:
+        regions: list[Region] = []
+        for branch in (first, second):
+            block = Block()
+            with self.inside(block):
+                self.insert(scf.YieldOp(branch()))
+            regions.append(Region(block))
+        return self.add(scf.IfOp(condition, [type], regions[0], regions[1]))

@@ -1,0 +1,66 @@
+"""A C header for compiled regions: the prototypes that the C file has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from riselang.frontends.c.emit.c_entry_points import is_buffer
+from riselang.frontends.c.model.scop import Scop
+from riselang.frontends.c.parse.syntax import (
+    Access,
+    Binary,
+    Convert,
+    Expression,
+    Literal,
+    Unary,
+    Variable,
+)
+
+
+def header(scops: Sequence[Scop], name: str) -> str:
+    """The functions as C declares them."""
+    guard = re.sub(r"\W", "_", name).upper() or "REGIONS"
+    return "\n".join([
+        f"#ifndef RISE_{guard}_H", f"#define RISE_{guard}_H", "",
+        "/* Link with the C math library (-lm). */", "",
+        *[_prototype(scop) for scop in scops], "", "#endif", "",
+    ])  # fmt: skip
+
+
+def _prototype(scop: Scop) -> str:
+    result = "void" if scop.result is None else str(scop.result.type)
+    parameters = [_declared(scop, variable) for variable in scop.inputs]
+    return f"{result} {scop.name}({', '.join(parameters) or 'void'});"
+
+
+def _declared(scop: Scop, variable: Variable) -> str:
+    type = "_Bool" if variable.type.is_bool else str(variable.type)
+    if not is_buffer(scop, variable):
+        return f"{type} {variable.name}"
+    qualifier = "const " if variable.is_constant else ""
+    if not variable.is_array:
+        return f"{type} *{variable.name}"
+    outermost, *inner = variable.extents
+    lengths = "".join(f"[{_length(extent)}]" for extent in inner)
+    if outermost is None:
+        pointer = f"(*{variable.name}){lengths}" if lengths else f"*{variable.name}"
+        return f"{qualifier}{type} {pointer}"
+    return f"{qualifier}{type} {variable.name}[{_length(outermost)}]{lengths}"
+
+
+def _length(extent: Expression | None) -> str:
+    """A length as the file declares it, with all macros replaced."""
+    match extent:
+        case Literal():
+            return str(extent.value)
+        case Access():
+            return extent.variable.name
+        case Convert():
+            return f"({extent.type})({_length(extent.operand)})"
+        case Unary():
+            return f"{extent.operator}({_length(extent.operand)})"
+        case Binary():
+            return f"({_length(extent.left)} {extent.operator} {_length(extent.right)})"
+        case _:
+            return ""

@@ -1,0 +1,120 @@
+"""isl's expressions of loop bounds and conditions as quasi-affine ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from riselang.frontends.c.model.isl_text import isl
+from riselang.frontends.c.model.linear import Linear
+
+Bindings = Mapping[str, Linear]
+"""What names of loops that run once stand for."""
+
+
+class NotLinear(Exception):
+    """An expression has cases, so it is no single quasi-affine one."""
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """`left` is equal to zero, or at least zero."""
+
+    left: Linear
+    is_equality: bool
+
+
+def linear(expression: Any, bindings: Bindings) -> Linear:
+    """An expression without cases."""
+    types = isl().ast_expr_type
+    type = expression.get_type()
+    if type == types.id:
+        name = expression.get_id().get_name()
+        return bindings.get(name, Linear.of(name))
+    if type == types.int:
+        return Linear(number(expression))
+    arguments = [expression.get_op_arg(at) for at in range(expression.get_op_n_arg())]
+    kind = operation(expression)
+    if kind == "minus":
+        return -linear(arguments[0], bindings)
+    if kind not in _BINARY:
+        raise NotLinear
+    left, right = (linear(each, bindings) for each in arguments)
+    return _BINARY[kind](left, right)
+
+
+def _times(left: Linear, right: Linear) -> Linear:
+    if right.is_constant:
+        return left.times(right.constant)
+    if not left.is_constant:
+        raise NotLinear
+    return right.times(left.constant)
+
+
+def _divided(left: Linear, right: Linear) -> Linear:
+    if not right.is_constant or right.constant <= 0:
+        raise NotLinear
+    return left.divided(right.constant)
+
+
+def _remainder(left: Linear, right: Linear) -> Linear:
+    if not right.is_constant or right.constant <= 0:
+        raise NotLinear
+    return left.remainder(right.constant)
+
+
+_BINARY = {
+    "add": lambda left, right: left + right,
+    "sub": lambda left, right: left - right,
+    "mul": _times,
+    # Divisions of isl are exact, of naturals, or rounded down.
+    "div": _divided,
+    "pdiv_q": _divided,
+    "fdiv_q": _divided,
+    "pdiv_r": _remainder,
+    # Whether this is zero is all that matters of it.
+    "zdiv_r": _remainder,
+}
+
+
+def operation(expression: Any) -> str:
+    return str(isl().ast_expr_op_type(expression.get_op_type()).name)
+
+
+def number(expression: Any) -> int:
+    return int(expression.get_val().to_python())
+
+
+def choices(expression: Any, kind: str, bindings: Bindings) -> list[Linear]:
+    """What a bound is the largest (`max`) or smallest (`min`) of."""
+    if expression.get_type() == isl().ast_expr_type.op and operation(expression) == kind:
+        return [
+            choice
+            for at in range(expression.get_op_n_arg())
+            for choice in choices(expression.get_op_arg(at), kind, bindings)
+        ]
+    return [linear(expression, bindings)]
+
+
+def constraints(expression: Any, bindings: Bindings) -> list[Constraint]:
+    """A conjunction of comparisons."""
+    if expression.get_type() != isl().ast_expr_type.op:
+        raise NotLinear
+    kind = operation(expression)
+    arguments = [expression.get_op_arg(at) for at in range(expression.get_op_n_arg())]
+    if kind in ("and_", "and_then"):
+        return [each for argument in arguments for each in constraints(argument, bindings)]
+    if kind not in _GAPS:
+        raise NotLinear
+    left, right = (linear(each, bindings) for each in arguments)
+    return [Constraint(_GAPS[kind](left, right), kind == "eq")]
+
+
+_GAPS = {
+    "eq": lambda left, right: left - right,
+    "ge": lambda left, right: left - right,
+    "le": lambda left, right: right - left,
+    "gt": lambda left, right: left - right + Linear(-1),
+    "lt": lambda left, right: right - left + Linear(-1),
+}

@@ -1,0 +1,128 @@
+"""A function of C of which some runs as patterns, and all else as loops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from riselang.frontends.c.calling import Arrays, CFunction, Values
+from riselang.frontends.c.lift.choices import WINDOWED, for_product
+from riselang.frontends.c.lift.costs import PATTERNS
+from riselang.frontends.c.lift.halves import Load
+from riselang.frontends.c.lift.running import PatternStep
+from riselang.frontends.c.lift.statements import StatementSteps, statement_steps
+from riselang.frontends.c.model.dependences import dependences
+from riselang.frontends.c.model.scop import Scop
+from riselang.frontends.c.tactics.parts import (
+    Part,
+    circles_of,
+    is_separable,
+    part_of,
+    separate_parts,
+    shares,
+    together,
+)
+from riselang.frontends.c.tactics.recognition import recognised
+from riselang.support.config import Options
+from riselang.support.lazy import cached_property
+
+Step = PatternStep | StatementSteps
+
+
+def lifted_function(scop: Scop, options: Options, load: Load) -> LiftedFunction | None:
+    """A region with what is faster so as patterns; None where nothing is."""
+    if not is_separable(scop) or dependences(scop) is None:
+        return None
+    found = {part.names: _chosen(scop, part, options, load) for part in separate_parts(scop)}
+    steps = _steps(scop, separate_parts(scop), found)
+    return LiftedFunction(scop, load, steps) if steps else None
+
+
+def _chosen(scop: Scop, part: Part, options: Options, load: Load) -> Step | None:
+    """A part as patterns, if that is faster where lengths are not known."""
+    if part.product is not None:
+        step = PatternStep(scop, part.product, options, load)
+        return step if for_product(scop, step.product, options).way is PATTERNS else None
+    known = {each.statement.name: each for each in recognised(scop)}
+    found = known[part.names[0]]
+    if len(part.names) > 1 or found.tactic not in WINDOWED or found.around:
+        return None
+    steps = statement_steps(scop, part.names, options)
+    return steps if steps is not None and steps.is_worth_it(found.tactic) else None
+
+
+def function_of_patterns(scop: Scop, options: Options, load: Load) -> PatternFunction | None:
+    """A region with every statement that is lifted as a program of its own; None without any."""
+    if not is_separable(scop):
+        return None
+    circles = [Part(tuple(circle)) for circle in circles_of(scop)]
+    found = {part.names: statement_steps(scop, part.names, options) for part in circles}
+    steps = _steps(scop, circles, found)
+    return PatternFunction(scop, load, steps) if steps else None
+
+
+def _steps(
+    scop: Scop, parts: Sequence[Part], found: Mapping[tuple[str, ...], Step | None]
+) -> list[Step | Scop]:
+    """Parts with their patterns, and loops between them; nothing where that cannot be."""
+
+    def is_lifted(part: Part) -> bool:
+        return found.get(part.names) is not None
+
+    joined = together(parts, is_lifted)
+    if not any(map(is_lifted, joined)) or shares(scop, joined, is_lifted):
+        return []
+    return [
+        found.get(part.names) or part_of(scop, part, number) for number, part in enumerate(joined)
+    ]
+
+
+class LiftedFunction(CFunction):
+    """Runs the parts of a region one after the other; where a call is small, the whole of it.
+
+    Both are compiled when they are first needed.
+    """
+
+    def __init__(self, scop: Scop, load: Load, steps: Sequence[Step | Scop]):
+        super().__init__(scop, load)
+        self._steps = tuple(steps)
+
+    @cached_property
+    def _whole(self) -> CFunction:
+        return self._load([self._scop])[self._scop.name]
+
+    @cached_property
+    def _parts(self) -> Mapping[str, CFunction]:
+        loops = [step for step in self._steps if isinstance(step, Scop)]
+        return self._load(loops) if loops else {}
+
+    @cached_property
+    def _tactics(self) -> Mapping[str, str]:
+        return {each.statement.name: each.tactic or "" for each in recognised(self._scop)}
+
+    def run(self, passed: Sequence[Any], arrays: Arrays, values: Values) -> Any:
+        if not self._is_worth_it(arrays, values):
+            return self._whole.run(passed, arrays, values)
+        for step in self._steps:
+            if isinstance(step, Scop):
+                self._parts[step.name].run(passed, arrays, values)
+            else:
+                step.run(arrays, values)
+        return None
+
+    def _is_worth_it(self, arrays: Arrays, values: Values) -> bool:
+        """Whether a step is faster as patterns, for the sizes of a call."""
+        return any(
+            step.is_worth_it(arrays)
+            if isinstance(step, PatternStep)
+            else step.is_worth_it(self._tactics[step.name], values)
+            for step in self._steps
+            if not isinstance(step, Scop)
+        )
+
+
+class PatternFunction(LiftedFunction):
+    """Runs as patterns at all sizes."""
+
+    def _is_worth_it(self, arrays: Arrays, values: Values) -> bool:
+        return True

@@ -1,0 +1,162 @@
+"""Statements that run as RISE programs of their own, compiled for the sizes of a call.
+
+A program has the order of the C loops, so its result has the same bits. Where loops stay around
+statements, they run in Python, with a call for each iteration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from riselang.api.kernel import TermKernel
+from riselang.api.load import term_kernel
+from riselang.frontends.c.calling import Arrays, Values
+from riselang.frontends.c.emit.c_entry_points import is_buffer
+from riselang.frontends.c.lift.choices import for_structure
+from riselang.frontends.c.lift.costs import PATTERNS
+from riselang.frontends.c.model.footprints import Footprints
+from riselang.frontends.c.model.linear import Linear
+from riselang.frontends.c.model.scop import Scop
+from riselang.frontends.c.tactics.circles import circle_of
+from riselang.frontends.c.tactics.structures import Axis, NotLifted, Range, Structure
+from riselang.frontends.c.tactics.terms import Lifting, lifting
+from riselang.frontends.c.tactics.views import is_fixed
+from riselang.support.config import Options
+from riselang.support.lazy import cached_property
+
+Numbers = Mapping[str, int]
+"""Of parameters, and of loops that stay."""
+
+
+@dataclass(frozen=True)
+class StatementStep:
+    """A statement and its program."""
+
+    lifting: Lifting
+    options: Options
+
+    @cached_property
+    def _kernel(self) -> TermKernel:
+        return term_kernel("statement", self.lifting.term, float=self.options.float)
+
+    def run(self, arrays: Arrays, values: Values, numbers: Numbers) -> None:
+        structure = self.lifting.structure
+        lengths = [_value(each.length, numbers) for each in structure.ranges.values()]
+        if min(lengths) <= 0:
+            return
+        read = {each.array: each for each in (structure.target, *structure.reads)}
+        # A part may lie apart, as a column does, and programs take arrays that do not.
+        given = [
+            np.asarray(
+                arrays[array][tuple(self._kept(axis, numbers) for axis in read[array].axes)],
+                order="C",
+            )
+            for array in self.lifting.arrays
+        ]
+        scalars = [values[each.variable] for each in self.lifting.scalars]
+        place = tuple(self._written(axis, numbers) for axis in structure.target.axes)
+        whole = arrays[structure.target.array]
+        part: Any = whole[place]
+        is_whole = isinstance(part, np.ndarray) and part.flags.c_contiguous
+        if is_whole and not any(np.shares_memory(part, each) for each in given):
+            self._kernel(*given, *scalars, out=part)
+        else:
+            whole[place] = self._kernel(*given, *scalars)
+
+    def _kept(self, axis: Axis, numbers: Numbers) -> int | slice:
+        """The part of an array that its program gets."""
+        is_one = is_fixed(axis, self.lifting.structure)
+        return _value(axis.offset, numbers) if is_one else slice(None)
+
+    def _written(self, axis: Axis, numbers: Numbers) -> int | slice:
+        start = _value(axis.offset, numbers)
+        if not axis.loops:
+            return start
+        range_ = self.lifting.structure.ranges[axis.loops[0][0]]
+        first = start + _value(range_.first, numbers)
+        return slice(first, first + _value(range_.length, numbers))
+
+
+@dataclass(frozen=True)
+class StatementSteps:
+    """Statements that run one after the other, in each iteration of loops that stay."""
+
+    scop: Scop
+    around: Mapping[str, Range]
+    steps: Sequence[StatementStep]
+
+    @cached_property
+    def _footprints(self) -> Footprints:
+        return Footprints(self.scop)
+
+    @property
+    def name(self) -> str:
+        """The first statement."""
+        return self.steps[0].lifting.structure.statement.name
+
+    def is_worth_it(self, tactic: str, values: Values | None = None) -> bool:
+        """Whether one statement is faster so, for the sizes of a call where they are known."""
+        structure = self.steps[0].lifting.structure
+        if values is None:
+            return for_structure(structure, tactic).way is PATTERNS
+        numbers = self._numbers(values)
+        lengths = {
+            loop: max(0, _value(each.length, numbers)) for loop, each in structure.ranges.items()
+        }
+        return for_structure(structure, tactic, lengths).way is PATTERNS
+
+    def _numbers(self, values: Values) -> Numbers:
+        whole = {each: int(value) for each, value in values.items() if each.type.is_integer}
+        known = self._footprints.values(whole)
+        return {name: value for name, value in known.items() if value is not None}
+
+    def run(self, arrays: Arrays, values: Values) -> None:
+        for inner in self._iterations(list(self.around), self._numbers(values)):
+            for step in self.steps:
+                step.run(arrays, values, inner)
+
+    def _iterations(self, loops: list[str], numbers: Numbers) -> Iterator[Numbers]:
+        if not loops:
+            yield numbers
+            return
+        range_ = self.around[loops[0]]
+        first = _value(range_.first, numbers)
+        for value in range(first, first + _value(range_.length, numbers)):
+            yield from self._iterations(loops[1:], {**numbers, loops[0]: value})
+
+
+def statement_steps(scop: Scop, names: Sequence[str], options: Options) -> StatementSteps | None:
+    """Statements that depend on each other, or one, as programs; None where one is none."""
+    try:
+        circle = circle_of(scop, names)
+        steps = [StatementStep(_runnable(scop, each), options) for each in circle.structures]
+    except NotLifted:
+        return None
+    return StatementSteps(scop, circle.around, steps)
+
+
+def _runnable(scop: Scop, structure: Structure) -> Lifting:
+    """The program of a statement, if it can be called with what the function gets."""
+    found = lifting(scop, structure)
+    for array in (found.structure.target.array, *found.arrays):
+        view = scop.views.get(array)
+        if array not in scop.inputs or not array.is_array:
+            raise NotLifted(f"{array.name} is no array from outside")
+        if view is not None and len(view.extents) != len(array.extents):
+            raise NotLifted(f"{array.name} is declared with other dimensions")
+    for scalar in found.scalars:
+        if scalar.variable not in scop.inputs or is_buffer(scop, scalar.variable):
+            raise NotLifted(f"{scalar.variable.name} is computed in the region")
+    return found
+
+
+def _value(linear: Linear, numbers: Numbers) -> int:
+    total = linear.constant
+    for atom, factor in linear.terms:
+        assert isinstance(atom, str)
+        total += factor * numbers[atom]
+    return total

@@ -1,0 +1,1 @@
+"""The polyhedral model of a region: iteration domains, accesses and dependences."""

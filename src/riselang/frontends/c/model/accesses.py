@@ -1,0 +1,288 @@
+"""Accesses to arrays and scalars: subscripts as relations, and linear ones as rows and columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+from riselang.frontends.c.model.access_conditions import conditions_of
+from riselang.frontends.c.model.affine_arithmetic import NotAffine, Pieces
+from riselang.frontends.c.model.isl_text import Names, conjunction, isl
+from riselang.frontends.c.model.iteration_sets import bound
+from riselang.frontends.c.model.linear import Linear, Strided
+from riselang.frontends.c.model.quasi_affine import AffineReader
+from riselang.frontends.c.model.scop import Subscript, View
+from riselang.frontends.c.model.scop_parameters import Nest
+from riselang.frontends.c.parse.libc import ARITY
+from riselang.frontends.c.parse.refusals import Refusal
+from riselang.frontends.c.parse.syntax import (
+    Access,
+    ArrayValue,
+    Assign,
+    Binary,
+    Call,
+    Conditional,
+    Declare,
+    Expression,
+    For,
+    Statement,
+    Variable,
+    expressions_of,
+    inside,
+    operands,
+    statements_of,
+)
+
+Strides = tuple[Linear, ...]
+
+
+class Drafted:
+    """The subscripts of an access as they were read, and where."""
+
+    def __init__(self, nest: Nest, dimensions: tuple[Pieces, ...] | None, reached: Sequence[str]):
+        self.nest = nest
+        self.reached = reached
+        """The conditions under which it is accessed, of which one holds."""
+        self.dimensions = dimensions
+        """None where one is not affine."""
+
+    @property
+    def strided(self) -> list[Strided]:
+        return [value for pieces in self.dimensions or () for _, value in pieces]
+
+    @property
+    def is_linear(self) -> bool:
+        return self.dimensions is not None and all(v.linear is not None for v in self.strided)
+
+
+def targets(statement: Statement) -> Iterator[Access]:
+    """What a statement, or one inside of it, writes."""
+    for inner in statements_of(statement):
+        if isinstance(inner, Assign):
+            yield inner.target
+        elif isinstance(inner, Declare) and inner.value is not None:
+            yield Access(inner.place, inner.variable.type, inner.variable, ())
+
+
+def reads(statement: Statement) -> Iterator[Access]:
+    """What a statement, or one inside of it, reads; subscripts of targets too."""
+    for inner in statements_of(statement):
+        parts: Sequence[Expression] = expressions_of(inner)
+        if isinstance(inner, Assign):
+            parts = (*inner.target.indices, inner.value)
+        for expression in parts:
+            for found in inside(expression):
+                if isinstance(found, Access):
+                    yield found
+
+
+def certain(statement: Statement) -> Iterator[Access]:
+    """What a statement accesses whatever the data are: nothing that a condition decides."""
+    if not isinstance(statement, Assign):
+        return
+    yield statement.target
+    stack: list[Expression] = [statement.value, *statement.target.indices]
+    while stack:
+        found = stack.pop()
+        match found:
+            case Conditional():
+                stack.append(found.condition)
+            case Binary(operator="&&" | "||"):
+                stack.append(found.left)
+            case _:
+                if isinstance(found, Access):
+                    yield found
+                stack.extend(operands(found))
+
+
+def check_call(expression: Expression) -> None:
+    """Refuses calls of functions that are not known to have no effects."""
+    if isinstance(expression, ArrayValue):
+        raise Refusal(expression.place, "an array cannot be a value here")
+    if isinstance(expression, Call) and (
+        ARITY.get(expression.function) != len(expression.arguments)
+    ):
+        raise Refusal(
+            expression.place,
+            f"{expression.function} is not defined in this file, and not a function of the math "
+            "library, so its effects are not known",
+            "define it in the file, or compute the value outside of the region",
+        )
+
+
+def check_opaque_loop(loop: For, reason: NotAffine | None, written: frozenset[Variable]) -> None:
+    """A loop whose end depends on data still has to have one that is known when it begins."""
+    place = reason.place if reason is not None else loop.place
+    why = reason.args[0] if reason is not None else "the condition is not a comparison"
+    found = bound(loop)
+    operators = ("<", "<=") if loop.step > 0 else (">", ">=")
+    if found is None or found[0] not in operators or not loop.variable.type.is_signed:
+        raise Refusal(
+            place, f"the iterations of this loop cannot be counted: {why}",
+            "write for (i = first; i < end; i += step), with an end that stays as it is",
+        )  # fmt: skip
+    changed = {access.variable for access in targets(loop.body)}
+    changed |= {inner.variable for inner in statements_of(loop.body) if isinstance(inner, For)}
+    for part in inside(found[1]):
+        if isinstance(part, Access) and (part.variable in changed | {loop.variable}):
+            raise Refusal(
+                place, f"the end of this loop depends on {part.variable.name}, which it changes",
+                "compute the end before the loop",
+            )  # fmt: skip
+        check_call(part)
+
+
+def drafted(
+    statement: Statement, reader: AffineReader, is_memory: Callable[[Variable], bool]
+) -> Mapping[Access, Drafted]:
+    """All accesses to memory in a statement."""
+    found: dict[Access, Drafted] = {}
+    reached = conditions_of(statement, reader)
+    for access in (*targets(statement), *reads(statement)):
+        is_loop = reader.nest.iterator(access.variable) is not None
+        if access in found or is_loop or not is_memory(access.variable):
+            continue
+        try:
+            dimensions = tuple(_index(index, access, reader) for index in access.indices)
+        except NotAffine:
+            dimensions = None
+        found[access] = Drafted(reader.nest, dimensions, reached.get(access, ()))
+    return found
+
+
+def _index(index: Expression, access: Access, reader: AffineReader) -> Pieces:
+    if len(access.indices) == 1:
+        return reader.value(index)
+    return tuple((condition, Strided.of(value)) for condition, value in reader.linear(index))
+
+
+# Linear subscripts as rows and columns
+
+
+def views(
+    drafts: Sequence[Mapping[Access, Drafted]], prove: Callable[[Nest, str], bool]
+) -> Mapping[Variable, View]:
+    """How each array is seen; `a[i*n + j]` everywhere is an array with rows of length n."""
+    known: dict[Variable, list[Drafted]] = {}
+    for draft in drafts:
+        for access, found in draft.items():
+            known.setdefault(access.variable, []).append(found)
+    made: dict[Variable, View] = {}
+    for variable, found in known.items():
+        if not variable.is_array:
+            continue
+        made[variable] = View(variable.extents)
+        if all(each.is_linear for each in found) or len(variable.extents) != 1:
+            continue
+        chain = _chain(found)
+        if chain is not None and all(_fits(each, chain, prove) for each in found):
+            made[variable] = View((None, *_lengths(chain)))
+    return made
+
+
+def _chain(found: Sequence[Drafted]) -> list[Strides] | None:
+    """The strides of all accesses, each a part of the next: n, then n*m."""
+    strides = {parts for each in found for value in each.strided for parts, _ in value.parts}
+    chain = sorted((each for each in strides if each), key=len)
+    for shorter, longer in zip([(), *chain], chain, strict=False):
+        if _quotient(longer, shorter) is None:
+            return None
+    return chain or None
+
+
+def _quotient(longer: Strides, shorter: Strides) -> Strides | None:
+    left = list(longer)
+    for stride in shorter:
+        if stride not in left:
+            return None
+        left.remove(stride)
+    return tuple(left) or None
+
+
+def _lengths(chain: Sequence[Strides]) -> list[Strides]:
+    """The lengths of the inner dimensions, outermost first."""
+    found = [
+        _quotient(longer, shorter) for shorter, longer in zip([(), *chain], chain, strict=False)
+    ]
+    return [each for each in reversed(found) if each is not None]
+
+
+def _rows(value: Strided, chain: Sequence[Strides]) -> tuple[Linear, ...]:
+    """The indices of the dimensions that strides make, outermost first."""
+    parts = dict(value.parts)
+    return tuple(parts.get(stride, Linear()) for stride in (*reversed(chain), ()))
+
+
+def _fits(found: Drafted, chain: Sequence[Strides], prove: Callable[[Nest, str], bool]) -> bool:
+    """Whether no inner index of an access leaves its row."""
+    if found.dimensions is None or len(found.dimensions[0]) != 1:
+        return False
+    (pieces,) = found.dimensions
+    indices = _rows(pieces[0][1], chain)
+    for index, length in zip(indices[1:], _lengths(chain), strict=True):
+        if len(length) != 1 or not prove(found.nest, f"0 <= {index} and {index} < {length[0]}"):
+            return False
+    return True
+
+
+def _view_chain(view: View) -> list[Strides] | None:
+    """The strides that a view was made from, innermost first."""
+    chain: list[Strides] = []
+    stride: Strides = ()
+    for extent in reversed(view.extents[1:]):
+        if not isinstance(extent, tuple):
+            return None
+        stride = tuple(sorted((*stride, *extent), key=str))
+        chain.append(stride)
+    return chain or None
+
+
+# Relations
+
+
+def subscript(
+    access: Access,
+    found: Drafted,
+    view: View | None,
+    prefix: str,
+    source: str,
+    domain: str,
+    names: Names,
+) -> Subscript:
+    """The relation of an access in a statement; `source` is the tuple of its instances."""
+    name = names.of(access.variable)
+    chain = _view_chain(view) if view is not None else None
+    rank = len(view.extents) if view is not None else 0
+    if found.dimensions is None or (chain is None and not found.is_linear):
+        anywhere = ", ".join(f"o{position}" for position in range(rank))
+        relation = isl().Map(f"{prefix}{{ {source} -> {name}[{anywhere}] : {domain} }}")
+        return Subscript(None, relation, is_exact=False)
+    if chain is not None:
+        indices = _rows(found.dimensions[0][0][1], chain)
+        return Subscript(indices, _map(prefix, source, name, indices, domain), is_exact=True)
+    relation: Any = None
+    last: tuple[Linear, ...] = ()
+    for combination in product(*found.dimensions):
+        last = tuple(value.linear or Linear() for _, value in combination)
+        holds = conjunction([domain, *(condition for condition, _ in combination)])
+        part = _map(prefix, source, name, last, holds)
+        relation = part if relation is None else relation.union(part)
+    is_single = all(len(pieces) == 1 for pieces in found.dimensions)
+    return Subscript(last if is_single else None, relation, is_exact=True)
+
+
+def reached_part(subscript: Subscript, found: Drafted, prefix: str, source: str) -> Subscript:
+    """With what is accessed where the conditions around the access hold."""
+    is_always = found.nest.condition in found.reached
+    if not subscript.is_exact or is_always or not found.reached:
+        return subscript
+    condition = " or ".join(f"({each})" for each in found.reached)
+    instances = isl().Set(f"{prefix}{{ {source} : {condition} }}")
+    return replace(subscript, reached=subscript.relation.intersect_domain(instances))
+
+
+def _map(prefix: str, source: str, name: str, indices: Sequence[Linear], holds: str) -> Any:
+    target = ", ".join(f"({index})" for index in indices)
+    return isl().Map(f"{prefix}{{ {source} -> {name}[{target}] : {holds} }}")

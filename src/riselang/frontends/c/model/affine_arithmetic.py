@@ -1,0 +1,163 @@
+"""Arithmetic of C on quasi-affine values, with C's rounding of divisions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product as pairs_of
+from typing import Protocol
+
+from riselang.frontends.c.model.isl_text import conjunction
+from riselang.frontends.c.model.linear import Linear, Strided
+from riselang.frontends.c.model.scop_parameters import Nest
+from riselang.frontends.c.parse.syntax import Binary, Expression
+from riselang.support.errors import SourceLocation
+
+Piece = tuple[str, Strided]
+"""A condition, empty where there is none, and a value."""
+Pieces = tuple[Piece, ...]
+
+
+class NotAffine(Exception):
+    """An expression is not affine, for a reason."""
+
+    def __init__(self, place: SourceLocation, reason: str):
+        super().__init__(reason)
+        self.place = place
+        self.reason = reason
+
+
+class Reader(Protocol):
+    """What operators need of the reader of their operands."""
+
+    nest: Nest
+
+    def value(self, expression: Expression) -> Pieces: ...
+
+    def never(self, condition: str) -> bool: ...
+
+    def possible(self, pieces: Sequence[Piece]) -> Pieces: ...
+
+
+def _both(reader: Reader, expression: Binary) -> list[tuple[str, Strided, Strided]]:
+    left, right = reader.value(expression.left), reader.value(expression.right)
+    pairs = [(conjunction([c, d]) if c or d else "", a, b)
+             for (c, a), (d, b) in pairs_of(left, right)]  # fmt: skip
+    return [each for each in pairs if len(pairs) == 1 or not reader.never(each[0] or "0 = 0")]
+
+
+def _sum(reader: Reader, expression: Binary) -> Pieces:
+    sign = 1 if expression.operator == "+" else -1
+    return tuple((c, a + b.times(sign)) for c, a, b in _both(reader, expression))
+
+
+def _product(reader: Reader, expression: Binary) -> Pieces:
+    return tuple(
+        (c, _multiplied(reader, a, b, expression)) for c, a, b in _both(reader, expression)
+    )
+
+
+def _multiplied(reader: Reader, left: Strided, right: Strided, expression: Binary) -> Strided:
+    for one, other in ((left, right), (right, left)):
+        linear = one.linear
+        if linear is not None and linear.is_constant:
+            return other.times(linear.constant)
+    for one, other in ((right, left), (left, right)):
+        if (stride := _as_stride(reader, one)) is not None:
+            return other.strided(stride)
+    raise NotAffine(expression.place, "two values that vary in the region are multiplied")
+
+
+def _as_stride(reader: Reader, value: Strided) -> tuple[Linear, ...] | None:
+    """What a value of parameters alone multiplies others by."""
+    iterators = set(reader.nest.names)
+    if value.linear is not None:
+        return None if iterators & set(value.linear.names()) else (value.linear,)
+    if len(value.parts) == 1 and value.parts[0][1] == Linear(1):
+        return value.parts[0][0]
+    return None
+
+
+def _divided(reader: Reader, expression: Binary) -> Pieces:
+    """Rounded towards zero."""
+    return _by_sign(
+        reader, expression, lambda linear, by: linear.divided(by), flips=lambda by: by < 0
+    )
+
+
+def _remainder(reader: Reader, expression: Binary) -> Pieces:
+    """With the sign of the dividend."""
+    return _by_sign(
+        reader, expression, lambda linear, by: linear.remainder(by), flips=lambda by: False
+    )
+
+
+def _by_sign(
+    reader: Reader,
+    expression: Binary,
+    natural: Callable[[Linear, int], Linear],
+    flips: Callable[[int], bool],
+) -> Pieces:
+    """An operation on naturals, made one on integers by a piece for each sign."""
+    found: list[Piece] = []
+    for condition, dividend, divisor in _both(reader, expression):
+        number = _number(divisor, expression)
+        linear = dividend.linear
+        if linear is None or number == 0:
+            raise NotAffine(expression.place, "this division is not affine")
+        sign = -1 if flips(number) else 1
+        found += [
+            (conjunction([condition, f"{linear} >= 0"]),
+             Strided.of(natural(linear, abs(number)).times(sign))),
+            (conjunction([condition, f"{linear} < 0"]),
+             Strided.of(natural(-linear, abs(number)).times(-sign))),
+        ]  # fmt: skip
+    return reader.possible(found)
+
+
+def _number(value: Strided, expression: Expression) -> int:
+    linear = value.linear
+    if linear is None or not linear.is_constant:
+        raise NotAffine(expression.place, "the divisor is not a number")
+    return linear.constant
+
+
+def _left_shift(reader: Reader, expression: Binary) -> Pieces:
+    return _shifted(reader, expression, lambda linear, by: linear.times(1 << by))
+
+
+def _right_shift(reader: Reader, expression: Binary) -> Pieces:
+    return _shifted(reader, expression, lambda linear, by: linear.divided(1 << by))
+
+
+def _shifted(reader: Reader, expression: Binary, shift: Callable[[Linear, int], Linear]) -> Pieces:
+    found: list[Piece] = []
+    for condition, value, amount in _both(reader, expression):
+        number, linear = _number(amount, expression), value.linear
+        if linear is None or not 0 <= number < 62:
+            raise NotAffine(expression.place, "this shift is not affine")
+        found.append((condition, Strided.of(shift(linear, number))))
+    return tuple(found)
+
+
+def _masked(reader: Reader, expression: Binary) -> Pieces:
+    """`a & 7` is what is left of a by 8, for negatives too."""
+    found: list[Piece] = []
+    for condition, left, right in _both(reader, expression):
+        mask = _number(right, expression)
+        linear = left.linear
+        if linear is None or mask < 0 or mask & (mask + 1):
+            raise NotAffine(expression.place, "this mask is not affine")
+        found.append((condition, Strided.of(linear.remainder(mask + 1))))
+    return tuple(found)
+
+
+OPERATIONS: Mapping[str, Callable[[Reader, Binary], Pieces]] = {
+    "+": _sum,
+    "-": _sum,
+    "*": _product,
+    "/": _divided,
+    "%": _remainder,
+    "<<": _left_shift,
+    ">>": _right_shift,
+    "&": _masked,
+}

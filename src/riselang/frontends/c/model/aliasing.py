@@ -1,0 +1,75 @@
+"""Arrays that share memory, where C calls: told apart as the function begins.
+
+Loops in another order than that of the text are right only if an array that is written shares no
+memory with any other. Python checks that before a call. C does not, so a function for C looks where
+its arrays lie, and takes the loops of the text where two of them meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import FixedBitwidthType, MemRefType
+from xdsl.ir import SSAValue
+
+from riselang.frontends.c.emit.functions import input_type
+from riselang.frontends.c.emit.values import Emitter
+from riselang.frontends.c.model.scop import Scop
+from riselang.frontends.c.parse.syntax import Variable
+
+
+def is_told_apart(scop: Scop) -> bool:
+    """Whether the lengths of all arrays in question are known, so that they can be compared."""
+    return all(
+        extent is not None
+        for pair in doubtful_pairs(scop)
+        for variable in pair
+        for extent in _extents(scop, variable)
+    )
+
+
+def doubtful_pairs(scop: Scop) -> Iterator[tuple[Variable, Variable]]:
+    """Arrays of which one is written, and which C does not declare to lie apart."""
+    buffers = [each for each in scop.inputs if isinstance(input_type(scop, each), MemRefType)]
+    for position, first in enumerate(buffers):
+        for second in buffers[position + 1 :]:
+            is_promised = first.is_restrict or second.is_restrict
+            if not is_promised and (first in scop.written or second in scop.written):
+                yield first, second
+
+
+def _extents(scop: Scop, variable: Variable) -> Sequence[object]:
+    view = scop.views.get(variable)
+    return view.extents if view is not None else variable.extents
+
+
+def share_memory(emitter: Emitter, buffers: dict[Variable, SSAValue]) -> SSAValue:
+    """Whether any two arrays of which one is written have bytes in common."""
+    spans = {
+        variable: _span(emitter, buffers[variable])
+        for pair in doubtful_pairs(emitter.scop)
+        for variable in pair
+    }
+    found = emitter.add(arith.ConstantOp.from_int_and_width(0, 1))
+    for first, second in doubtful_pairs(emitter.scop):
+        (start, end), (other_start, other_end) = spans[first], spans[second]
+        one = emitter.add(arith.CmpiOp(start, other_end, "ult"))
+        other = emitter.add(arith.CmpiOp(other_start, end, "ult"))
+        meet = emitter.add(arith.AndIOp(one, other))
+        found = emitter.add(arith.OrIOp(found, meet))
+    return found
+
+
+def _span(emitter: Emitter, buffer: SSAValue) -> tuple[SSAValue, SSAValue]:
+    """The addresses of a buffer's first byte, and of the first behind it."""
+    type = buffer.type
+    assert isinstance(type, MemRefType)
+    assert isinstance(type.element_type, FixedBitwidthType)
+    size = emitter.indices.constant(type.element_type.size)
+    for position in range(type.get_num_dims()):
+        at = emitter.indices.constant(position)
+        length = emitter.add(memref.DimOp(buffer, at))
+        size = emitter.add(arith.MuliOp(size, length))
+    start = emitter.add(memref.ExtractAlignedPointerAsIndexOp.get(buffer))
+    return start, emitter.add(arith.AddiOp(start, size))

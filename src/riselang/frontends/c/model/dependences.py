@@ -1,0 +1,103 @@
+"""Which instances must stay in order: exact, by isl.
+
+Two instances depend on each other where both access an element and one of them writes it. What
+data decide is taken to happen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from riselang.frontends.c.emit.nodes import PARALLEL
+from riselang.frontends.c.model.isl_text import isl, within_limits
+from riselang.frontends.c.model.scop import Scop
+from riselang.support.lazy import cached_property
+
+MOST_OPERATIONS = 2_000_000
+"""How much isl may do for them."""
+
+
+@dataclass(frozen=True)
+class Dependences:
+    """Pairs of instances, the earlier one first, as union maps."""
+
+    flow: Any
+    """The second reads what the first wrote last, or may have."""
+    anti: Any
+    """The second overwrites what the first read."""
+    output: Any
+    """The second overwrites what the first wrote."""
+
+    @cached_property
+    def all(self) -> Any:
+        return self.flow.union(self.anti).union(self.output).coalesce()
+
+
+def reads(scop: Scop) -> Any:
+    return _accesses(scop, is_write=False)
+
+
+def writes(scop: Scop) -> Any:
+    return _accesses(scop, is_write=True)
+
+
+def _accesses(scop: Scop, *, is_write: bool) -> Any:
+    found = isl().UnionMap(f"{scop.prefix}{{ }}")
+    for statement in scop.statements:
+        for access in statement.writes if is_write else statement.reads:
+            found = found.union(isl().UnionMap.from_map(statement.subscripts[access].relation))
+    return found
+
+
+@lru_cache(maxsize=64)
+def dependences(scop: Scop) -> Dependences | None:
+    """All dependences of a region in the order of the text; None where isl takes too long."""
+    return within_limits(lambda: _found(scop), MOST_OPERATIONS)
+
+
+def _found(scop: Scop) -> Dependences:
+    if scop.schedule is None:
+        nothing = isl().UnionMap(f"{scop.prefix}{{ }}")
+        return Dependences(nothing, nothing, nothing)
+    read, written = reads(scop), writes(scop)
+    return Dependences(
+        _between(written, read, scop),
+        _between(read, written, scop),
+        _between(written, written, scop),
+    )
+
+
+def _between(sources: Any, sinks: Any, scop: Scop) -> Any:
+    """Pairs of a source and a later sink at the same element."""
+    info = isl().UnionAccessInfo.from_sink(sinks)
+    info = info.set_may_source(sources).set_schedule(scop.schedule)
+    return info.compute_flow().get_may_dependence()
+
+
+class ParallelLoops:
+    """Marks loops whose iterations do not depend on each other, while isl makes them."""
+
+    def __init__(self, pairs: Dependences):
+        self._pairs = pairs.all
+
+    def mark(self, build: Any) -> Any:
+        try:
+            is_parallel = self._is_parallel(build.get_schedule())
+        except isl().Error:
+            # It took too long to tell. No exception may pass through isl.
+            is_parallel = False
+        return isl().Id(PARALLEL if is_parallel else "sequential")
+
+    def _is_parallel(self, order: Any) -> bool:
+        """Whether pairs in the same iterations of outer loops are in the same one of this."""
+        pairs = self._pairs.apply_domain(order).apply_range(order)
+        if pairs.is_empty():
+            return True
+        between = isl().Map.from_union_map(pairs)
+        dims = isl().dim_type
+        last = between.dim(dims.in_) - 1
+        for position in range(last):
+            between = between.equate(dims.in_, position, dims.out, position)
+        return bool(between.is_subset(between.equate(dims.in_, last, dims.out, last)))

@@ -1,0 +1,315 @@
+"""What a call may touch of each array, so that nothing outside of it is touched.
+
+Lengths that declarations give are compared with those of the arrays that are passed. What is
+accessed beyond them is a mistake of the C program, or of its caller; it is refused before anything
+happens, for all accesses that are affine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from riselang.frontends.c.emit.bounds_checks import Checked
+from riselang.frontends.c.model.isl_text import isl
+from riselang.frontends.c.model.linear import Linear, Quotient
+from riselang.frontends.c.model.scop import Scop
+from riselang.frontends.c.model.scop_parameters import Parameter
+from riselang.frontends.c.parse.syntax import (
+    Access,
+    Binary,
+    Conditional,
+    Convert,
+    Expression,
+    Literal,
+    Unary,
+    Variable,
+)
+from riselang.runtime.arrays import Array
+from riselang.support.errors import UserError
+from riselang.support.lazy import cached_property
+
+LARGEST = 1 << 58
+"""What no sum in the bounds of a loop may be beyond; tiles and strides leave room above it."""
+
+
+class Footprints:
+    """The elements that each array of a region must have, for the parameters of a call."""
+
+    def __init__(self, scop: Scop):
+        self._scop = scop
+        self._seen: dict[tuple[object, ...], frozenset[Checked]] = {}
+
+    def unproven(
+        self, scalars: Mapping[Variable, int], arrays: Mapping[Variable, Array]
+    ) -> frozenset[Checked]:
+        """Accesses that may leave their arrays, if data let them happen.
+
+        Refuses arrays that are too small for what is accessed whatever the data are.
+        """
+        shapes = tuple(array.shape for array in arrays.values())
+        key = (*scalars.values(), *shapes)
+        if key not in self._seen:
+            for variable, array in arrays.items():
+                self._check_extents(variable, array, scalars)
+            self._seen[key] = self._checked(scalars, arrays)
+        return self._seen[key]
+
+    def _checked(
+        self, scalars: Mapping[Variable, int], arrays: Mapping[Variable, Array]
+    ) -> frozenset[Checked]:
+        values = self.values(scalars)
+        shapes = {each: self._shape(each, array, scalars) for each, array in arrays.items()}
+        shapes |= {each: self._local_shape(each, scalars) for each in self._scop.locals}
+        is_known = None not in values.values()
+        found: set[Checked] = set()
+        for name, access, elements, is_certain in self._accessed:
+            shape = shapes.get(access.variable)
+            outside = None if shape is None else _outside(elements, shape, values)
+            if outside is not None and outside.is_empty():
+                continue
+            if outside is None or shape is None or not is_certain or not is_known:
+                found.add((name, access))
+                continue
+            where = _coordinates(outside.sample_point(), len(shape))
+            kind = "argument" if access.variable in arrays else "array"
+            whole = arrays[access.variable].shape if access.variable in arrays else tuple(shape)
+            raise UserError(
+                f"{kind} {access.variable.name}: element {where} is accessed, but the array has "
+                f"shape {whole}",
+                access.place,
+            )
+        self._check_overflow(values)
+        return frozenset(found)
+
+    def _check_overflow(self, values: Mapping[str, int | None]) -> None:
+        """Numbers are exact here, but bounds of loops are computed in 64 bits."""
+        largest = max((abs(value) for value in values.values() if value is not None), default=0)
+        if (largest + 1) * self._weight > LARGEST:
+            raise UserError(
+                f"{self._scop.name}: bounds of loops do not fit into 64 bits where a size is "
+                f"{largest}, or its negative; pass smaller sizes",
+                self._scop.place,
+            )
+
+    @cached_property
+    def _weight(self) -> int:
+        """How many times as large as the largest parameter a bound of a loop may be."""
+        dims = isl().dim_type
+        found = 1
+        for statement in self._scop.statements:
+            for part in statement.domain.get_basic_sets():
+                for constraint in part.get_constraints():
+                    factors = [
+                        constraint.get_coefficient_val(kind, at)
+                        for kind in (dims.param, dims.set)
+                        for at in range(part.dim(kind))
+                    ]
+                    factors.append(constraint.get_constant_val())
+                    found = max(found, sum(abs(each.to_python()) for each in factors))
+        return found
+
+    def values(self, scalars: Mapping[Variable, int]) -> dict[str, int | None]:
+        """What parameters are in a call; None where that is not known."""
+        return {p.name: self._value(p, scalars) for p in self._scop.parameters}
+
+    def _check_extents(
+        self, variable: Variable, array: Array, scalars: Mapping[Variable, int]
+    ) -> None:
+        """The lengths that the declaration computes are those of the array."""
+        if len(variable.extents) == 1 and variable.extents[0] is None:
+            return
+        for at, (extent, found) in enumerate(zip(variable.extents, array.shape, strict=True)):
+            if extent is None:
+                continue
+            wanted = evaluated(extent, scalars)
+            if wanted is None:
+                raise UserError(
+                    f"argument {variable.name}: the length of dimension {at} in the declaration is "
+                    "not known before the call",
+                    variable.place,
+                )
+            if wanted != found:
+                raise UserError(
+                    f"argument {variable.name}: dimension {at} is {found}, but the declaration "
+                    f"says {wanted}"
+                )
+
+    def _value(self, parameter: Parameter, scalars: Mapping[Variable, int]) -> int | None:
+        source = parameter.source
+        if isinstance(source, tuple):
+            total = 1
+            for factor in source:
+                value = self._linear(factor, scalars)
+                if value is None:
+                    return None
+                total *= value
+            return total
+        if isinstance(source, Variable):
+            return scalars.get(source)
+        return evaluated(source, scalars)
+
+    def _linear(self, linear: Linear, scalars: Mapping[Variable, int]) -> int | None:
+        names = {p.name: p for p in self._scop.parameters}
+        total = linear.constant
+        for atom, factor in linear.terms:
+            if isinstance(atom, str):
+                value = self._value(names[atom], scalars) if atom in names else None
+            else:
+                inner = self._linear(atom.dividend, scalars)
+                if inner is None:
+                    return None
+                is_quotient = isinstance(atom, Quotient)
+                value = inner // atom.divisor if is_quotient else inner % atom.divisor
+            if value is None:
+                return None
+            total += factor * value
+        return total
+
+    @cached_property
+    def _accessed(self) -> list[tuple[str, Access, Any, bool]]:
+        """Affine accesses: the statement, the elements, and whether they happen in any case."""
+        return [
+            (statement.name, access, (subscript.reached or subscript.relation).range(),
+             access in statement.certain)
+            for statement in self._scop.statements
+            for access, subscript in statement.subscripts.items()
+            if access.indices and subscript.is_exact
+        ]  # fmt: skip
+
+    def _local_shape(self, variable: Variable, scalars: Mapping[Variable, int]) -> list[int]:
+        """The lengths of an array that lives inside; refuses those that no memory has."""
+        shape: list[int] = []
+        for extent in variable.extents:
+            length = None if extent is None else evaluated(extent, scalars)
+            if length is None or length < 0:
+                found = "not known before the call" if length is None else str(length)
+                raise UserError(
+                    f"array {variable.name}: expected lengths that are not negative, but one is "
+                    f"{found}",
+                    variable.place,
+                )
+            shape.append(length)
+        try:
+            np.empty(shape, variable.type.dtype)
+        except (MemoryError, ValueError):
+            raise UserError(
+                f"array {variable.name}: there is no memory for {' x '.join(map(str, shape))} "
+                f"elements of {variable.type}",
+                variable.place,
+            ) from None
+        return shape
+
+    def _shape(
+        self, variable: Variable, array: Array, scalars: Mapping[Variable, int]
+    ) -> list[int] | None:
+        """The lengths that subscripts must stay below, as the region sees the array."""
+        view = self._scop.views.get(variable)
+        if view is None or len(view.extents) == len(variable.extents):
+            flat = len(variable.extents) == 1
+            return [array.size] if flat else list(array.shape)
+        inner: list[int] = []
+        for extent in view.extents[1:]:
+            assert isinstance(extent, tuple)
+            length = 1
+            for factor in extent:
+                value = self._linear(factor, scalars)
+                if value is None:
+                    return None
+                length *= value
+            inner.append(length)
+        row = 1
+        for length in inner:
+            row *= max(length, 1)
+        return [array.size // row, *inner]
+
+
+def _outside(elements: Any, shape: list[int], values: Mapping[str, int | None]) -> Any:
+    return _fixed(elements, values).subtract(_box(elements, shape))
+
+
+def _fixed(elements: Any, values: Mapping[str, int | None]) -> Any:
+    """A set of elements at the values of parameters that are known."""
+    dims = isl().dim_type
+    for at in range(elements.dim(dims.param)):
+        value = values.get(elements.get_dim_name(dims.param, at))
+        if value is not None:
+            elements = elements.fix_val(dims.param, at, isl().Val(value))
+    return elements
+
+
+def _box(elements: Any, shape: list[int]) -> Any:
+    dims = isl().dim_type
+    box = isl().Set.universe(elements.get_space())
+    for at, length in enumerate(shape):
+        box = box.lower_bound_val(dims.set, at, isl().Val(0))
+        box = box.upper_bound_val(dims.set, at, isl().Val(length - 1))
+    return box
+
+
+def _coordinates(point: Any, rank: int) -> str:
+    dims = isl().dim_type
+    values = [int(point.get_coordinate_val(dims.set, at).to_python()) for at in range(rank)]
+    return "".join(f"[{value}]" for value in values)
+
+
+_OPERATIONS: Mapping[str, Callable[[int, int], int]] = {
+    "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b,
+    "&": lambda a, b: a & b, "|": lambda a, b: a | b, "^": lambda a, b: a ^ b,
+    "==": lambda a, b: a == b, "!=": lambda a, b: a != b, "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
+    "&&": lambda a, b: bool(a) and bool(b), "||": lambda a, b: bool(a) or bool(b),
+}  # fmt: skip
+
+
+def evaluated(expression: Expression, scalars: Mapping[Variable, int]) -> int | None:
+    """The value of an integer expression of parameters; None where it is not known."""
+    match expression:
+        case Literal(value=int(value)):
+            return value
+        case Access(variable=variable, indices=()):
+            return scalars.get(variable)
+        case Convert() | Unary() if expression.operand.type.is_integer:
+            value = evaluated(expression.operand, scalars)
+            return None if value is None else _of_one(expression, value)
+        case Binary(left=left, right=right) if left.type.is_integer:
+            first, second = evaluated(left, scalars), evaluated(right, scalars)
+            if first is None or second is None:
+                return None
+            value = _of_two(expression, first, second)
+            return None if value is None else expression.type.wrapped(value)
+        case Conditional():
+            condition = evaluated(expression.condition, scalars)
+            if condition is None:
+                return None
+            return evaluated(expression.first if condition else expression.second, scalars)
+        case _:
+            return None
+
+
+def _of_one(expression: Convert | Unary, value: int) -> int:
+    match expression:
+        case Unary(operator="-"):
+            value = -value
+        case Unary(operator="~"):
+            value = ~value
+        case Unary():
+            value = int(not value)
+        case _:
+            pass
+    return expression.type.wrapped(value)
+
+
+def _of_two(expression: Binary, left: int, right: int) -> int | None:
+    """As compiled code computes it, before it is brought into its type."""
+    operator, bits = expression.operator, expression.type.bits
+    if operator in _OPERATIONS:
+        return int(_OPERATIONS[operator](left, right))
+    if operator in ("<<", ">>"):
+        return left << right % bits if operator == "<<" else left >> right % bits
+    if operator not in ("/", "%") or not right:
+        return None
+    quotient = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
+    return quotient if operator == "/" else left - quotient * right

@@ -1,0 +1,168 @@
+"""Loops of C as sets of iterations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from riselang.frontends.c.model.affine_arithmetic import NotAffine
+from riselang.frontends.c.model.isl_text import conjunction, isl
+from riselang.frontends.c.model.quasi_affine import AffineReader
+from riselang.frontends.c.model.scop_parameters import Nest
+from riselang.frontends.c.parse.c_types import INT
+from riselang.frontends.c.parse.refusals import Refusal
+from riselang.frontends.c.parse.syntax import (
+    Access,
+    Assign,
+    Binary,
+    Conditional,
+    Convert,
+    Expression,
+    For,
+    Literal,
+    Statement,
+    statements_of,
+)
+
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "!=": "!=", "==": "=="}
+
+
+def refuse_changed(loop: For, nest: Nest) -> None:
+    """The variable of a loop is changed by its head alone."""
+    if nest.iterator(loop.variable) is not None:
+        raise Refusal(
+            loop.place, f"{loop.variable.name} is the variable of a loop around this one, too",
+            "use another variable",
+        )  # fmt: skip
+    for inner in statements_of(loop.body):
+        if isinstance(inner, Assign) and inner.target.variable is loop.variable:
+            raise Refusal(
+                inner.place, f"{loop.variable.name} is changed in the body of its loop",
+                "use another variable, or a for loop with the right step",
+            )  # fmt: skip
+
+
+def loop_nest(loop: For, iterator: str, outer: AffineReader) -> Nest:
+    """The iterations of a loop: those from the first on, as long as its condition holds."""
+    start = _start(loop, iterator, outer)
+    iterators = (*outer.nest.iterators, (loop.variable, iterator))
+    begun = outer.moved(Nest(iterators, (*outer.nest.conditions, start)))
+    condition = begun.condition(_ending(loop))
+    nest = begun.nest.under(condition)
+    _check_iterations(loop, iterator, begun, nest, condition)
+    return nest
+
+
+def _start(loop: For, iterator: str, outer: AffineReader) -> str:
+    """The variable is the first value plus a multiple of the step."""
+    comparison = ">=" if loop.step > 0 else "<="
+    cases: list[str] = []
+    for condition, first in outer.linear(loop.first):
+        stride = abs(loop.step)
+        steps = f"({iterator} - ({first})) mod {stride} = 0" if stride != 1 else ""
+        cases.append(conjunction([condition, f"{iterator} {comparison} {first}", steps]))
+    return " or ".join(f"({each})" for each in cases)
+
+
+def _ending(loop: For) -> Expression:
+    """The condition; `i != n` with a step of one means that i has not reached n."""
+    found = bound(loop)
+    if found is None or found[0] != "!=" or abs(loop.step) != 1:
+        return loop.condition
+    if not loop.variable.type.is_signed:
+        return loop.condition
+    condition = loop.condition
+    assert isinstance(condition, Binary)
+    variable = Access(condition.place, loop.variable.type, loop.variable, ())
+    operator = "<" if loop.step > 0 else ">"
+    return Binary(condition.place, INT, operator, _as(variable, found[1]), found[1])
+
+
+def _as(expression: Expression, like: Expression) -> Expression:
+    if expression.type == like.type:
+        return expression
+    return Convert(expression.place, like.type, expression)
+
+
+def _check_iterations(
+    loop: For, iterator: str, begun: AffineReader, nest: Nest, condition: str
+) -> None:
+    """A loop ends when its condition fails first; that must be what the condition says."""
+    running = begun.points(condition)
+    failing = begun.points(f"not ({condition})")
+    last = len(nest.names) - 1
+    later = _later(failing, last, upwards=loop.step > 0)
+    if not running.intersect(later).is_empty():
+        raise NotAffine(loop.place, "the condition of this loop may hold again after it has failed")
+    position = (isl().dim_type.set, last)
+    has_end = running.dim_has_upper_bound if loop.step > 0 else running.dim_has_lower_bound
+    if not running.is_empty() and not has_end(*position):
+        raise Refusal(
+            loop.place, "this loop has no end",
+            f"compare {loop.variable.name} with where it should end",
+        )  # fmt: skip
+    type = loop.variable.type
+    if type.is_signed and type.bits >= INT.bits:
+        return
+    # Signed overflow is undefined, so it does not happen; all else wraps.
+    outside = " or ".join(
+        f"{iterator} + {distance} < {type.smallest} or {iterator} + {distance} > {type.largest}"
+        for distance in (0, loop.step)
+    )
+    if not begun.under(condition).never(outside):
+        raise Refusal(
+            loop.place, f"{loop.variable.name} is {type} and may wrap around in this loop",
+            "count with int or long",
+        )  # fmt: skip
+
+
+def _later(points: Any, last: int, *, upwards: bool) -> Any:
+    """The points behind others of the same iterations of outer loops."""
+    space = points.get_space()
+    dims = isl().dim_type
+    relation = isl().Map.universe(space.map_from_set())
+    for position in range(last):
+        relation = relation.equate(dims.in_, position, dims.out, position)
+    if upwards:
+        relation = relation.order_lt(dims.in_, last, dims.out, last)
+    else:
+        relation = relation.order_gt(dims.in_, last, dims.out, last)
+    return points.apply(relation)
+
+
+def bound(loop: For) -> tuple[str, Expression] | None:
+    """`(operator, end)` of a condition that compares the variable with something else."""
+    condition = loop.condition
+    if not isinstance(condition, Binary) or condition.operator not in _MIRRORED:
+        return None
+    for operator, side, other in (
+        (condition.operator, condition.left, condition.right),
+        (_MIRRORED[condition.operator], condition.right, condition.left),
+    ):
+        plain = side
+        while isinstance(plain, Convert) and plain.operand.type.bits <= plain.type.bits:
+            plain = plain.operand
+        if isinstance(plain, Access) and plain.variable is loop.variable:
+            return operator, other
+    return None
+
+
+def value_after(loop: For) -> Statement:
+    """An assignment of the value that the variable has when the loop has ended."""
+    found = bound(loop)
+    operators = ("<", "<=", "!=") if loop.step > 0 else (">", ">=", "!=")
+    if found is None or found[0] not in operators or abs(loop.step) != 1:
+        raise Refusal(
+            loop.place,
+            f"{loop.variable.name} is used after this loop, and it is not clear what it is then",
+            "use another variable after the loop",
+        )
+    operator, end = found
+    place, type = loop.place, loop.variable.type
+    end = end if end.type == type else Convert(place, type, end)
+    if operator in ("<=", ">="):
+        step = Literal(place, type, 1)
+        end = Binary(place, type, "+" if loop.step > 0 else "-", end, step)
+    first = loop.first
+    is_run = Binary(place, INT, "<" if loop.step > 0 else ">", first, end)
+    value = Conditional(place, type, is_run, end, first)
+    return Assign(place, Access(place, type, loop.variable, ()), value)

@@ -1,0 +1,85 @@
+"""Numbers that stay the same in a region, and the loops and conditions around a place in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from riselang.frontends.c.model.isl_text import Names, conjunction, prefix
+from riselang.frontends.c.model.linear import Linear
+from riselang.frontends.c.parse.syntax import Expression, Variable
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A number that is the same in the whole region."""
+
+    name: str
+    source: Variable | Expression | tuple[Linear, ...]
+    """A variable, something computed from variables, or a product."""
+    smallest: int
+    largest: int
+
+
+class Parameters:
+    """The parameters of a region, found while it is read."""
+
+    def __init__(self, names: Names):
+        self._names = names
+        self._known: dict[object, Parameter] = {}
+
+    def __iter__(self) -> Any:
+        return iter(self._known.values())
+
+    @property
+    def prefix(self) -> str:
+        """How a text for isl begins."""
+        return prefix([each.name for each in self])
+
+    @property
+    def ranges(self) -> str:
+        """What is known of all of them from their types."""
+        return " and ".join(f"{each.smallest} <= {each.name} <= {each.largest}" for each in self)
+
+    def variable(self, variable: Variable) -> Linear:
+        name = self._names.of(variable)
+        type = variable.type
+        return self._named(variable, Parameter(name, variable, type.smallest, type.largest))
+
+    def expression(self, expression: Expression) -> Linear:
+        if expression not in self._known:
+            name, type = self._names.fresh("p"), expression.type
+            self._named(expression, Parameter(name, expression, type.smallest, type.largest))
+        return Linear.of(self._known[expression].name)
+
+    def product(self, factors: tuple[Linear, ...]) -> Linear:
+        if factors not in self._known:
+            most = 1 << 63
+            self._named(factors, Parameter(self._names.fresh("p"), factors, -most, most - 1))
+        return Linear.of(self._known[factors].name)
+
+    def _named(self, key: object, parameter: Parameter) -> Linear:
+        self._known.setdefault(key, parameter)
+        return Linear.of(self._known[key].name)
+
+
+@dataclass(frozen=True)
+class Nest:
+    """Where something stands: the loops around it and the conditions under which it runs."""
+
+    iterators: tuple[tuple[Variable, str], ...] = ()
+    conditions: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for _, name in self.iterators)
+
+    def iterator(self, variable: Variable) -> str | None:
+        return next((name for known, name in self.iterators if known is variable), None)
+
+    def under(self, condition: str) -> Nest:
+        return Nest(self.iterators, (*self.conditions, condition))
+
+    @property
+    def condition(self) -> str:
+        return conjunction(self.conditions)

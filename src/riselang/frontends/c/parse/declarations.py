@@ -1,0 +1,121 @@
+"""Variables from clang's declarations: their types, and the lengths of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from riselang.frontends.c.parse.c_types import LONG, CType, by_kind
+from riselang.frontends.c.parse.clang import Cursor, children, kind
+from riselang.frontends.c.parse.refusals import Refusal
+from riselang.frontends.c.parse.syntax import Expression, Literal, Variable
+from riselang.support.errors import SourceLocation
+
+_ARRAYS = ("CONSTANTARRAY", "VARIABLEARRAY", "INCOMPLETEARRAY")
+_NAMED = ("ELABORATED", "TYPEDEF")
+
+
+@cache
+def _scalar_types(long_bits: int) -> dict[str, CType]:
+    return dict(by_kind(long_bits))
+
+
+def scalar_type(type: Any, place: SourceLocation) -> CType:
+    """The arithmetic type that clang names."""
+    plain = type.get_canonical()
+    name = plain.kind.name
+    if name == "ENUM":
+        plain = plain.get_declaration().enum_type.get_canonical()
+        name = plain.kind.name
+    if plain.is_volatile_qualified():
+        raise Refusal(place, f"{type.spelling} is volatile", "leave volatile out of the region")
+    bits = 8 * plain.get_size() if name in ("LONG", "ULONG") else 64
+    found = _scalar_types(bits).get(name)
+    if found is None:
+        raise Refusal(
+            place,
+            f"a value of type {type.spelling} cannot be modelled",
+            "use float, double, or an integer type of at most 64 bits",
+        )
+    return found
+
+
+def variable_of(
+    cursor: Cursor, place: SourceLocation, value: Callable[[Cursor], Expression]
+) -> Variable:
+    """The variable that a declaration makes; `value` reads the lengths of arrays."""
+    type, levels = cursor.type, list[Any]()
+    is_parameter = kind(cursor) == "PARM_DECL"
+    is_pointer = is_restrict = is_named = False
+    while True:
+        if type.kind.name in _NAMED and type.get_canonical().kind.name in (*_ARRAYS, "POINTER"):
+            type, is_named = type.get_canonical(), True
+        if type.kind.name in _ARRAYS:
+            levels.append(type)
+            type = type.element_type
+        elif type.kind.name == "POINTER" and not levels:
+            is_pointer, is_restrict = True, type.is_restrict_qualified()
+            levels.append(type)
+            type = type.get_pointee()
+        else:
+            break
+    if type.kind.name == "POINTER":
+        raise Refusal(
+            place,
+            f"{cursor.spelling} is an array of pointers, whose rows may be anywhere",
+            f"declare it as an array of arrays, {cursor.spelling}[n][m]",
+        )
+    element = scalar_type(type, place)
+    if cursor.storage_class.name == "STATIC" and not _is_global(cursor):
+        raise Refusal(
+            place, f"{cursor.spelling} is static, so it lives from call to call",
+            "pass it as a parameter",
+        )  # fmt: skip
+    return Variable(
+        cursor.spelling,
+        element,
+        place,
+        _extents(cursor, levels, is_named, place, value),
+        is_pointer=is_pointer or (is_parameter and bool(levels)),
+        is_parameter=is_parameter,
+        is_global=_is_global(cursor),
+        is_restrict=is_restrict,
+        is_constant=type.is_const_qualified(),
+    )
+
+
+def _is_global(cursor: Cursor) -> bool:
+    return kind(cursor.semantic_parent) == "TRANSLATION_UNIT"
+
+
+def _extents(
+    cursor: Cursor,
+    levels: list[Any],
+    is_named: bool,
+    place: SourceLocation,
+    value: Callable[[Cursor], Expression],
+) -> tuple[Expression | None, ...]:
+    """The lengths of an array, outermost first.
+
+    Clang gives the written lengths as children of the declaration, those of inner dimensions
+    first; what a typedef says is not among them.
+    """
+    written = [child for child in children(cursor) if child.kind.is_expression()]
+    found: list[Expression | None] = []
+    for level in reversed(levels):
+        name = level.kind.name
+        if name == "CONSTANTARRAY":
+            if not is_named and written:
+                written.pop(0)
+            found.append(Literal(place, LONG, level.get_array_size()))
+        elif name == "VARIABLEARRAY":
+            if is_named or not written:
+                raise Refusal(
+                    place, f"the lengths of {cursor.spelling} are in a typedef",
+                    "write the lengths where the variable is declared",
+                )  # fmt: skip
+            found.append(value(written.pop(0)))
+        else:
+            found.append(None)
+    return tuple(reversed(found))

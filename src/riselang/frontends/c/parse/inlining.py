@@ -1,0 +1,308 @@
+"""Calls of functions that the file defines become what these functions do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from riselang.frontends.c.parse.expressions import converted
+from riselang.frontends.c.parse.refusals import Refusal
+from riselang.frontends.c.parse.substitution import renamed, replaced, with_operands
+from riselang.frontends.c.parse.syntax import (
+    Access,
+    ArrayValue,
+    Assign,
+    Binary,
+    Block,
+    Call,
+    Conditional,
+    Convert,
+    Declare,
+    Evaluate,
+    Expression,
+    For,
+    Function,
+    If,
+    Literal,
+    Return,
+    Statement,
+    Variable,
+    expressions_of,
+    inside,
+    statements_of,
+)
+
+MOST_INLINED = 1000
+"""Calls that one region may have, those in functions it calls among them."""
+
+
+@dataclass
+class Inliner:
+    """Takes calls out of statements, one after the other."""
+
+    functions: Mapping[str, Function]
+    _active: list[str] = field(default_factory=list[str])
+    _before: list[Statement] = field(default_factory=list[Statement])
+    """What has to run before the statement of the moment."""
+    _depth: int = 0
+    """How many conditions decide whether the expression of the moment is computed."""
+    _count: int = 0
+
+    def statements(self, given: Sequence[Statement]) -> tuple[Statement, ...]:
+        return tuple(made for statement in given for made in self.statement(statement))
+
+    def statement(self, statement: Statement) -> list[Statement]:
+        """What stands for a statement: itself, behind what its calls do."""
+        outer, self._before = self._before, []
+        try:
+            changed = self._changed(statement)
+            return [*self._before, *([changed] if changed is not None else [])]
+        finally:
+            self._before = outer
+
+    def _changed(self, statement: Statement) -> Statement | None:
+        match statement:
+            case Block():
+                return replace(statement, statements=self.statements(statement.statements))
+            case If():
+                otherwise = statement.otherwise
+                return replace(
+                    statement,
+                    condition=self.value(statement.condition),
+                    then=self._block(statement.then),
+                    otherwise=None if otherwise is None else self._block(otherwise),
+                )
+            case For():
+                return self._loop(statement)
+            case Assign():
+                target = with_operands(statement.target, self.value)
+                assert isinstance(target, Access)
+                return replace(statement, target=target, value=self.value(statement.value))
+            case Declare(value=Expression() as value):
+                return replace(statement, value=self.value(value))
+            case Return(value=Expression() as value):
+                return replace(statement, value=self.value(value))
+            case Evaluate() if statement.call.function in self.functions:
+                self._run(statement.call)
+                return None
+            case _:
+                return statement
+
+    def _block(self, statement: Statement) -> Statement:
+        made = self.statement(statement)
+        return made[0] if len(made) == 1 else Block(statement.place, tuple(made))
+
+    def _loop(self, statement: For) -> For:
+        # The head is looked at again and again, so nothing may be taken out of it.
+        self._depth += 1
+        first, condition = self.value(statement.first), self.value(statement.condition)
+        self._depth -= 1
+        body = self._block(statement.body)
+        return replace(statement, first=first, condition=condition, body=body)
+
+    # Values
+
+    def value(self, expression: Expression) -> Expression:
+        match expression:
+            case Conditional():
+                condition = self.value(expression.condition)
+                self._depth += 1
+                first, second = self.value(expression.first), self.value(expression.second)
+                self._depth -= 1
+                return replace(expression, condition=condition, first=first, second=second)
+            case Binary(operator="&&" | "||"):
+                left = self.value(expression.left)
+                self._depth += 1
+                right = self.value(expression.right)
+                self._depth -= 1
+                return replace(expression, left=left, right=right)
+            case Call() if expression.function in self.functions:
+                return self._called(expression)
+            case _:
+                return with_operands(expression, self.value)
+
+    def _called(self, call: Call) -> Expression:
+        arguments = [self.value(argument) for argument in call.arguments]
+        function = self._entered(call)
+        values = dict(zip(function.parameters, arguments, strict=True))
+        self._check_arrays(call, function, values)
+        result = _as_value(function.body.statements, values)
+        if result is not None:
+            found = self.value(result)
+            self._active.pop()
+            return converted(found, call.type)
+        if self._depth:
+            raise Refusal(
+                call.place, f"{call.function} is called under a condition, and does more than to "
+                "compute a value", "call it in a statement of its own",
+            )  # fmt: skip
+        _refuse_effects(call, function)
+        self._active.pop()
+        returned = self._run(call)
+        if returned is None:
+            raise Refusal(call.place, f"{call.function} does not end in a return of a value")
+        return converted(returned, call.type)
+
+    def _entered(self, call: Call) -> Function:
+        function = self.functions[call.function]
+        if call.function in self._active:
+            raise Refusal(
+                call.place, f"{call.function} calls itself", "write the recursion as a loop"
+            )
+        if function.refused is not None or len(function.parameters) != len(call.arguments):
+            reason = function.refused[1] if function.refused else "its arguments do not fit"
+            raise Refusal(call.place, f"{call.function} cannot be inlined: {reason}")
+        self._count += 1
+        if self._count > MOST_INLINED:
+            raise Refusal(call.place, f"there are more than {MOST_INLINED} calls to inline")
+        self._active.append(call.function)
+        return function
+
+    # Statements
+
+    def _run(self, call: Call) -> Expression | None:
+        """Put what a function does before the statement of the moment; what it returns."""
+        arguments = [self.value(argument) for argument in call.arguments]
+        function = self._entered(call)
+        values: dict[Variable, Expression] = {}
+        for parameter, argument in zip(function.parameters, arguments, strict=True):
+            if parameter.is_array:
+                values[parameter] = argument
+                continue
+            own = replace(parameter, is_parameter=False)
+            values[parameter] = Access(argument.place, own.type, own, ())
+            given = converted(argument, own.type)
+            self._before.append(Declare(argument.place, own, given))
+        self._check_arrays(
+            call, function, dict(zip(function.parameters, call.arguments, strict=True))
+        )
+        for statement in statements_of(function.body):
+            if isinstance(statement, Declare | For):
+                variable = statement.variable
+                if variable not in values and (isinstance(statement, Declare) or statement.is_own):
+                    values[variable] = _own(variable, values)
+        *body, last = function.body.statements or (Block(function.place, ()),)
+        if not isinstance(last, Return):
+            body.append(last)
+        for statement in body:
+            self._before.extend(self.statement(renamed(statement, values)))
+        returned: Expression | None = None
+        if isinstance(last, Return) and last.value is not None:
+            returned = self.value(replaced(last.value, values))
+        self._active.pop()
+        return returned
+
+    def _check_arrays(
+        self, call: Call, function: Function, values: Mapping[Variable, Expression]
+    ) -> None:
+        """Rows of an array must be as long for the function as they are for its caller."""
+        scalars = {v: e for v, e in values.items() if not v.is_array}
+        for parameter, argument in values.items():
+            if not parameter.is_array:
+                continue
+            if not isinstance(argument, ArrayValue):
+                raise Refusal(argument.place, f"{parameter.name} of {call.function} is an array")
+            theirs = argument.variable.extents[len(argument.indices) :]
+            ours = parameter.extents
+            same = len(ours) == len(theirs) and all(
+                _is_same(a, b, scalars) for a, b in zip(ours[1:], theirs[1:], strict=True)
+            )
+            if not same or argument.variable.type != parameter.type:
+                raise Refusal(
+                    argument.place,
+                    f"{argument.variable.name} has other rows than {parameter.name} of "
+                    f"{call.function}",
+                    "declare both with the same lengths",
+                )
+
+
+def _own(variable: Variable, values: Mapping[Variable, Expression]) -> Expression:
+    """A variable of a function for one of its calls."""
+    extents = tuple(None if e is None else replaced(e, values) for e in variable.extents)
+    own = replace(variable, extents=extents)
+    if own.is_array:
+        return ArrayValue(own.place, own.type, own, ())
+    return Access(own.place, own.type, own, ())
+
+
+def _is_same(
+    ours: Expression | None, theirs: Expression | None, values: Mapping[Variable, Expression]
+) -> bool:
+    if ours is None or theirs is None:
+        return False
+    left, right = _plain(replaced(ours, values)), _plain(theirs)
+    if isinstance(left, Literal) and isinstance(right, Literal):
+        return left.value == right.value
+    return left == right
+
+
+def _plain(expression: Expression) -> Expression:
+    while isinstance(expression, Convert):
+        expression = expression.operand
+    return expression
+
+
+def _as_value(
+    statements: Sequence[Statement], values: Mapping[Variable, Expression]
+) -> Expression | None:
+    """What a function without effects computes, as one expression."""
+    known = dict(values)
+    for at, statement in enumerate(statements):
+        rest = statements[at + 1 :]
+        match statement:
+            case Return(value=Expression() as value):
+                return replaced(value, known)
+            case Block():
+                return _as_value((*statement.statements, *rest), known)
+            case Declare(value=Expression() as value, variable=variable):
+                if variable.is_array or _is_assigned(variable, rest):
+                    return None
+                known[variable] = replaced(value, known)
+            case If():
+                first = _as_value((statement.then, *rest), known)
+                otherwise = () if statement.otherwise is None else (statement.otherwise,)
+                second = _as_value((*otherwise, *rest), known)
+                if first is None or second is None:
+                    return None
+                condition = replaced(statement.condition, known)
+                return Conditional(statement.place, first.type, condition, first, second)
+            case _:
+                return None
+    return None
+
+
+def _is_assigned(variable: Variable, statements: Sequence[Statement]) -> bool:
+    return any(
+        isinstance(inner, Assign) and inner.target.variable is variable
+        for statement in statements
+        for inner in statements_of(statement)
+    )
+
+
+def _refuse_effects(call: Call, function: Function) -> None:
+    """A function that is called for its value must change nothing else: C leaves the order open."""
+    own = set(function.parameters) - {v for v in function.parameters if v.is_array}
+    for statement in statements_of(function.body):
+        if isinstance(statement, Declare):
+            own.add(statement.variable)
+        if isinstance(statement, For):
+            own.add(statement.variable)
+    for statement in statements_of(function.body):
+        is_effect = isinstance(statement, Assign) and statement.target.variable not in own
+        if is_effect or isinstance(statement, Evaluate):
+            raise Refusal(
+                call.place, f"{call.function} is called for its value, but changes something, too",
+                "let it return nothing, or change nothing",
+            )  # fmt: skip
+
+
+def called_names(statements: Sequence[Statement]) -> set[str]:
+    """The functions that statements call."""
+    return {
+        part.function
+        for each in statements
+        for statement in statements_of(each)
+        for expression in expressions_of(statement)
+        for part in inside(expression)
+        if isinstance(part, Call)
+    }

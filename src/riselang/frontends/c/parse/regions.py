@@ -1,0 +1,222 @@
+"""Regions: marked by pragmas, whole functions, or found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from riselang.frontends.c.parse.clang import ParsedFile, children, kind
+from riselang.frontends.c.parse.refusals import Refusal
+from riselang.frontends.c.parse.syntax import (
+    Access,
+    Block,
+    Declare,
+    For,
+    Foreign,
+    Function,
+    If,
+    Return,
+    Statement,
+    Variable,
+    expressions_of,
+    inside,
+    statements_of,
+)
+from riselang.support.errors import SourceLocation, UserError
+
+
+@dataclass(frozen=True)
+class Region:
+    """Statements that stand one after the other in a function."""
+
+    name: str
+    place: SourceLocation
+    function: Function
+    statements: tuple[Statement, ...]
+    is_whole: bool
+    """Whether they are the whole function."""
+    outer_locals: frozenset[Variable] = frozenset()
+    """Variables that the function declares outside, and that nothing outside uses."""
+    live_after: frozenset[Variable] = frozenset()
+    """Variables that are read when the region has ended."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A pragma that begins or ends a region."""
+
+    is_begin: bool
+    place: SourceLocation
+
+    @property
+    def name(self) -> str:
+        return "scop" if self.is_begin else "endscop"
+
+
+@dataclass(frozen=True)
+class Marked:
+    """Where a marked region begins and ends, and where the block around both begins."""
+
+    begin: SourceLocation
+    end: SourceLocation
+    block: SourceLocation
+
+
+def marks(parsed: ParsedFile) -> list[Marked]:
+    """The marked regions of a file; raises where pragmas do not stand around statements."""
+    found = list(_pragmas(parsed))
+    pairs: list[Marked] = []
+    begin: Mark | None = None
+    for mark in found:
+        if mark.is_begin == (begin is not None):
+            other = "endscop before the next scop" if mark.is_begin else "scop before this endscop"
+            raise UserError(f"expected a #pragma {other}", mark.place)
+        if begin is not None:
+            pairs.append(_pair(parsed, begin, mark))
+        begin = mark if mark.is_begin else None
+    if begin is not None:
+        raise UserError("this region has no #pragma endscop", begin.place)
+    return pairs
+
+
+def _pragmas(parsed: ParsedFile) -> Iterator[Mark]:
+    if "scop" not in parsed.text:
+        return
+    words = parsed.tokens()
+    for (hash_, place), (pragma, _), (word, _) in zip(words, words[1:], words[2:], strict=False):
+        if hash_ == "#" and pragma == "pragma" and word in ("scop", "endscop"):
+            yield Mark(word == "scop", place)
+
+
+def _pair(parsed: ParsedFile, begin: Mark, end: Mark) -> Marked:
+    """Two pragmas, which must stand between statements of one block."""
+    blocks = [_block_around(parsed, mark) for mark in (begin, end)]
+    if blocks[0] != blocks[1]:
+        raise UserError(
+            "expected this #pragma endscop in the block of its #pragma scop, which is in line "
+            f"{begin.place.line}, but it stands in another; move one of them, so that whole "
+            "statements are between them",
+            end.place,
+        )
+    return Marked(begin.place, end.place, blocks[0])
+
+
+def _block_around(parsed: ParsedFile, mark: Mark) -> SourceLocation:
+    """Where the block begins in which a pragma stands."""
+    around = parsed.unit.cursor
+    while inner := [each for each in children(around) if parsed.spans(each, mark.place)]:
+        around = inner[-1]
+    if around == parsed.unit.cursor:
+        raise UserError(f"this #pragma {mark.name} stands in no function", mark.place)
+    if kind(around) != "COMPOUND_STMT":
+        raise UserError(
+            f"this #pragma {mark.name} stands in the middle of a statement; move it in front of "
+            "the statement, or behind it",
+            mark.place,
+        )
+    return parsed.place(around)
+
+
+def whole_function(function: Function) -> Region:
+    """All of a function as one region."""
+    return Region(function.name, function.place, function, function.body.statements, is_whole=True)
+
+
+def marked_regions(functions: Sequence[Function], pairs: Sequence[Marked]) -> list[Region]:
+    """The regions between pragmas; a function with nothing else in it is one whole region."""
+    regions: list[Region] = []
+    for pair in pairs:
+        function, parent = _block_at(functions, pair.block)
+        places = [(each.place.line, each.place.column) for each in parent.statements]
+        first, last = (
+            sum(place <= (end.line, end.column) for place in places)
+            for end in (pair.begin, pair.end)
+        )
+        if _is_whole(function, parent, first, last):
+            regions.append(whole_function(function))
+            continue
+        chosen = parent.statements[first:last]
+        regions.append(_part(function, chosen, _numbered(function, regions), pair.begin))
+    return regions
+
+
+def _numbered(function: Function, regions: Sequence[Region]) -> str:
+    count = sum(region.function is function for region in regions)
+    return f"{function.name}_scop{count}"
+
+
+def _block_at(functions: Sequence[Function], place: SourceLocation) -> tuple[Function, Block]:
+    """The block that begins at a place, and its function."""
+    for function in functions:
+        for inner in statements_of(function.body):
+            if isinstance(inner, Block) and inner.place == place:
+                return function, inner
+    raise Refusal(place, "the block around this region cannot be read", "mark a smaller region")
+
+
+def _is_whole(function: Function, parent: Block, first: int, last: int) -> bool:
+    """Whether a function does nothing outside of a region."""
+    if parent is not function.body or function.refused is not None:
+        return False
+    outside = (*parent.statements[:first], *parent.statements[last:])
+    return all(_does_nothing(inner) for each in outside for inner in statements_of(each))
+
+
+def _does_nothing(statement: Statement) -> bool:
+    match statement:
+        case Block() | Declare(value=None) | Return(value=None):
+            return True
+        case _:
+            return False
+
+
+def _part(
+    function: Function, statements: tuple[Statement, ...], name: str, place: SourceLocation
+) -> Region:
+    chosen = set(map(id, (inner for each in statements for inner in statements_of(each))))
+    outside = [each for each in statements_of(function.body) if id(each) not in chosen]
+    declarations = [each for each in outside if isinstance(each, Declare)]
+    declared = {each.variable for each in declarations}
+    given = {each.variable for each in declarations if each.value is not None}
+    used = {variable for each in outside for variable in _variables(each)}
+    if any(isinstance(each, Foreign) for each in outside):
+        # What was not read may use anything.
+        used |= declared
+    return Region(
+        name, place, function, statements, is_whole=False,
+        outer_locals=frozenset(declared - used - given), live_after=frozenset(used),
+    )  # fmt: skip
+
+
+def _variables(statement: Statement) -> Iterator[Variable]:
+    for expression in expressions_of(statement):
+        for part in inside(expression):
+            if isinstance(part, Access):
+                yield part.variable
+
+
+def candidate_lists(statement: Statement) -> Iterator[tuple[Statement, ...]]:
+    """Lists of statements in which a region may be found: blocks, and bodies without braces."""
+    match statement:
+        case Block():
+            yield statement.statements
+        case For():
+            yield from candidate_lists(_as_block(statement.body))
+        case If():
+            yield from candidate_lists(_as_block(statement.then))
+            if statement.otherwise is not None:
+                yield from candidate_lists(_as_block(statement.otherwise))
+        case Foreign():
+            for child in statement.children:
+                yield from candidate_lists(_as_block(child))
+        case _:
+            return
+
+
+def _as_block(statement: Statement) -> Block:
+    return statement if isinstance(statement, Block) else Block(statement.place, (statement,))
+
+
+def part_of(function: Function, statements: tuple[Statement, ...], name: str) -> Region:
+    """A region that was found in a function."""
+    return _part(function, statements, name, statements[0].place)

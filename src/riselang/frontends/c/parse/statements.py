@@ -1,0 +1,367 @@
+"""Statements and functions of C from clang's syntax tree.
+
+What cannot be read becomes a `Foreign` statement with the reason: it matters only to the region it
+stands in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from riselang.frontends.c.parse.c_types import INT, CType, common, promoted
+from riselang.frontends.c.parse.clang import (
+    Cursor,
+    ParsedFile,
+    binary_operator,
+    children,
+    kind,
+    unary_operator,
+)
+from riselang.frontends.c.parse.declarations import scalar_type
+from riselang.frontends.c.parse.expressions import ExpressionReader, converted
+from riselang.frontends.c.parse.refusals import Refusal
+from riselang.frontends.c.parse.syntax import (
+    Access,
+    Assign,
+    Binary,
+    Block,
+    Convert,
+    Declare,
+    Evaluate,
+    Expression,
+    For,
+    Foreign,
+    Function,
+    If,
+    Literal,
+    Return,
+    Statement,
+    Unary,
+    Variable,
+    inside,
+)
+from riselang.support.errors import SourceLocation
+
+_FOREIGN = {
+    "WHILE_STMT": ("a while loop", "write it as a for loop with a known number of iterations"),
+    "DO_STMT": ("a do loop", "write it as a for loop with a known number of iterations"),
+    "SWITCH_STMT": ("a switch", "write it as if and else"),
+    "BREAK_STMT": ("break", "put what ends the loop into its condition"),
+    "CONTINUE_STMT": ("continue", "put the rest of the body into an if"),
+    "GOTO_STMT": ("goto", "use loops and if"),
+    "INDIRECT_GOTO_STMT": ("goto", "use loops and if"),
+    "ASM_STMT": ("assembly", "move it out of the region"),
+}
+"""What is no static control flow, and what to write in its place."""
+
+
+class StatementReader:
+    """Reads the functions of a file."""
+
+    def __init__(self, parsed: ParsedFile):
+        self._parsed = parsed
+        self._expressions = ExpressionReader(parsed)
+
+    def functions(self) -> list[Function]:
+        """The functions that the file defines, in the order of the text."""
+        found: list[Function] = []
+        for cursor in children(self._parsed.unit.cursor):
+            is_function = kind(cursor) == "FUNCTION_DECL" and cursor.is_definition()
+            if is_function and cursor.location.file is not None:
+                function = self._function(cursor)
+                found += [function] if function is not None else []
+        return found
+
+    def _function(self, cursor: Cursor) -> Function | None:
+        place = self._parsed.place(cursor)
+        body = next((each for each in children(cursor) if kind(each) == "COMPOUND_STMT"), None)
+        if body is None:
+            return None
+        refused: tuple[SourceLocation, str, str] | None = None
+        result: CType | None = None
+        parameters: list[Variable] = []
+        try:
+            if not cursor.spelling.isascii():
+                raise Refusal(
+                    place, f"the name {cursor.spelling} has letters that are not of ASCII",
+                    "rename the function",
+                )  # fmt: skip
+            parameters += map(self._expressions.variable, cursor.get_arguments())
+            if cursor.type.is_function_variadic():
+                raise Refusal(place, f"{cursor.spelling} takes any number of arguments")
+            returned = cursor.result_type.get_canonical()
+            result = None if returned.kind.name == "VOID" else scalar_type(returned, place)
+        except Refusal as refusal:
+            refused = (refusal.place, refusal.message, refusal.help)
+        statement = self.statement(body)
+        assert isinstance(statement, Block)
+        is_static = cursor.storage_class.name == "STATIC"
+        return Function(
+            cursor.spelling, place, result, tuple(parameters), statement, is_static, refused
+        )
+
+    def statement(self, cursor: Cursor) -> Statement:
+        name = kind(cursor)
+        place = self._parsed.place(cursor)
+        try:
+            if name in _FOREIGN:
+                what, help = _FOREIGN[name]
+                raise Refusal(place, f"{what} is no static control flow", help)
+            reader = _READERS.get(name)
+            if reader is None:
+                raise Refusal(place, "this kind of statement cannot be modelled")
+            return reader(self, cursor)
+        except Refusal as refusal:
+            inner = [each for each in children(cursor) if each.kind.is_statement()]
+            return _foreign(refusal, tuple(self.statement(each) for each in inner))
+
+    def block(self, cursor: Cursor) -> Statement:
+        place = self._parsed.place(cursor)
+        return Block(place, tuple(self.statement(each) for each in children(cursor)))
+
+    def labelled(self, cursor: Cursor) -> Statement:
+        """A label alone does nothing; what goes there is refused."""
+        return self.statement(children(cursor)[-1])
+
+    def nothing(self, cursor: Cursor) -> Statement:
+        return Block(self._parsed.place(cursor), ())
+
+    def if_statement(self, cursor: Cursor) -> Statement:
+        condition, then, *otherwise = children(cursor)
+        return If(
+            self._parsed.place(cursor),
+            self._expressions.value(condition),
+            self.statement(then),
+            self.statement(otherwise[0]) if otherwise else None,
+        )
+
+    def return_statement(self, cursor: Cursor) -> Statement:
+        found = children(cursor)
+        value = self._expressions.value(found[0]) if found else None
+        return Return(self._parsed.place(cursor), value)
+
+    # Declarations and assignments
+
+    def declarations(self, cursor: Cursor) -> Statement:
+        found: list[Statement] = []
+        for each in children(cursor):
+            if kind(each) == "VAR_DECL":
+                found.append(self._declared(each))
+            elif kind(each) not in ("STRUCT_DECL", "UNION_DECL", "ENUM_DECL", "TYPEDEF_DECL"):
+                raise Refusal(self._parsed.place(each), "this declaration cannot be modelled")
+        return Block(self._parsed.place(cursor), tuple(found))
+
+    def _declared(self, cursor: Cursor) -> Statement:
+        place = self._parsed.place(cursor)
+        try:
+            variable = self._expressions.variable(cursor)
+            if variable.is_pointer:
+                raise Refusal(
+                    place, f"{variable.name} is a pointer that may point anywhere",
+                    "use an array, or a parameter of the function",
+                )  # fmt: skip
+            return Declare(place, variable, self._initial(cursor, variable))
+        except Refusal as refusal:
+            return _foreign(refusal)
+
+    def _initial(self, cursor: Cursor, variable: Variable) -> Expression | None:
+        found = [child for child in children(cursor) if child.kind.is_expression()]
+        if variable.is_array:
+            if any(kind(child) in ("INIT_LIST_EXPR", "STRING_LITERAL") for child in found):
+                raise Refusal(
+                    variable.place, f"the elements of {variable.name} are listed",
+                    "assign them one by one, or pass the array as a parameter",
+                )  # fmt: skip
+            return None
+        return self._expressions.value(found[-1]) if found else None
+
+    def assignment(self, cursor: Cursor) -> Statement:
+        """`a = b`, or `a = b = c`, which becomes `b = c; a = b`."""
+        place = self._parsed.place(cursor)
+        operator = binary_operator(cursor)
+        left, right = children(cursor)
+        if operator == ",":
+            return Block(place, (self.statement(left), self.statement(right)))
+        if operator != "=":
+            return self._no_effect(cursor)
+        inner, conversions = right, list[Cursor]()
+        while kind(inner) in ("UNEXPOSED_EXPR", "PAREN_EXPR"):
+            conversions.append(inner)
+            (inner,) = children(inner)
+        is_chain = (kind(inner) == "BINARY_OPERATOR" and binary_operator(inner) == "=") or kind(
+            inner
+        ) == "COMPOUND_ASSIGNMENT_OPERATOR"
+        target = self._target(left)
+        if not is_chain:
+            value = converted(self._expressions.value(right), target.type)
+            return Assign(place, target, value)
+        first = self.statement(inner)
+        if isinstance(first, Foreign):
+            return first
+        value = converted(self._target(children(inner)[0]), target.type)
+        return Block(place, (first, Assign(place, target, value)))
+
+    def _target(self, cursor: Cursor) -> Access:
+        target = self._expressions.value(cursor)
+        if not isinstance(target, Access):
+            raise Refusal(self._parsed.place(cursor), "this is nothing to assign to")
+        return target
+
+    def compound(self, cursor: Cursor) -> Statement:
+        place = self._parsed.place(cursor)
+        left, right = children(cursor)
+        target, operand = self._target(left), self._expressions.value(right)
+        return _updated(place, target, binary_operator(cursor).removesuffix("="), operand)
+
+    def step(self, cursor: Cursor) -> Statement:
+        operator = unary_operator(cursor)
+        if operator not in ("pre++", "pre--", "post++", "post--"):
+            return self._no_effect(cursor)
+        place = self._parsed.place(cursor)
+        target = self._target(children(cursor)[0])
+        return _updated(place, target, operator[-1], Literal(place, INT, 1))
+
+    def call(self, cursor: Cursor) -> Statement:
+        return Evaluate(self._parsed.place(cursor), self._expressions.call(cursor))
+
+    def parenthesised(self, cursor: Cursor) -> Statement:
+        return self.statement(children(cursor)[-1])
+
+    def _no_effect(self, cursor: Cursor) -> Statement:
+        """An expression whose value nobody takes; reading it refuses what it cannot say."""
+        self._expressions.value(cursor)
+        return Block(self._parsed.place(cursor), ())
+
+    def cast(self, cursor: Cursor) -> Statement:
+        """`(void)x`."""
+        if cursor.type.kind.name != "VOID":
+            return self._no_effect(cursor)
+        return self.statement(children(cursor)[-1])
+
+    # Loops
+
+    def for_statement(self, cursor: Cursor) -> Statement:
+        place = self._parsed.place(cursor)
+        found = children(cursor)
+        if len(found) != 4:
+            # Clang leaves out the parts that are missing, and does not say which.
+            raise Refusal(
+                place, "a part of the head of this loop is missing",
+                "write for (i = first; i < end; i += step)",
+            )  # fmt: skip
+        start, condition, increment, body = found
+        variable, is_own, first = self._start(start)
+        if any(isinstance(e, Access) and e.variable is variable for e in inside(first)):
+            raise Refusal(
+                place, f"{variable.name} begins with its own value in this loop",
+                "begin with another variable",
+            )  # fmt: skip
+        step = self._increment(increment, variable)
+        return For(
+            place, variable, is_own, first,
+            self._expressions.value(condition), step, self.statement(body),
+        )  # fmt: skip
+
+    def _start(self, cursor: Cursor) -> tuple[Variable, bool, Expression]:
+        place = self._parsed.place(cursor)
+        statement = self.statement(cursor)
+        while isinstance(statement, Block) and len(statement.statements) == 1:
+            statement = statement.statements[0]
+        match statement:
+            case Declare(variable=variable, value=Expression() as value):
+                pass
+            case Assign(target=Access(variable=variable, indices=()), value=value):
+                pass
+            case Foreign():
+                raise Refusal(statement.place, statement.reason, statement.help)
+            case _:
+                raise Refusal(
+                    place, "a loop must begin by setting its variable",
+                    "write for (i = first; i < end; i += step)",
+                )  # fmt: skip
+        if variable.is_array or variable.type.is_float:
+            raise Refusal(place, f"{variable.name} is no integer", "count with an integer")
+        return variable, isinstance(statement, Declare), converted(value, variable.type)
+
+    def _increment(self, cursor: Cursor, variable: Variable) -> int:
+        statement = self.statement(cursor)
+        step = _constant_step(statement, variable)
+        if step is None or step == 0:
+            raise Refusal(
+                self._parsed.place(cursor),
+                f"the step of this loop is not a constant added to {variable.name}",
+                "write i++, i += 2 or their like",
+            )
+        return step
+
+
+def _constant_step(statement: Statement, variable: Variable) -> int | None:
+    """What a statement adds to the variable, if it does nothing else."""
+    if not isinstance(statement, Assign) or statement.target.variable is not variable:
+        return None
+    value = statement.value
+    while isinstance(value, Convert):
+        value = value.operand
+    if not isinstance(value, Binary) or value.operator not in ("+", "-"):
+        return None
+    sides = [_plain(value.left), _plain(value.right)]
+    if value.operator == "+" and isinstance(sides[0], Literal):
+        sides.reverse()
+    base, distance = sides
+    is_step = isinstance(base, Access) and base.variable is variable
+    if not is_step or not isinstance(distance, Literal):
+        return None
+    number = distance.value
+    if not isinstance(number, int):
+        return None
+    # A step such as (unsigned)-1 goes back by one.
+    if not distance.type.is_signed and number > distance.type.largest // 2:
+        number -= distance.type.largest + 1
+    return number if value.operator == "+" else -number
+
+
+def _plain(expression: Expression) -> Expression:
+    """Without conversions and signs around numbers."""
+    while isinstance(expression, Convert):
+        expression = expression.operand
+    if isinstance(expression, Unary) and expression.operator == "-":
+        inner = _plain(expression.operand)
+        if isinstance(inner, Literal):
+            return Literal(expression.place, inner.type, -inner.value)
+    return expression
+
+
+def _updated(
+    place: SourceLocation, target: Access, operator: str, operand: Expression
+) -> Statement:
+    """`target operator= operand`, computed in the type that both have in common."""
+    if operator in ("<<", ">>"):
+        type = promoted(target.type)
+    else:
+        type = common(target.type, operand.type)
+        operand = converted(operand, type)
+    left = converted(target, type)
+    value = Binary(place, type, operator, left, operand)
+    return Assign(place, target, converted(value, target.type), is_compound=True)
+
+
+def _foreign(refusal: Refusal, inside: tuple[Statement, ...] = ()) -> Foreign:
+    return Foreign(refusal.place, refusal.message, refusal.help, inside)
+
+
+_READERS: Mapping[str, Callable[[StatementReader, Cursor], Statement]] = {
+    "COMPOUND_STMT": StatementReader.block,
+    "LABEL_STMT": StatementReader.labelled,
+    "NULL_STMT": StatementReader.nothing,
+    "IF_STMT": StatementReader.if_statement,
+    "FOR_STMT": StatementReader.for_statement,
+    "RETURN_STMT": StatementReader.return_statement,
+    "DECL_STMT": StatementReader.declarations,
+    "BINARY_OPERATOR": StatementReader.assignment,
+    "COMPOUND_ASSIGNMENT_OPERATOR": StatementReader.compound,
+    "UNARY_OPERATOR": StatementReader.step,
+    "CALL_EXPR": StatementReader.call,
+    "PAREN_EXPR": StatementReader.parenthesised,
+    "UNEXPOSED_EXPR": StatementReader.parenthesised,
+    "CSTYLE_CAST_EXPR": StatementReader.cast,
+}

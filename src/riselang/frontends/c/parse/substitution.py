@@ -1,0 +1,145 @@
+"""Expressions and statements with others in the place of variables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+from riselang.frontends.c.parse.c_types import LONG
+from riselang.frontends.c.parse.expressions import converted
+from riselang.frontends.c.parse.refusals import Refusal
+from riselang.frontends.c.parse.syntax import (
+    Access,
+    ArrayValue,
+    Assign,
+    Binary,
+    Block,
+    Call,
+    Conditional,
+    Convert,
+    Declare,
+    Evaluate,
+    Expression,
+    Fma,
+    For,
+    If,
+    Return,
+    Statement,
+    Unary,
+    Variable,
+)
+
+Values = Mapping[Variable, Expression]
+"""What stands for variables: a value, another variable, or a part of an array."""
+E = TypeVar("E", bound=Expression)
+
+
+def with_operands(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
+    """An expression whose operands have been changed."""
+    match expression:
+        case Unary() | Convert():
+            return replace(expression, operand=change(expression.operand))
+        case Binary():
+            return replace(expression, left=change(expression.left), right=change(expression.right))
+        case Conditional():
+            return replace(
+                expression,
+                condition=change(expression.condition),
+                first=change(expression.first),
+                second=change(expression.second),
+            )
+        case Access() | ArrayValue():
+            indices = tuple(map(change, expression.indices))
+            if isinstance(expression, ArrayValue) and expression.offset is not None:
+                return replace(expression, indices=indices, offset=change(expression.offset))
+            return replace(expression, indices=indices)
+        case Call():
+            return replace(expression, arguments=tuple(map(change, expression.arguments)))
+        case Fma():
+            return replace(
+                expression,
+                first=change(expression.first),
+                second=change(expression.second),
+                third=change(expression.third),
+            )
+        case _:
+            return expression
+
+
+def replaced(expression: Expression, values: Values) -> Expression:
+    """An expression with values in the place of variables."""
+    changed = with_operands(expression, lambda inner: replaced(inner, values))
+    if not isinstance(changed, Access | ArrayValue) or changed.variable not in values:
+        return changed
+    value = values[changed.variable]
+    if not changed.variable.is_array:
+        return converted(value, changed.type)
+    assert isinstance(value, ArrayValue)
+    return _part(changed, value)
+
+
+def _part(access: Access | ArrayValue, whole: ArrayValue) -> Expression:
+    """An access to a parameter as one to the array that was passed."""
+    indices = list(access.indices)
+    offset = access.offset if isinstance(access, ArrayValue) else None
+    if whole.offset is not None:
+        if indices:
+            indices[0] = _sum(whole.offset, indices[0])
+        else:
+            offset = whole.offset if offset is None else _sum(whole.offset, offset)
+    together = (*whole.indices, *indices)
+    if isinstance(access, Access):
+        return Access(access.place, access.type, whole.variable, together)
+    return ArrayValue(access.place, access.type, whole.variable, together, offset)
+
+
+def _sum(left: Expression, right: Expression) -> Expression:
+    return Binary(right.place, LONG, "+", converted(left, LONG), converted(right, LONG))
+
+
+def renamed(statement: Statement, values: Values) -> Statement:
+    """A statement with values in the place of variables; those it changes become variables."""
+
+    def variable(old: Variable) -> Variable:
+        new = values.get(old)
+        return new.variable if isinstance(new, Access | ArrayValue) else old
+
+    def change(expression: E) -> E:
+        return replaced(expression, values)  # type: ignore[return-value]
+
+    match statement:
+        case Assign():
+            target: Expression = replaced(statement.target, values)
+            if not isinstance(target, Access):
+                raise Refusal(statement.place, "a parameter is changed that stands for a value")
+            return replace(statement, target=target, value=change(statement.value))
+        case Declare():
+            value = None if statement.value is None else change(statement.value)
+            return replace(statement, variable=variable(statement.variable), value=value)
+        case Block():
+            inner = tuple(renamed(each, values) for each in statement.statements)
+            return replace(statement, statements=inner)
+        case If():
+            otherwise = statement.otherwise
+            return replace(
+                statement,
+                condition=change(statement.condition),
+                then=renamed(statement.then, values),
+                otherwise=None if otherwise is None else renamed(otherwise, values),
+            )
+        case For():
+            return replace(
+                statement,
+                variable=variable(statement.variable),
+                first=change(statement.first),
+                condition=change(statement.condition),
+                body=renamed(statement.body, values),
+            )
+        case Evaluate():
+            return replace(statement, call=change(statement.call))
+        case Return():
+            value = None if statement.value is None else change(statement.value)
+            return replace(statement, value=value)
+        case _:
+            return statement

@@ -1,0 +1,85 @@
+"""Questions about dependences between points in time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from riselang.frontends.c.model.isl_text import isl
+from riselang.frontends.c.model.linear import Linear
+from riselang.frontends.c.model.scop import Scop
+
+Times = Mapping[str, Sequence[Linear]]
+"""For each statement its point in time; all have the same length."""
+
+
+def time_map(scop: Scop, times: Times) -> Any:
+    """Points in time as a relation of isl."""
+    parts: list[str] = []
+    for name, rows in times.items():
+        iterators = ", ".join(iterator for _, iterator in scop.statement(name).iterators)
+        point = ", ".join(f"({row})" for row in rows)
+        parts.append(f"{name}[{iterators}] -> [{point}]")
+    return isl().UnionMap(f"{scop.prefix}{{ {'; '.join(parts)} }}")
+
+
+def at_once(scop: Scop, pairs: Any, times: Times) -> Any:
+    """The dependences between instances at the same point in time."""
+    when = time_map(scop, times)
+    return pairs.intersect(when.apply_range(when.reverse()))
+
+
+def keeps(scop: Scop, pairs: Any, times: Times, *, strictly: bool) -> bool:
+    """Whether nothing runs before what it depends on; strictly: nor at the same time."""
+    when = time_map(scop, times)
+    between = pairs.apply_domain(when).apply_range(when)
+    if between.is_empty():
+        return True
+    found = isl().Map.from_union_map(between)
+    space = found.get_space().domain()
+    later = isl().Map.lex_lt(space) if strictly else isl().Map.lex_le(space)
+    return bool(found.is_subset(later))
+
+
+def is_parallel(scop: Scop, pairs: Any, times: Times) -> bool:
+    """Whether dependences at the same time, the last number aside, are at the same time."""
+    outer = at_once(scop, pairs, {name: rows[:-1] for name, rows in times.items()})
+    return bool(outer.is_subset(at_once(scop, outer, times)))
+
+
+def edges(pairs: Any) -> set[tuple[str, str]]:
+    """Which statements depend on which others."""
+    found: set[tuple[str, str]] = set()
+    dims = isl().dim_type
+
+    def add(pair: Any) -> None:
+        source, target = pair.get_tuple_name(dims.in_), pair.get_tuple_name(dims.out)
+        if source != target and not pair.is_empty():
+            found.add((source, target))
+
+    pairs.foreach_map(add)
+    return found
+
+
+def groups(names: Sequence[str], known: set[tuple[str, str]]) -> list[list[str]]:
+    """Statements that depend on each other in circles, in an order that keeps the rest."""
+    reached = {name: {name} for name in names}
+    changed = True
+    while changed:
+        changed = False
+        for source, target in known:
+            if source in reached and target in reached:
+                more = reached[target] - reached[source]
+                reached[source] |= more
+                changed = changed or bool(more)
+    left = list(names)
+    ordered: list[list[str]] = []
+    while left:
+        first = next(
+            name for name in left
+            if all(other in reached[name] or name not in reached[other] for other in left)
+        )  # fmt: skip
+        circle = [name for name in left if name in reached[first] and first in reached[name]]
+        ordered.append(circle)
+        left = [name for name in left if name not in circle]
+    return ordered

@@ -1,0 +1,200 @@
+"""Two orders of a region, run at some sizes without its arithmetic: is the data flow the same?
+
+Loops become Python, in which names of the C program are numbered (`_Variables`). What runs is each
+statement's accesses: every read gets to know which instance wrote what it reads. Two orders do the
+same if the same instances run once each, every read sees the same instance, and every element is
+left by the same one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from riselang.frontends.c.emit.trees import number, operation
+from riselang.frontends.c.model.isl_text import isl
+from riselang.frontends.c.model.linear import Linear, Quotient
+from riselang.frontends.c.model.scop import ModelStatement, Scop
+
+MOST_INSTANCES = 60_000
+"""How many instances are run in all, over all sizes."""
+VALUES = (
+    (7, 6, 9, 5, 8), (3, 4, 2, 5, 3), (1, 1, 1, 1, 1), (13, 11, 4, 10, 12), (35, 34, 3, 36, 33),
+    (2, 35, 34, 5, 4), (260, 3, 5, 4, 6), (5, 260, 3, 6, 4), (4, 3, 260, 5, 6), (6, 5, 4, 260, 3),
+)  # fmt: skip
+"""Values of parameters, in turn: small ones, and some that are more than a tile."""
+_BINARY = {
+    "add": "({} + {})", "sub": "({} - {})", "mul": "({} * {})", "div": "({} // {})",
+    "pdiv_q": "({} // {})", "fdiv_q": "({} // {})", "pdiv_r": "({} % {})", "zdiv_r": "({} % {})",
+    "max": "max({}, {})", "min": "min({}, {})", "eq": "({} == {})", "le": "({} <= {})",
+    "lt": "({} < {})", "ge": "({} >= {})", "gt": "({} > {})", "and_": "({} and {})",
+    "and_then": "({} and {})", "or_": "({} or {})", "or_else": "({} or {})",
+}  # fmt: skip
+Run = Callable[[Mapping[str, int]], Iterator[tuple[str, tuple[int, ...]]]]
+
+
+def agree(scop: Scop, first: Any, second: Any) -> bool:
+    """Whether two trees of isl's loops have the same data flow at the sizes that are tried."""
+    variables = _Variables()
+    runs = [_compiled(scop, tree, variables) for tree in (first, second)]
+    flow = _Flow(scop, variables)
+    left = MOST_INSTANCES
+    for values in VALUES:
+        sizes = {p.name: values[at % len(values)] for at, p in enumerate(scop.parameters)}
+        found: list[Any] = []
+        for run in runs:
+            instances = _first(run(sizes), left)
+            if instances is None:
+                # The first values are small; later ones may be too much.
+                return values is not VALUES[0]
+            found.append(flow.of(instances, sizes))
+            left -= len(instances)
+        if found[0] != found[1]:
+            return False
+    return True
+
+
+def _first(run: Iterator[Any], most: int) -> list[Any] | None:
+    """All that a run gives; None where that is too much."""
+    found: list[Any] = []
+    for instance in run:
+        found.append(instance)
+        if len(found) > most:
+            return None
+    return found
+
+
+class _Variables:
+    """Python variables for names of C, which may be any word: `None`, `range`, `lambda`."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, str] = {}
+
+    def __getitem__(self, name: str) -> str:
+        return self._known.setdefault(name, f"v{len(self._known)}")
+
+
+class _Flow:
+    """The accesses of statements, as functions of their iterators and of parameters."""
+
+    def __init__(self, scop: Scop, variables: _Variables):
+        self._variables = variables
+        self._blurred = {
+            access.variable
+            for statement in scop.statements
+            for access, subscript in statement.subscripts.items()
+            if subscript.indices is None
+        }
+        self._reads = {s.name: self._places(s, s.reads) for s in scop.statements}
+        self._writes = {s.name: self._places(s, s.writes) for s in scop.statements}
+
+    def _places(self, statement: ModelStatement, accesses: Any) -> Any:
+        parts: list[str] = []
+        ordered = sorted(accesses, key=lambda access: (access.variable.name, str(access.place)))
+        for access in ordered:
+            subscript = statement.subscripts[access]
+            indices = [] if access.variable in self._blurred else subscript.indices or ()
+            texts = [
+                repr(id(access.variable)),
+                *(_python(index, self._variables) for index in indices),
+            ]
+            parts.append(f"({', '.join(texts)},)")
+        names = ", ".join(self._variables[name] for _, name in statement.iterators)
+        body = f"({''.join(f'{part}, ' for part in parts)})"
+        return f"lambda {names}: {body}"
+
+    def of(self, instances: Sequence[tuple[str, tuple[int, ...]]], sizes: Mapping[str, int]) -> Any:
+        """What each instance reads, by who wrote it, and who was last at each element."""
+        known = {self._variables[name]: value for name, value in sizes.items()}
+        reads = {name: eval(text, dict(known)) for name, text in self._reads.items()}
+        writes = {name: eval(text, dict(known)) for name, text in self._writes.items()}
+        last: dict[Any, Any] = {}
+        seen: dict[Any, Any] = {}
+        for instance in instances:
+            name, point = instance
+            sources = tuple(last.get(place) for place in reads[name](*point))
+            seen.setdefault(instance, []).append(sources)
+            for place in writes[name](*point):
+                last[place] = instance
+        return seen, last
+
+
+def _python(linear: Linear, variables: _Variables) -> str:
+    parts = [str(linear.constant)]
+    for atom, factor in linear.terms:
+        if isinstance(atom, str):
+            text = variables[atom]
+        else:
+            sign = "//" if isinstance(atom, Quotient) else "%"
+            text = f"(({_python(atom.dividend, variables)}) {sign} {atom.divisor})"
+        parts.append(f"{factor} * {text}")
+    return " + ".join(parts)
+
+
+def _compiled(scop: Scop, tree: Any, variables: _Variables) -> Run:
+    """A tree of loops as a Python generator of instances."""
+    lines = ["def run(sizes):"]
+    lines += [f"    {variables[p.name]} = sizes[{p.name!r}]" for p in scop.parameters]
+    _lines(tree, 1, lines, variables)
+    lines.append("    yield from ()")
+    names: dict[str, Any] = {}
+    exec("\n".join(lines), names)
+    return names["run"]
+
+
+def _lines(node: Any, indent: int, lines: list[str], variables: _Variables) -> None:
+    types = isl().ast_node_type
+    space = "    " * indent
+    kind = node.get_type()
+    if kind == types.block:
+        children = node.block_get_children()
+        for at in range(children.n_ast_node()):
+            _lines(children.get_at(at), indent, lines, variables)
+    elif kind == types.for_:
+        name = variables[node.for_get_iterator().get_id().get_name()]
+        first = _expression(node.for_get_init(), variables)
+        if node.for_is_degenerate():
+            lines.append(f"{space}{name} = {first}")
+            _lines(node.for_get_body(), indent, lines, variables)
+            return
+        condition = node.for_get_cond()
+        extra = " + 1" if operation(condition) == "le" else ""
+        end = f"{_expression(condition.get_op_arg(1), variables)}{extra}"
+        step = number(node.for_get_inc())
+        lines.append(f"{space}for {name} in range({first}, {end}, {step}):")
+        _lines(node.for_get_body(), indent + 1, lines, variables)
+    elif kind == types.if_:
+        lines.append(f"{space}if {_expression(node.if_get_cond(), variables)}:")
+        _lines(node.if_get_then_node(), indent + 1, lines, variables)
+        if node.if_has_else_node():
+            lines.append(f"{space}else:")
+            _lines(node.if_get_else_node(), indent + 1, lines, variables)
+    elif kind == types.mark:
+        _lines(node.mark_get_node(), indent, lines, variables)
+    else:
+        call = node.user_get_expr()
+        name = call.get_op_arg(0).get_id().get_name()
+        arguments = [
+            _expression(call.get_op_arg(at), variables) for at in range(1, call.get_op_n_arg())
+        ]
+        lines.append(f"{space}yield {name!r}, ({''.join(f'{each}, ' for each in arguments)})")
+
+
+def _expression(expression: Any, variables: _Variables) -> str:
+    types = isl().ast_expr_type
+    if expression.get_type() == types.id:
+        return variables[expression.get_id().get_name()]
+    if expression.get_type() == types.int:
+        return str(number(expression))
+    kind = operation(expression)
+    arguments = [
+        _expression(expression.get_op_arg(at), variables) for at in range(expression.get_op_n_arg())
+    ]
+    if kind in ("cond", "select"):
+        return f"({arguments[1]} if {arguments[0]} else {arguments[2]})"
+    if kind == "minus":
+        return f"(-{arguments[0]})"
+    total = arguments[0]
+    for argument in arguments[1:]:
+        total = _BINARY[kind].format(total, argument)
+    return total

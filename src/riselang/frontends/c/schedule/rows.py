@@ -1,0 +1,168 @@
+"""Rows: quantities of a statement's iterators that may become loops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from riselang.frontends.c.model.isl_text import isl
+from riselang.frontends.c.model.linear import Linear
+from riselang.frontends.c.model.scop import ModelStatement, Scop
+
+Rows = tuple[Linear, ...]
+
+
+class NoRows(Exception):
+    """isl's schedule has something that is not a plain sum of iterators."""
+
+
+@dataclass(frozen=True)
+class Nest:
+    """Statements that share their outer rows, as isl has scheduled them."""
+
+    rows: Mapping[str, Rows]
+    """For each statement its rows, those that are shared first."""
+    shared: int
+    """How many of the first rows are those of one band of all statements, in any order."""
+
+
+def nests(scop: Scop, schedule: Any) -> list[Nest]:
+    """The parts of isl's schedule, one after the other."""
+    return _nests(scop, schedule.get_root())
+
+
+def _nests(scop: Scop, node: Any) -> list[Nest]:
+    types = isl().schedule_node_type
+    kind = node.get_type()
+    if kind in (types.domain, types.filter):
+        return _nests(scop, node.child(0))
+    if kind in (types.sequence, types.set):
+        return [nest for at in range(node.n_children()) for nest in _nests(scop, node.child(at))]
+    shared = node.band_n_member() if kind == types.band else 0
+    return [Nest(_rows(scop, node), shared)]
+
+
+def _rows(scop: Scop, node: Any) -> dict[str, Rows]:
+    """The rows of all statements below a node."""
+    found: dict[str, Rows] = dict.fromkeys(statements_in(node.get_domain()), ())
+    types = isl().schedule_node_type
+    kind = node.get_type()
+    if kind == types.band:
+        partial = node.band_get_partial_schedule()
+        for position in range(node.band_n_member()):
+            member = partial.get_union_pw_aff(position)
+            for name in found:
+                found[name] = (*found[name], _row(scop, member, name))
+    for at in range(node.n_children()):
+        for name, rows in _rows(scop, node.child(at)).items():
+            found[name] = (*found[name], *rows)
+    return found
+
+
+def statements_in(domain: Any) -> list[str]:
+    names: list[str] = []
+    domain.foreach_set(lambda each: names.append(each.get_tuple_name()))
+    return sorted(names)
+
+
+def _row(scop: Scop, member: Any, name: str) -> Linear:
+    """A member of a band as it is for one statement."""
+    statement = scop.statement(name)
+    pieces: list[Any] = []
+
+    def look(part: Any) -> None:
+        if part.get_space().get_tuple_name(isl().dim_type.in_) == name:
+            part.foreach_piece(lambda _, value: pieces.append(value))
+
+    member.foreach_pw_aff(look)
+    if len(pieces) != 1:
+        raise NoRows
+    value, dims = pieces[0], isl().dim_type
+    if value.dim(dims.div):
+        raise NoRows
+    total = Linear(_whole(value.get_constant_val()))
+    for position, (_, iterator) in enumerate(statement.iterators):
+        factor = _whole(value.get_coefficient_val(dims.in_, position))
+        total += Linear.of(iterator).times(factor)
+    for position in range(value.dim(dims.param)):
+        factor = _whole(value.get_coefficient_val(dims.param, position))
+        total += Linear.of(value.get_dim_name(dims.param, position)).times(factor)
+    return total
+
+
+def _whole(value: Any) -> int:
+    number = value.to_python()
+    if number != int(number):
+        raise NoRows
+    return int(number)
+
+
+def is_row_of(rows: Sequence[Linear], row: Linear, names: Sequence[str]) -> bool:
+    """Whether a row says nothing new beside others: it is a sum of them and of numbers."""
+    matrix = [_factors(each, names) for each in rows]
+    return _rank([*matrix, _factors(row, names)]) == _rank(matrix)
+
+
+def independent(rows: Sequence[Linear], statement: ModelStatement) -> Rows:
+    """Rows without those that others determine: a loop for each would run once."""
+    names = [name for _, name in statement.iterators]
+    kept: list[Linear] = []
+    for row in rows:
+        if not is_row_of(kept, row, names):
+            kept.append(row)
+    return tuple(kept)
+
+
+def direction(rows: Sequence[Linear], at: int, statement: ModelStatement) -> dict[str, int] | None:
+    """How iterators change where one row goes up by one and the others stay; None if they cannot.
+
+    Rows are as many as there are iterators, and none is a sum of others.
+    """
+    names = [name for _, name in statement.iterators]
+    if len(rows) != len(names):
+        return None
+    matrix = [_factors(row, names) for row in rows]
+    goal = [Fraction(int(position == at)) for position in range(len(rows))]
+    solution = _solved(matrix, goal)
+    if solution is None or any(value.denominator != 1 for value in solution):
+        return None
+    return {name: int(value) for name, value in zip(names, solution, strict=True)}
+
+
+def _factors(row: Linear, names: Sequence[str]) -> list[Fraction]:
+    known = dict(row.terms)
+    return [Fraction(known.get(name, 0)) for name in names]
+
+
+def _rank(matrix: Sequence[Sequence[Fraction]]) -> int:
+    rows = [list(row) for row in matrix]
+    rank = 0
+    for column in range(len(rows[0]) if rows else 0):
+        pivot = next((at for at in range(rank, len(rows)) if rows[at][column]), None)
+        if pivot is None:
+            continue
+        rows[rank], rows[pivot] = rows[pivot], rows[rank]
+        for at in range(rank + 1, len(rows)):
+            factor = rows[at][column] / rows[rank][column]
+            rows[at] = [a - factor * b for a, b in zip(rows[at], rows[rank], strict=True)]
+        rank += 1
+    return rank
+
+
+def _solved(matrix: list[list[Fraction]], goal: list[Fraction]) -> list[Fraction] | None:
+    """The only solution of as many equations as there are unknowns."""
+    size = len(goal)
+    rows = [[*row, value] for row, value in zip(matrix, goal, strict=True)]
+    for column in range(size):
+        pivot = next((at for at in range(column, size) if rows[at][column]), None)
+        if pivot is None:
+            return None
+        rows[column], rows[pivot] = rows[pivot], rows[column]
+        rows[column] = [value / rows[column][column] for value in rows[column]]
+        for at in range(size):
+            if at != column and rows[at][column]:
+                factor = rows[at][column]
+                rows[at] = [a - factor * b for a, b in zip(rows[at], rows[column], strict=True)]
+    return [row[-1] for row in rows]

@@ -1,0 +1,132 @@
+"""What a plan consists of, and the schedule tree that it is for isl."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from riselang.frontends.c.model.isl_text import isl
+from riselang.frontends.c.model.linear import Linear
+from riselang.frontends.c.model.scop import Scop
+from riselang.frontends.c.schedule.order import time_map
+from riselang.frontends.c.schedule.rows import Rows, statements_in
+
+
+@dataclass(frozen=True)
+class Run:
+    """A statement with loops of its own."""
+
+    statement: str
+    rows: tuple[Linear, ...] = ()
+    """The loops, from the outermost to the innermost."""
+    tiles: tuple[tuple[Linear, int], ...] = ()
+    """The innermost loops that are written out, and how many iterations of each."""
+
+
+@dataclass(frozen=True)
+class Around:
+    """Loops around several statements."""
+
+    rows: tuple[Mapping[str, Linear], ...]
+    body: Plan
+
+
+@dataclass(frozen=True)
+class OneByOne:
+    """One after the other."""
+
+    parts: tuple[Plan, ...]
+
+
+Plan = Run | Around | OneByOne
+
+
+def schedule_of(scop: Scop, plan: Plan) -> Any:
+    """The schedule tree of a plan."""
+    return _with_options(scop, _tree(scop, plan), plan)
+
+
+def _tree(scop: Scop, plan: Plan) -> Any:
+    match plan:
+        case OneByOne():
+            whole = None
+            for part in plan.parts:
+                found = _tree(scop, part)
+                whole = found if whole is None else whole.sequence(found)
+            return whole
+        case Around():
+            body = _tree(scop, plan.body)
+            return body.insert_partial_schedule(_band(scop, plan.rows))
+        case Run():
+            domain = isl().UnionSet.from_set(scop.statement(plan.statement).domain)
+            schedule = isl().Schedule.from_domain(domain)
+            if not plan.rows:
+                return schedule
+            rows = tuple({plan.statement: row} for row in plan.rows)
+            return schedule.insert_partial_schedule(_band(scop, rows))
+
+
+def _band(scop: Scop, rows: tuple[Mapping[str, Linear], ...]) -> Any:
+    members: list[str] = []
+    for row in rows:
+        parts: list[str] = []
+        for name, value in row.items():
+            iterators = ", ".join(iterator for _, iterator in scop.statement(name).iterators)
+            parts.append(f"{name}[{iterators}] -> [({value})]")
+        members.append(f"{{ {'; '.join(parts)} }}")
+    return isl().MultiUnionPwAff(f"{scop.prefix}[{', '.join(members)}]")
+
+
+def runs(plan: Plan, outer: tuple[Mapping[str, Linear], ...] = ()) -> list[tuple[Run, Rows]]:
+    """The statements of a plan, each with the rows of the loops around it."""
+    match plan:
+        case OneByOne():
+            return [found for part in plan.parts for found in runs(part, outer)]
+        case Around():
+            return runs(plan.body, (*outer, *plan.rows))
+        case Run():
+            return [(plan, tuple(row[plan.statement] for row in outer))]
+
+
+def _with_options(scop: Scop, schedule: Any, plan: Plan) -> Any:
+    """The schedule with what is to be written out, in the tiles that are full."""
+    unrolled = {run.statement: (run, outer) for run, outer in runs(plan) if run.tiles}
+    if not unrolled:
+        return schedule
+
+    def set_options(node: Any) -> Any:
+        if node.get_type() != isl().schedule_node_type.band:
+            return node
+        names = statements_in(node.get_domain())
+        if len(names) != 1 or names[0] not in unrolled:
+            return node
+        run, outer = unrolled[names[0]]
+        if node.band_n_member() != len(run.rows) or node.get_schedule_depth() != len(outer):
+            return node
+        return node.band_set_ast_build_options(_options(scop, run, outer))
+
+    return schedule.map_schedule_node_bottom_up(set_options)
+
+
+def _options(scop: Scop, run: Run, outer: Rows) -> Any:
+    full = _full(scop, run, outer)
+    around = isl().Map.from_union_map(time_map(scop, {run.statement: outer}))
+    band = isl().Map.from_union_map(time_map(scop, {run.statement: run.rows}))
+    points = full.apply(around.range_product(band)).set_tuple_name("isolate")
+    options = isl().UnionSet.from_set(points)
+    count = len(run.rows)
+    for position in range(count - len(run.tiles), count):
+        options = options.union(isl().UnionSet(f"{{ [isolate[] -> unroll[{position}]] }}"))
+    return options
+
+
+def _full(scop: Scop, run: Run, outer: Rows) -> Any:
+    """The instances in tiles all of which are to run."""
+    statement = scop.statement(run.statement)
+    fixed = [*outer, *run.rows[: len(run.rows) - len(run.tiles)]]
+    fixed += [row.divided(size) for row, size in run.tiles]
+    when = isl().Map.from_union_map(time_map(scop, {run.statement: fixed}))
+    together = when.apply_range(when.reverse())
+    missing = together.intersect_range(statement.domain.complement())
+    return statement.domain.subtract(missing.domain())

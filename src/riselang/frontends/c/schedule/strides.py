@@ -1,0 +1,54 @@
+"""How accesses move through memory along a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import Enum
+
+from riselang.frontends.c.model.linear import Linear
+from riselang.frontends.c.model.scop import ModelStatement
+from riselang.frontends.c.parse.syntax import Access
+from riselang.frontends.c.schedule.rows import direction
+
+
+class Stride(Enum):
+    """Where the next iteration finds an element."""
+
+    STAYS = "the same element"
+    NEXT = "the next one in memory"
+    BACK = "the one before it in memory"
+    FAR = "elsewhere"
+
+
+def strides(
+    statement: ModelStatement, rows: Sequence[Linear], at: int
+) -> dict[Access, Stride] | None:
+    """For each access of a statement, how it moves along one of its rows."""
+    moved = direction(rows, at, statement)
+    if moved is None:
+        return None
+    return {
+        access: _stride(subscript.indices, moved)
+        for access, subscript in statement.subscripts.items()
+    }
+
+
+def _stride(indices: tuple[Linear, ...] | None, moved: Mapping[str, int]) -> Stride:
+    if indices is None:
+        return Stride.FAR
+    steps = [_step(index, moved) for index in indices]
+    if all(step == 0 for step in steps):
+        return Stride.STAYS
+    if steps[-1] in (1, -1) and all(step == 0 for step in steps[:-1]):
+        return Stride.NEXT if steps[-1] == 1 else Stride.BACK
+    return Stride.FAR
+
+
+def _step(index: Linear, moved: Mapping[str, int]) -> int | None:
+    total = 0
+    for atom, factor in index.terms:
+        if isinstance(atom, str):
+            total += factor * moved.get(atom, 0)
+        elif any(moved.get(name, 0) for name in atom.dividend.names()):
+            return None
+    return total

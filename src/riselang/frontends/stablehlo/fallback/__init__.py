@@ -1,0 +1,1 @@
+"""Ops that have no patterns: MLIR's own lowering compiles them, in parts of the model."""

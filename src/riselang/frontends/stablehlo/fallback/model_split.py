@@ -1,0 +1,272 @@
+"""A model in several units: ops that do not become patterns go through MLIR's own lowering.
+
+`sections` says which ops go together. The units run one behind the other on arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn, cast
+
+import numpy as np
+
+from riselang.frontends.stablehlo.elements import COMPLEX, ELEMENTS, TensorType, tensor_type
+from riselang.frontends.stablehlo.fallback.op_partition import (
+    CONSTANT,
+    LINALG,
+    PATTERNS,
+    Section,
+    each_alone,
+    function_of,
+    part_of,
+    sections,
+)
+from riselang.frontends.stablehlo.fallback.units import LinalgUnit, PatternUnit, Unit
+from riselang.frontends.stablehlo.lowering import Program, RefusedOp, lower, op_name
+from riselang.frontends.stablehlo.model.argument_names import argument_names
+from riselang.frontends.stablehlo.model.body import Body, ProgramKernel
+from riselang.frontends.stablehlo.model.op_report import report
+from riselang.frontends.stablehlo.model.origin import Origin, Signature
+from riselang.frontends.stablehlo.registry import ELEMENTWISE, STRUCTURAL, WHOLE
+from riselang.native.mlir.linalg import Failed, NotTaken, linalg_texts
+from riselang.native.mlir.stablehlo_graph import GraphFunction, GraphOp, GraphValue, TensorKind
+from riselang.rewrite.core import Strategy
+from riselang.runtime.arrays import as_array
+from riselang.support.config import Options
+from riselang.support.errors import LimitationError, UserError
+from riselang.support.lazy import cached_property
+
+_KNOWN = {**ELEMENTS, **COMPLEX}
+
+
+def body_with_fallback(
+    origin: Origin,
+    graph: GraphFunction,
+    backend: str,
+    options: Options,
+    strategy: Strategy | None,
+) -> Body:
+    """The program of a model, or its units where some ops do not become patterns."""
+    foreign: dict[GraphOp, str] = {
+        op: reason for op in graph.body.operations[:-1] if (reason := _obstacle(op)) is not None
+    }
+    taken = [each.type for each in graph.body.arguments]
+    if all(op.name == CONSTANT for op in foreign) and all(map(_is_plain, taken)):
+        body = Body(origin, backend, options, strategy)
+        try:
+            return body.read(graph)
+        except RefusedOp as error:
+            foreign[error.op] = error.message
+    return SplitBody(origin, graph, foreign, backend, options, strategy)
+
+
+def _obstacle(op: GraphOp) -> str | None:
+    """Why an op does not become patterns, as far as its name and types say."""
+    known = {*WHOLE, *ELEMENTWISE, *STRUCTURAL, CONSTANT}
+    for each in (op, *(inner for region in op.regions for inner in region.walk())):
+        if op_name(each) not in known:
+            return "it is no pattern" if each is op else f"{op_name(each)} in it is no pattern"
+        for value in (*each.operands, *each.results):
+            if not _is_plain(value.type):
+                return f"{value.type} is no array of a program"
+    return None
+
+
+def _is_plain(type: TensorKind | str) -> bool:
+    """Whether a type is one of programs; what is no tensor is refused elsewhere."""
+    return not isinstance(type, TensorKind) or type.element in ELEMENTS
+
+
+class SplitBody(Body):
+    """Units that run one behind the other."""
+
+    is_split = True
+
+    def __init__(
+        self,
+        origin: Origin,
+        graph: GraphFunction,
+        foreign: Mapping[GraphOp, str],
+        backend: str,
+        options: Options,
+        strategy: Strategy | None,
+    ):
+        super().__init__(origin, backend, options, strategy)
+        self._graph = graph
+        self._foreign = dict(foreign)
+        self._programs: dict[Section, Program] = {}
+        self._sections = self._settled()
+        self._texts = self._legalised()
+
+    def _settled(self) -> list[Section]:
+        """The units, once patterns were made of all that can become patterns."""
+        while True:
+            found = sections(self._graph, lambda op: LINALG if op in self._foreign else PATTERNS)
+            try:
+                self._programs = {
+                    section: self._program(number, section)
+                    for number, section in enumerate(found)
+                    if section.where == PATTERNS
+                }
+            except RefusedOp as error:
+                self._foreign[error.op] = error.message
+                continue
+            return found
+
+    def _program(self, number: int, section: Section) -> Program:
+        graph = function_of(self._graph, section, f"{self._graph.name}_{number}")
+        return lower(graph, argument_names([each.name for each in section.inputs]), self._graph)
+
+    def _legalised(self) -> dict[Section, str]:
+        """What MLIR makes of the other units; refuses ops that it does not take either."""
+        foreign = [section for section in self._sections if section.where == LINALG]
+        try:
+            texts = self._linalg_texts(foreign)
+        except NotTaken as error:
+            self._refuse(error)
+        except Failed as error:
+            raise self._failure(foreign, str(error)) from None
+        return dict(zip(foreign, texts, strict=True))
+
+    def _linalg_texts(self, foreign: Sequence[Section]) -> list[str]:
+        origin = self.origin
+        parts = [part_of(self._graph, section) for section in foreign]
+        return linalg_texts(origin.content, origin.file, origin.types, self._graph.name, parts)
+
+    def _failure(self, foreign: Sequence[Section], reason: str) -> LimitationError:
+        """Which op of some units MLIR fails on: the first that it fails on alone, if there is one.
+
+        Where there is none, all of them are named.
+        """
+        tried = [alone for section in foreign for alone in each_alone(self._graph, section)]
+        for alone in tried:
+            try:
+                self._linalg_texts([alone])
+            except NotTaken:
+                continue
+            except Failed as error:
+                return self._failed(alone, str(error))
+        return self._failed(foreign[0], reason)
+
+    def _failed(self, section: Section, reason: str) -> LimitationError:
+        operations = [self._graph.body.operations[at] for at in section.positions]
+        operations = [op for op in operations if op.name != CONSTANT] or operations
+        names = ", ".join(dict.fromkeys(map(op_name, operations)))
+        why = self._foreign.get(operations[0], "it is no pattern")
+        return LimitationError(
+            f"{names} {'is' if len(operations) == 1 else 'are'} not supported: {why}, and {reason}",
+            operations[0].location,
+        )
+
+    def _refuse(self, error: NotTaken) -> NoReturn:
+        at = [why for op, why in self._foreign.items() if op.location == error.location]
+        reason = at[0] if at and error.location is not None else "it is no pattern"
+        raise LimitationError(
+            f"{error.op} is not supported: {reason}, and stablehlo-legalize-to-linalg does not "
+            "take it",
+            error.location,
+        ) from None
+
+    @property
+    def is_kept(self) -> bool:
+        return False
+
+    @cached_property
+    def signature(self) -> Signature:
+        graph = self._graph
+        names = argument_names([each.name for each in graph.body.arguments])
+        arguments = [
+            tensor_type(each, f"argument {name}", graph.location, _KNOWN)
+            for name, each in zip(names, graph.body.arguments, strict=True)
+        ]
+        results = [self._type(each) for each in graph.body.operations[-1].operands]
+        return Signature(graph.name, tuple(names), tuple(arguments), tuple(results), ())
+
+    def _type(self, value: GraphValue) -> TensorType:
+        return tensor_type(value, "a value between units", self._graph.location, _KNOWN)
+
+    @cached_property
+    def units(self) -> list[Unit]:
+        """The units in the order in which they run."""
+        return [self._unit(section) for section in self._sections]
+
+    def _unit(self, section: Section) -> Unit:
+        if section.where == PATTERNS:
+            program = self._programs[section]
+            return PatternUnit(ProgramKernel(program, self.backend, self.options, self.strategy))
+        return LinalgUnit(
+            self._texts[section],
+            tuple(map(self._type, section.inputs)),
+            tuple(map(self._type, section.outputs)),
+            lambda reason: self._failed(section, reason),
+        )
+
+    def run(self, arrays: Sequence[Any]) -> Any:
+        values: dict[GraphValue, Any] = dict(zip(self._graph.body.arguments, arrays, strict=True))
+        for section, unit, dead in zip(self._sections, self.units, self._dead, strict=True):
+            results = unit.run([values[each] for each in section.inputs])
+            values.update(zip(section.outputs, results, strict=True))
+            for each in dead:
+                del values[each]
+        found = [values[each] for each in self._results]
+        # Nobody else has a result: neither a caller as an argument, nor another result.
+        own = [each.copy() if k in self._shared else each for k, each in enumerate(found)]
+        return own[0] if len(own) == 1 else tuple(own)
+
+    @cached_property
+    def _results(self) -> tuple[GraphValue, ...]:
+        return self._graph.body.operations[-1].operands
+
+    @cached_property
+    def _shared(self) -> set[int]:
+        """The results that are arguments, or results before them."""
+        seen = set(self._graph.body.arguments)
+        return {k for k, each in enumerate(self._results) if each in seen or seen.add(each)}
+
+    @cached_property
+    def _dead(self) -> list[list[GraphValue]]:
+        """What no unit needs any more behind each unit."""
+        needed = set(self._results)
+        found: list[list[GraphValue]] = []
+        for section in reversed(self._sections):
+            used = {*section.inputs, *section.outputs}
+            found.insert(0, [each for each in used if each not in needed])
+            needed |= used
+        return found
+
+    def run_into(self, arrays: Sequence[Any], out: Any) -> None:
+        given = cast(Sequence[Any], out if isinstance(out, tuple) else (out,))
+        if len(given) != len(self._results):
+            raise UserError(f"out: expected {len(self._results)} arrays, but found {len(given)}")
+        results = self.run(arrays)
+        for k, result in enumerate(results if isinstance(results, tuple) else (results,)):
+            array = as_array(given[k], "out")
+            if array.shape != result.shape or array.dtype != result.dtype:
+                raise UserError(
+                    f"out: expected {result.dtype}{result.shape}, but found "
+                    f"{array.dtype}{array.shape}"
+                )
+            np.copyto(array, result)
+
+    def bound_code(self, known: frozenset[int]) -> None:
+        return None
+
+    def prepared_with(self, fixed: Sequence[Any]) -> Callable[[Sequence[Any]], Any] | None:
+        return None
+
+    def as_text(self, stage: str) -> str:
+        """Each unit at a stage; what MLIR makes loops of as it makes them."""
+        return "\n\n".join(
+            f"// unit {number}: {unit.where}\n{unit.as_text(stage).rstrip()}"
+            for number, unit in enumerate(self.units)
+        )
+
+    def report(self) -> str:
+        return report(self._graph, self._sections)
+
+    @cached_property
+    def kernel(self) -> ProgramKernel:
+        raise UserError(
+            f"the model {self._graph.name} is {len(self._sections)} units, which are looked at by "
+            "as_text; it is no single program"
+        )

@@ -1,0 +1,145 @@
+"""Which ops of a function become patterns and which ones MLIR makes loops of, and in what order.
+
+Ops of one kind that do not wait for one of the other kind are one unit. A constant belongs to every
+unit that uses it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence, Set
+from dataclasses import dataclass
+
+from riselang.native.mlir.linalg import Part, Place
+from riselang.native.mlir.stablehlo_graph import GraphBlock, GraphFunction, GraphOp, GraphValue
+
+PATTERNS, LINALG = "patterns", "linalg"
+CONSTANT = "stablehlo.constant"
+
+
+@dataclass(frozen=True, eq=False)
+class Section:
+    """Ops of a function that are compiled together."""
+
+    where: str
+    positions: tuple[int, ...]
+    """Of its ops in the body."""
+    inputs: tuple[GraphValue, ...]
+    outputs: tuple[GraphValue, ...]
+
+
+def sections(function: GraphFunction, where: Callable[[GraphOp], str]) -> list[Section]:
+    """The units of a function, each behind those that it takes from."""
+    *operations, end = function.body.operations
+    levels = _levels(operations, where, set(end.operands))
+    by_level: dict[int, list[int]] = defaultdict(list)
+    for position, level in levels.items():
+        by_level[level].append(position)
+    users = _users(operations, levels, end)
+    found: list[Section] = []
+    for level in sorted(by_level):
+        made = _section(function.body, by_level[level], level, users)
+        if made.outputs:
+            found.append(made)
+    return found
+
+
+def _levels(
+    operations: Sequence[GraphOp], where: Callable[[GraphOp], str], returned: Set[GraphValue]
+) -> dict[int, int]:
+    """For each op the number of its unit: even ones are patterns, odd ones linalg.
+
+    A constant has none, unless it is a result.
+    """
+    levels: dict[int, int] = {}
+    made: dict[GraphValue, int] = {}
+    for position, op in enumerate(operations):
+        if op.name == CONSTANT and op.results[0] not in returned:
+            continue
+        level = max((made.get(each, 0) for each in taken(op)), default=0)
+        level += (level % 2) != (where(op) == LINALG)
+        levels[position] = level
+        made.update(dict.fromkeys(op.results, level))
+    return levels
+
+
+def taken(op: GraphOp) -> Iterator[GraphValue]:
+    """The values that an op takes, also those that its regions close over."""
+    yield from op.operands
+    for region in op.regions:
+        own = set(region.arguments)
+        for inner in region.walk():
+            own.update(inner.results)
+            own.update(argument for each in inner.regions for argument in each.arguments)
+        for inner in region.walk():
+            yield from (each for each in inner.operands if each not in own)
+
+
+def _users(
+    operations: Sequence[GraphOp], levels: dict[int, int], end: GraphOp
+) -> dict[GraphValue, set[int | None]]:
+    """The units that take each value; None is the caller of the function."""
+    users: dict[GraphValue, set[int | None]] = defaultdict(set)
+    for position, level in levels.items():
+        for value in taken(operations[position]):
+            users[value].add(level)
+    for value in end.operands:
+        users[value].add(None)
+    return users
+
+
+def _section(
+    body: GraphBlock,
+    positions: Sequence[int],
+    level: int,
+    users: dict[GraphValue, set[int | None]],
+) -> Section:
+    operations = body.operations
+    constants = {
+        op.results[0]: position for position, op in enumerate(operations) if op.name == CONSTANT
+    }
+    wanted = dict.fromkeys(each for at in positions for each in taken(operations[at]))
+    copied = [constants[each] for each in wanted if each in constants]
+    own = {value for at in positions for value in operations[at].results}
+    inputs = tuple(each for each in wanted if each not in own and each not in constants)
+    outputs = tuple(
+        value for at in positions for value in operations[at].results if users[value] - {level}
+    )
+    where = (PATTERNS, LINALG)[level % 2]
+    return Section(where, tuple(sorted({*positions, *copied})), inputs, outputs)
+
+
+def each_alone(function: GraphFunction, section: Section) -> Iterator[Section]:
+    """The ops of a unit as units of their own."""
+    operations = function.body.operations
+    constants = {op.results[0]: at for at, op in enumerate(operations) if op.name == CONSTANT}
+    for position in section.positions:
+        op = operations[position]
+        wanted = dict.fromkeys(taken(op))
+        copied = [constants[each] for each in wanted if each in constants]
+        inputs = tuple(each for each in wanted if each not in constants)
+        if op.name != CONSTANT and op.results:
+            positions = tuple(sorted({position, *copied}))
+            yield Section(section.where, positions, inputs, op.results)
+
+
+def part_of(function: GraphFunction, section: Section) -> Part:
+    """What a unit is in the module."""
+    places: dict[GraphValue, Place] = {
+        value: (None, number) for number, value in enumerate(function.body.arguments)
+    }
+    for position, op in enumerate(function.body.operations):
+        places.update({value: (position, number) for number, value in enumerate(op.results)})
+    return Part(
+        section.positions,
+        tuple(places[each] for each in section.inputs),
+        tuple(places[each] for each in section.outputs),
+    )
+
+
+def function_of(function: GraphFunction, section: Section, name: str) -> GraphFunction:
+    """A unit as a function of its own."""
+    operations = [function.body.operations[at] for at in section.positions]
+    end = GraphOp("func.return", section.outputs, (), {}, (), function.location)
+    body = GraphBlock(section.inputs, (*operations, end))
+    return GraphFunction(name, body, (), function.location)

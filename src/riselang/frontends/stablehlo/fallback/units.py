@@ -1,0 +1,147 @@
+"""Parts of a model that are compiled by themselves: patterns, or what MLIR makes loops of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from riselang import pipelines
+from riselang.compiler.caching import compiled
+from riselang.frontends.stablehlo.elements import TensorType
+from riselang.frontends.stablehlo.model.body import ProgramKernel, as_signed
+from riselang.native.build import Job
+from riselang.native.mlir.linalg import UNIT, Failed, unit_code
+from riselang.native.mlir.stablehlo import dtype_of
+from riselang.runtime.artefact import Artefact, CompiledFunction
+from riselang.runtime.environment import fingerprint
+from riselang.runtime.executable import Executable, Parameter, entry_of
+from riselang.support.errors import LimitationError
+from riselang.support.forking import hold_forks
+from riselang.support.lazy import cached_property
+
+Arrays = list[np.ndarray[Any, Any]]
+
+
+class Unit(Protocol):
+    """A part of a model that takes and gives arrays; unsigned integers as signed ones."""
+
+    @property
+    def where(self) -> str: ...
+
+    def run(self, arrays: Sequence[Any]) -> Arrays: ...
+
+    def as_text(self, stage: str) -> str: ...
+
+
+@dataclass(frozen=True)
+class PatternUnit:
+    """A part that is a program."""
+
+    kernel: ProgramKernel
+    where: str = "patterns"
+
+    def run(self, arrays: Sequence[Any]) -> Arrays:
+        result = self._call([*arrays, *self._constants])
+        return list(result) if isinstance(result, tuple) else [result]
+
+    @cached_property
+    def _constants(self) -> Arrays:
+        return [as_signed(each) for each in self.kernel.program.constants]
+
+    @cached_property
+    def _call(self) -> Callable[[Sequence[Any]], Any]:
+        if self.kernel.backend == "interpret":
+            return lambda arrays: self.kernel(*arrays)
+        return self.kernel.lower().compile().prepared()
+
+    def as_text(self, stage: str) -> str:
+        if stage == "notation":
+            return repr(self.kernel.program.term)
+        return self.kernel.lower().as_text(stage)
+
+
+@dataclass(frozen=True)
+class LinalgUnit:
+    """A part that MLIR makes loops of, a function between buffers."""
+
+    text: str
+    inputs: tuple[TensorType, ...]
+    outputs: tuple[TensorType, ...]
+    refused: Callable[[str], LimitationError]
+    """What to raise where MLIR makes no machine code of it."""
+    where: str = "linalg"
+
+    def run(self, arrays: Sequence[Any]) -> Arrays:
+        given = [
+            part for array, type in zip(arrays, self.inputs, strict=True)
+            for part in _apart(array, type)
+        ]  # fmt: skip
+        made = [
+            [np.empty(type.shape, _plain(type)) for _ in range(_count(type))]
+            for type in self.outputs
+        ]
+        self._function(*(part for parts in made for part in parts), *given)
+        return [_together(parts, type) for parts, type in zip(made, self.outputs, strict=True)]
+
+    @cached_property
+    @hold_forks()
+    def _function(self) -> Executable:
+        key = fingerprint("linalg", self.text, self._pipeline)
+        artefact = compiled(key, UNIT, self._artefact, {UNIT: None})
+        return artefact.executables(lambda _: [])[UNIT]
+
+    def _artefact(self) -> Artefact:
+        parameters = tuple(self._parameters())
+        entries = entry_of(UNIT, parameters, fails=False)
+        code = self._code(Job(self.text, self._pipeline, {}, entries))
+        return Artefact((CompiledFunction(UNIT, parameters),), (code,))
+
+    def _code(self, job: Job) -> bytes:
+        try:
+            return unit_code(job)
+        except Failed as error:
+            raise self.refused(str(error)) from None
+
+    @property
+    def _pipeline(self) -> tuple[str, ...]:
+        return (*pipelines.LINALG, *pipelines.cpu(threads=False))
+
+    def _parameters(self) -> list[Parameter]:
+        count = len(self.outputs)
+        return [
+            Parameter(f"p{position}", type.element.scalar, type.shape, position < count)
+            for position, type in enumerate((*self.outputs, *self.inputs))
+            for _ in range(_count(type))
+        ]
+
+    def as_text(self, stage: str) -> str:
+        return self.text.rstrip("\n")
+
+
+def _count(type: TensorType) -> int:
+    return 2 if type.element.is_complex else 1
+
+
+def _plain(type: TensorType) -> np.dtype[Any]:
+    """The dtype of the buffers that hold a tensor."""
+    dtype = dtype_of(type.element.name)
+    if type.element.is_complex:
+        return np.dtype(f"f{dtype.itemsize // 2}")
+    return as_signed(np.empty(0, dtype)).dtype
+
+
+def _apart(array: Any, type: TensorType) -> Arrays:
+    if type.element.is_complex:
+        return [np.array(part, order="C") for part in (array.real, array.imag)]
+    return [array]
+
+
+def _together(parts: Arrays, type: TensorType) -> np.ndarray[Any, Any]:
+    if not type.element.is_complex:
+        return parts[0]
+    whole = np.empty(type.shape, dtype_of(type.element.name))
+    whole.real, whole.imag = parts
+    return whole

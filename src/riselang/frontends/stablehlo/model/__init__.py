@@ -1,0 +1,1 @@
+"""Models to call: read, bound to arguments, saved."""

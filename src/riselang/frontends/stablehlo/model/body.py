@@ -1,0 +1,294 @@
+"""The program of a model, made when it is needed: from its module, or from the cache."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
+from threading import RLock
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from riselang.api.compiled import Compiled
+from riselang.api.kernel import Kernel
+from riselang.api.lowered import Lowered
+from riselang.dialects.rise.types import RiseType
+from riselang.frontends.stablehlo.elements import COMPLEX, ELEMENTS, TensorType
+from riselang.frontends.stablehlo.model.argument_binding import BoundCode, compile_bound, keep, kept
+from riselang.frontends.stablehlo.model.origin import Origin, Signature, program_of
+from riselang.nat import Nat
+from riselang.native.mlir.stablehlo import dtype_of
+from riselang.native.mlir.stablehlo_graph import GraphFunction
+from riselang.rewrite.core import Strategy
+from riselang.rewrite.default import DEFAULT
+from riselang.runtime.cache import default_cache
+from riselang.runtime.environment import fingerprint
+from riselang.runtime.sealing import only_value_errors, seal, typed, unseal
+from riselang.support import config
+from riselang.support.config import Options
+from riselang.support.errors import UserError
+from riselang.support.forking import hold_forks
+from riselang.support.lazy import cached_property
+from riselang.support.progress import progress
+from riselang.term.nodes import Term, parameter_names
+
+if TYPE_CHECKING:
+    from riselang.frontends.stablehlo.lowering import Program
+
+BACKENDS = ("compile", "interpret")
+_KIND = "signature of a model"
+
+
+class ProgramKernel(Kernel):
+    """A program for one set of shapes: its arguments, then its constants."""
+
+    def __init__(self, program: Program, backend: str, options: Options, strategy: Strategy | None):
+        self.program = program
+        names = [*program.argument_names, *parameter_names(program.term)[len(program.arguments) :]]
+        types: list[RiseType] = []
+        rest: Any = program.term.type
+        for _ in names:
+            types.append(rest.input)
+            rest = rest.output
+        super().__init__(program.name, names, types, backend, options, strategy)
+
+    def source(self, types: tuple[RiseType, ...], sizes: Mapping[str, Nat]) -> tuple[Term, int]:
+        return self.program.term, len(self.program.results)
+
+
+class Body:
+    """A program and its machine code."""
+
+    is_split = False
+    """Whether it is several units."""
+
+    def __init__(
+        self, origin: Origin, backend: str, options: Options, strategy: Strategy | None = None
+    ):
+        if backend not in BACKENDS:
+            raise UserError(f"backend must be one of {', '.join(BACKENDS)}, but is {backend!r}")
+        self.origin = origin
+        self.backend = backend
+        self.options = options
+        self.strategy = strategy
+        self._lock = RLock()
+        self._bound_codes: dict[frozenset[int], BoundCode | None] = {}
+
+    def read(self, graph: GraphFunction) -> Body:
+        """With the program that its module was read as."""
+        vars(self)["program"] = program_of(graph)
+        return self
+
+    @cached_property
+    @hold_forks()
+    def program(self) -> Program:
+        return self.origin.program()
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether its facts are in the cache."""
+        return self._kept is not None
+
+    @cached_property
+    def kernel(self) -> ProgramKernel:
+        return ProgramKernel(self.program, self.backend, self.options, self.strategy)
+
+    @cached_property
+    def signature(self) -> Signature:
+        if self._kept is not None:
+            return self._kept[0]
+        return Signature.of(self.program)
+
+    def run(self, arrays: Sequence[Any]) -> Any:
+        """The results for arguments and constants, whose types are right."""
+        if self.backend == "interpret":
+            return self.kernel(*arrays)
+        return self._prepared(arrays)
+
+    def run_into(self, arrays: Sequence[Any], out: Any) -> None:
+        """Leave the results in `out`."""
+        self.compiled.run_into(arrays, out)
+
+    def prepared_with(self, fixed: Sequence[Any]) -> Callable[[Sequence[Any]], Any] | None:
+        """What is left of a call where some arrays are given for good."""
+        return self.compiled.prepared_with(fixed)
+
+    def as_text(self, stage: str) -> str:
+        """The program at a stage; as it was read, where that is notation."""
+        if stage == "notation" and self.strategy is DEFAULT:
+            return repr(self.program.term)
+        return self.kernel.lower().as_text(stage)
+
+    def report(self) -> str:
+        """Where each op of the module went."""
+        from riselang.frontends.stablehlo.fallback.op_partition import PATTERNS, sections
+        from riselang.frontends.stablehlo.model.op_report import report
+
+        graph = self.origin.graph()
+        return report(graph, sections(graph, lambda _: PATTERNS))
+
+    @cached_property
+    def _prepared(self) -> Callable[[Sequence[Any]], Any]:
+        return self.compiled.prepared()
+
+    @cached_property
+    def compiled(self) -> Compiled:
+        with hold_forks(), self._lock:
+            if self._kept is not None:
+                found = _from_cache(self._kept[1], self._kept[0].name)
+                if found is not None:
+                    return found
+            compiled = self._lowered.compile()
+            self._keep()
+            return compiled
+
+    @cached_property
+    def _lowered(self) -> Lowered:
+        return self.kernel.lower()
+
+    def bound_code(self, known: frozenset[int]) -> BoundCode | None:
+        """Code for arguments and constants of which some are given for good, by position.
+
+        None where nothing can be computed of them beforehand.
+        """
+        if self.backend != "compile" or not known:
+            return None
+        with hold_forks(), self._lock:
+            if known not in self._bound_codes:
+                self._bound_codes[known] = self._made_for(known)
+            return self._bound_codes[known]
+
+    def _made_for(self, known: frozenset[int]) -> BoundCode | None:
+        cache = default_cache() if self._is_plain else None
+        key = fingerprint(self._key, "bound", sorted(known))
+        if cache is not None:
+            is_there, found = kept(cache, key)
+            if is_there:
+                return found
+        signature = self.signature
+        parameters = len(signature.arguments) + len(signature.constants)
+        with progress(f"compiling {signature.name}"):
+            made = compile_bound(self._lowered, parameters, known)
+        if cache is not None:
+            self._keep()
+            keep(cache, key, made)
+        return made
+
+    # In the cache, the facts of a program are found by its module, and by them its machine code.
+
+    @cached_property
+    def _key(self) -> str:
+        origin = self.origin
+        content = origin.content if isinstance(origin.content, bytes) else origin.content.encode()
+        return fingerprint(
+            "stablehlo", sha256(content).hexdigest(), origin.file, origin.function, origin.types,
+            self.options, config.num_threads(), str(self.strategy),
+        )  # fmt: skip
+
+    @cached_property
+    def _kept(self) -> tuple[Signature, Mapping[str, Any]] | None:
+        """What another process found out of the same module."""
+        cache = default_cache()
+        if cache is None or not self._is_plain or self.backend != "compile":
+            return None
+        data = cache.read(self._key)
+        return None if data is None else _facts(data)
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether the machine code follows from the module and the options alone."""
+        return self.strategy is None or self.strategy is DEFAULT
+
+    def _keep(self) -> None:
+        cache = default_cache()
+        if cache is not None and self._is_plain:
+            cache.write(self._key, _kept_facts(self.signature, self._lowered.key))
+
+
+def _from_cache(facts: Mapping[str, Any], name: str) -> Compiled | None:
+    from riselang.compiler.caching import find
+
+    artefact = find(facts["key"], name, {facts["function"]: None})
+    if artefact is None:
+        return None
+    functions = artefact.executables(lambda _: [])
+    return Compiled(functions[facts["function"]], tuple(facts["groups"]))
+
+
+def _kept_facts(signature: Signature, key: str) -> bytes:
+    head = {
+        "name": signature.name,
+        "function": signature.name if signature.name.isidentifier() else "kernel",
+        "names": signature.argument_names,
+        "arguments": [_type_to_json(each) for each in signature.arguments],
+        "results": [_type_to_json(each) for each in signature.results],
+        "constants": [str(dtype_name(each)) for each in signature.constants],
+        "key": key,
+        "groups": [1] * len(signature.results),
+    }
+    return seal(_KIND, json.dumps(head).encode() + b"\n" + arrays_to_bytes(signature.constants))
+
+
+def _facts(data: bytes) -> tuple[Signature, Mapping[str, Any]] | None:
+    try:
+        head, _, rest = unseal(_KIND, data).partition(b"\n")
+        with only_value_errors("a model"):
+            facts = json.loads(head)
+            signature = Signature(
+                typed(facts["name"], str),
+                tuple(typed(each, str) for each in facts["names"]),
+                tuple(_type_from_json(each) for each in facts["arguments"]),
+                tuple(_type_from_json(each) for each in facts["results"]),
+                arrays_from_bytes(rest, [typed(each, str) for each in facts["constants"]]),
+            )
+            for each in ("key", "function"):
+                typed(facts[each], str)
+            if facts["groups"] != [1] * len(signature.results):
+                return None
+    except (ValueError, zipfile.BadZipFile):
+        return None
+    return signature, facts
+
+
+def _type_to_json(type: TensorType) -> list[Any]:
+    return [type.element.name, list(type.shape)]
+
+
+def _type_from_json(data: Any) -> TensorType:
+    return TensorType(tuple(typed(each, int) for each in data[1]), ELEMENTS[data[0]])
+
+
+def dtype_name(array: np.ndarray[Any, Any]) -> str:
+    """The name of an element type of StableHLO."""
+    return next(name for name in (*ELEMENTS, *COMPLEX) if dtype_of(name) == array.dtype)
+
+
+def as_signed(array: Any) -> Any:
+    """Unsigned integers as the signed ones of the same bits."""
+    if isinstance(array, tuple):
+        return tuple(as_signed(each) for each in cast(tuple[Any, ...], array))
+    if getattr(array, "dtype", None) is not None and array.dtype.kind == "u":
+        return array.view(array.dtype.name.removeprefix("u"))
+    return array
+
+
+def arrays_to_bytes(arrays: Sequence[np.ndarray[Any, Any]]) -> bytes:
+    """Arrays as one npz file; types that it does not know go as their bits."""
+    buffer = io.BytesIO()
+    plain = [each.view(np.uint16) if each.dtype.kind == "V" else each for each in arrays]
+    named: dict[str, Any] = {str(k): each for k, each in enumerate(plain)}
+    np.savez(buffer, allow_pickle=False, **named)
+    return buffer.getvalue()
+
+
+def arrays_from_bytes(data: bytes, elements: Sequence[str]) -> tuple[np.ndarray[Any, Any], ...]:
+    with np.load(io.BytesIO(data), allow_pickle=False) as kept:
+        return tuple(
+            np.ascontiguousarray(kept[str(k)]).view(dtype_of(element))
+            if kept[str(k)].ndim
+            else kept[str(k)].view(dtype_of(element))
+            for k, element in enumerate(elements)
+        )

@@ -1,0 +1,145 @@
+"""A model that leaves lengths open, as that of a batch: compiled for the shapes of each call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from riselang.frontends.stablehlo.elements import ELEMENTS
+from riselang.frontends.stablehlo.model.argument_names import argument_names, leaves
+from riselang.frontends.stablehlo.model.body import Body
+from riselang.frontends.stablehlo.model.model import Model
+from riselang.frontends.stablehlo.model.model_archive import SavedModel, save_model
+from riselang.frontends.stablehlo.model.origin import Origin, mlir_types
+from riselang.native.mlir.stablehlo import dtype_of
+from riselang.native.mlir.stablehlo_graph import GraphFunction, TensorKind
+from riselang.rewrite.core import Strategy
+from riselang.runtime.arrays import Array, as_array
+from riselang.support.config import Options
+from riselang.support.errors import UserError
+from riselang.support.forking import hold_forks
+from riselang.support.tracebacks import with_short_tracebacks
+
+
+@dataclass(frozen=True)
+class OpenModel:
+    """A model for all lengths that its author leaves open."""
+
+    origin: Origin
+    kinds: Mapping[str, TensorKind]
+    """The types of its arguments."""
+    backend: str
+    options: Options
+    strategy: Strategy | None = None
+    bound: Mapping[str, Array] = field(default_factory=dict[str, Array])
+    _models: dict[tuple[tuple[int, ...], ...], Model] = field(
+        default_factory=dict[tuple[tuple[int, ...], ...], Model]
+    )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The arguments that a call has to give."""
+        return tuple(name for name in self.kinds if name not in self.bound)
+
+    @property
+    def dtypes(self) -> Mapping[str, np.dtype[Any]]:
+        """The dtypes of the arrays that a call has to give."""
+        return {name: dtype_of(self.kinds[name].element) for name in self.names}
+
+    def bind(self, *values: Any, **named: Any) -> OpenModel:
+        """The model with some arguments given for good."""
+        given = {**dict(zip(self.names, leaves(values), strict=False)), **named}
+        for name in given:
+            if name not in self.names:
+                raise UserError(
+                    f"the model has no argument {name}; it has: {', '.join(self.names)}"
+                )
+        copies = {name: as_array(value, name).copy() for name, value in given.items()}
+        return replace(self, bound={**self.bound, **copies})
+
+    def at(self, *arguments: Any) -> Model:
+        """The model for the shapes of these arrays, or for these shapes."""
+        given = [each if _is_shape(each) else np.shape(each) for each in _flat(arguments)]
+        if len(given) != len(self.names):
+            raise UserError(
+                f"the model takes {len(self.names)} arguments ({', '.join(self.names)}), "
+                f"but found {len(given)}"
+            )
+        found = dict(zip(self.names, given, strict=True))
+        shapes = tuple(
+            tuple(found[name]) if name in found else self.bound[name].shape for name in self.kinds
+        )
+        self._check(shapes)
+        if shapes not in self._models:
+            self._models[shapes] = self._at(shapes)
+        return replace(self._models[shapes], bound=self.bound)
+
+    def _check(self, shapes: Sequence[Sequence[int]]) -> None:
+        for (name, kind), shape in zip(self.kinds.items(), shapes, strict=True):
+            fits = len(shape) == len(kind.shape) and all(
+                length is None or length == given
+                for length, given in zip(kind.shape, shape, strict=True)
+            )
+            if not fits:
+                raise UserError(f"argument {name}: expected {kind}, but found shape {tuple(shape)}")
+
+    @hold_forks()
+    def _at(self, shapes: Sequence[Sequence[int]]) -> Model:
+        types = mlir_types([kind.element for kind in self.kinds.values()], shapes)
+        origin = replace(self.origin, types=types)
+        if origin.fallback is None:
+            return Model(Body(origin, self.backend, self.options, self.strategy))
+        from riselang.frontends.stablehlo.fallback.model_split import body_with_fallback
+
+        graph = origin.graph()
+        return Model(body_with_fallback(origin, graph, self.backend, self.options, self.strategy))
+
+    @with_short_tracebacks
+    def __call__(self, *arguments: Any, out: Any = None, **named: Any) -> Any:
+        """The results for these arrays, new or in `out`."""
+        values = leaves(arguments)
+        rest = self.names[len(values) :]
+        missing = [name for name in rest if name not in named]
+        if missing or len(named) > len(rest):
+            raise UserError(
+                f"the model takes {len(self.names)} arguments ({', '.join(self.names)}), "
+                f"but found {len(values) + len(named)}"
+            )
+        given = [*values, *(named[name] for name in rest)]
+        return self.at(*given)(*given, out=out)
+
+    def save(self, path: str | Path) -> None:
+        """Write a file with the module and what is bound, which `rl.load_model` reads."""
+        save_model(SavedModel(self.origin, self.options, self.bound), path)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name} : {self.kinds[name]}" for name in self.names)
+        return f"<model ({shown})>"
+
+
+def _is_shape(value: Any) -> bool:
+    parts = cast(tuple[Any, ...], value) if isinstance(value, tuple) else (None,)
+    return all(isinstance(each, int) for each in parts)
+
+
+def _flat(arguments: Sequence[Any]) -> list[Any]:
+    found: list[Any] = []
+    for each in arguments:
+        found += [each] if _is_shape(each) else leaves(each)
+    return found
+
+
+def open_kinds(graph: GraphFunction) -> dict[str, TensorKind] | None:
+    """The types of the arguments of a function that leaves lengths open; else None."""
+    names = argument_names([each.name for each in graph.body.arguments])
+    kinds: dict[str, TensorKind] = {}
+    for name, each in zip(names, graph.body.arguments, strict=True):
+        if not isinstance(each.type, TensorKind) or each.type.element not in ELEMENTS:
+            return None
+        kinds[name] = each.type
+    is_open = any(None in kind.shape for kind in kinds.values())
+    return kinds if is_open else None

@@ -1,0 +1,252 @@
+"""A model as something to call: a program with constants, and arguments that may be bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from riselang.api.compiled import Compiled
+from riselang.api.lowered import Lowered
+from riselang.api.traced import Traced
+from riselang.dialects.rise.type_printer import show
+from riselang.frontends.stablehlo.elements import TensorType
+from riselang.frontends.stablehlo.model.argument_binding import BoundCode
+from riselang.frontends.stablehlo.model.argument_names import leaves
+from riselang.frontends.stablehlo.model.body import Body, as_signed
+from riselang.frontends.stablehlo.model.model_archive import SavedModel, save_model
+from riselang.frontends.stablehlo.tensors import array_type
+from riselang.native.mlir.stablehlo import dtype_of
+from riselang.runtime.arrays import Array, as_array, check_layout, exact_scalar
+from riselang.runtime.kinds import as_kind, kind_of
+from riselang.support.config import Options
+from riselang.support.errors import RiseError, UserError
+from riselang.support.html import code, details
+from riselang.support.lazy import cached_property
+from riselang.support.tracebacks import shortened
+
+_ARRAY: Any = np.ndarray
+_Expected = tuple[tuple[tuple[int, ...], np.dtype[Any]], ...]
+"""Shapes and types of arrays."""
+_UNPREPARED: tuple[_Expected, Callable[[Sequence[Any]], Any] | None] = ((), None)
+
+
+@dataclass(frozen=True)
+class Model:
+    """A program that came from elsewhere, with its constants, and the arguments it is given.
+
+    It is called with arrays, or lists and dictionaries of them, and returns new ones, or fills
+    those given as `out=`. `trace` and `lower` are the stages of its program, whose last parameters
+    are the constants.
+    """
+
+    body: Body
+    bound: Mapping[str, Array] = field(default_factory=dict[str, Array])
+    """Arguments that are given for good, by name."""
+
+    @property
+    def options(self) -> Options:
+        return self.body.options
+
+    @property
+    def __name__(self) -> str:
+        return self.body.signature.name
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The arguments that a call has to give."""
+        names = self.body.signature.argument_names
+        return tuple(name for name in names if name not in self.bound)
+
+    @property
+    def inputs(self) -> Mapping[str, TensorType]:
+        """The types of those arguments."""
+        signature = self.body.signature
+        types = dict(zip(signature.argument_names, signature.arguments, strict=True))
+        return {name: types[name] for name in self.names}
+
+    @property
+    def dtypes(self) -> Mapping[str, np.dtype[Any]]:
+        """The dtypes of the arrays that a call has to give."""
+        return {name: dtype_of(type.element.name) for name, type in self.inputs.items()}
+
+    def bind(self, *values: Any, **named: Any) -> Model:
+        """The model with some arguments given for good: the first ones, or those named.
+
+        The arrays are copied, so that nobody changes them.
+        """
+        given = self._by_name(values, named)
+        copies = {name: self._array(name, value).copy() for name, value in given.items()}
+        return replace(self, bound={**self.bound, **copies})
+
+    def _by_name(self, values: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+        names, values = self.names, leaves(values)
+        if len(values) > len(names):
+            raise UserError(
+                f"{self.__name__} takes {len(names)} arguments ({', '.join(names)}), "
+                f"but found {len(values)}"
+            )
+        given = dict(zip(names, values, strict=False))
+        for name, value in named.items():
+            if name not in names:
+                raise UserError(
+                    f"{self.__name__} has no argument {name}; it has: {', '.join(names) or 'none'}"
+                )
+            if name in given:
+                raise UserError(f"{self.__name__} is given {name} twice: by position and by name")
+            given[name] = value
+        return given
+
+    def __call__(self, *arguments: Any, out: Any = None, **named: Any) -> Any:
+        """The results for these arrays, new or in `out`."""
+        if out is None and not named:
+            expected, call = vars(self).get("_quick", _UNPREPARED)
+            if call is not None and len(arguments) == len(expected):
+                for array, (shape, dtype) in zip(arguments, expected):  # noqa: B905, they are equal
+                    if type(array) is not _ARRAY or array.shape != shape or array.dtype != dtype:
+                        break
+                else:
+                    return call(arguments)
+        try:
+            result = self._any_call(arguments, out, named)
+        except RiseError as error:
+            raise shortened(error) from error.__cause__
+        # From the first call that went well on.
+        _ = self._quick
+        return result
+
+    @cached_property
+    def _quick(self) -> tuple[_Expected, Callable[[Sequence[Any]], Any] | None]:
+        """The shapes of arrays for which all that is left is the call, and that call."""
+        signature = self.body.signature
+        used = (*signature.arguments, *signature.results)
+        if self.body.backend != "compile" or any(each.element.is_unsigned for each in used):
+            return (), None
+        bound = [self.bound.get(name) for name in signature.argument_names]
+        fixed = [*bound, *map(as_signed, signature.constants)]
+        expected = tuple((each.shape, self.dtypes[name]) for name, each in self.inputs.items())
+        if self._prepacked is None:
+            return expected, self.body.prepared_with(fixed)
+        code, values = self._prepacked
+        return expected, code.rest.prepared_with([*fixed, *values])
+
+    @cached_property
+    def _prepacked(self) -> tuple[BoundCode, list[Any]] | None:
+        """Code for what is bound, and what it computes of that once, where there is something."""
+        signature = self.body.signature
+        arrays = [*(self.bound.get(name) for name in signature.argument_names)]
+        arrays += signature.constants
+        known = {at: as_signed(array) for at, array in enumerate(arrays) if array is not None}
+        code = self.body.bound_code(frozenset(known))
+        return None if code is None else (code, code.values(list(known.values())))
+
+    def _any_call(self, arguments: Sequence[Any], out: Any, named: Mapping[str, Any]) -> Any:
+        given = self._by_name(arguments, named)
+        missing = [name for name in self.names if name not in given]
+        if missing:
+            raise UserError(f"{self.__name__} is called without {', '.join(missing)}")
+        arrays = self._all(given)
+        if out is not None:
+            if self.body.backend != "compile":
+                raise UserError("out= is for compiled models; the interpreter makes new arrays")
+            self._run_into(arrays, as_signed(out))
+            return out
+        result = self._typed(self._run(arrays))
+        convert = kind_of(list(given.values()))
+        return result if convert is None else as_kind(result, convert)
+
+    def _run(self, arrays: Sequence[Any]) -> Any:
+        if self._prepacked is None:
+            return self.body.run(arrays)
+        code, values = self._prepacked
+        return code.rest.run([*arrays, *values])
+
+    def _run_into(self, arrays: Sequence[Any], out: Any) -> None:
+        if self._prepacked is None:
+            self.body.run_into(arrays, out)
+        else:
+            code, values = self._prepacked
+            code.rest.run_into([*arrays, *values], out)
+
+    def _all(self, given: Mapping[str, Any]) -> list[Array]:
+        """All that the program takes: arguments, then constants."""
+        signature = self.body.signature
+        arrays = [
+            self.bound[name] if name in self.bound else self._array(name, given[name])
+            for name in signature.argument_names
+        ]
+        return [as_signed(each) for each in (*arrays, *signature.constants)]
+
+    def _array(self, name: str, value: Any) -> Array:
+        type = self.inputs[name]
+        dtype = dtype_of(type.element.name)
+        if not type.shape and not isinstance(value, np.ndarray) and not hasattr(value, "shape"):
+            exact = exact_scalar(value, dtype)
+            if exact is None:
+                raise UserError(
+                    f"argument {name}: expected a number of type {type.element.name}, "
+                    f"but found {value!r}"
+                )
+            return exact
+        array = as_array(value, name)
+        if array.dtype != dtype:
+            raise UserError(f"argument {name}: expected dtype {dtype}, but found {array.dtype}")
+        if array.shape != type.shape:
+            raise UserError(
+                f"argument {name}: expected shape {type.shape}, but found {array.shape}"
+            )
+        check_layout(array, name, written=False)
+        return array
+
+    def _typed(self, result: Any) -> Any:
+        """Results with their dtypes: unsigned ones come as signed ones."""
+        types = self.body.signature.results
+        if len(types) == 1:
+            return _viewed(result, types[0])
+        return tuple(_viewed(each, type) for each, type in zip(result, types, strict=True))
+
+    def trace(self) -> Traced:
+        """The program as a term."""
+        return self.body.kernel.trace()
+
+    def lower(self) -> Lowered:
+        """The program with decisions made: look at any stage of it, or compile it."""
+        return self.body.kernel.lower()
+
+    def as_text(self, stage: str = "notation") -> str:
+        """The program at a stage: notation, rise, imperative, affine, llvm or asm.
+
+        In notation it is as it was read, unless a strategy of its own rewrites it.
+        """
+        return self.body.as_text(stage)
+
+    def report(self) -> str:
+        """Where each op of the module went: to patterns, or with `fallback="linalg"` to MLIR."""
+        return self.body.report()
+
+    def compile(self) -> Compiled:
+        """Machine code of the program, which takes constants behind its arguments."""
+        return self.body.compiled
+
+    def save(self, path: str | Path) -> None:
+        """Write a file with the module and what is bound, which `rl.load_model` reads."""
+        save_model(SavedModel(self.body.origin, self.options, self.bound), path)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name} : {_shown(type)}" for name, type in self.inputs.items())
+        return f"<model {self.__name__}({shown})>"
+
+    def _repr_html_(self) -> str:
+        return code(repr(self)) + details("notation", code(self.as_text("notation")))
+
+
+def _shown(type: TensorType) -> str:
+    # Complex numbers are no elements of programs.
+    return str(type) if type.element.is_complex else show(array_type(type.element, type.shape))
+
+
+def _viewed(array: Any, type: TensorType) -> Any:
+    return array.view(dtype_of(type.element.name)) if type.element.is_unsigned else array

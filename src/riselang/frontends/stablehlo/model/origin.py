@@ -1,0 +1,131 @@
+"""Where a model comes from, and what is to be known of it before it is called."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from riselang.api.kernel import LOOPS
+from riselang.frontends.stablehlo.elements import TensorType
+from riselang.frontends.stablehlo.model.argument_names import argument_names
+from riselang.native.mlir.bytecode import BYTECODE
+from riselang.native.mlir.stablehlo import read_functions
+from riselang.native.mlir.stablehlo_graph import GraphFunction
+from riselang.support.config import FLOAT, Options, default_options
+from riselang.support.errors import UserError
+from riselang.support.io import decode
+from riselang.support.profiling import timed
+from riselang.support.progress import progress
+
+if TYPE_CHECKING:
+    from riselang.frontends.stablehlo.lowering import Program
+
+FALLBACKS = ("linalg",)
+PERMISSION = "relaxed"
+"""StableHLO leaves the order of reductions open."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """A function of a module."""
+
+    content: str | bytes
+    """Text or bytecode."""
+    file: str
+    """What errors call it."""
+    function: str | None = None
+    """The function to take; None is `main`, or the only one."""
+    types: tuple[str, ...] | None = None
+    """The types of its arguments, where the module leaves lengths open."""
+    fallback: str | None = None
+    """What takes the ops that do not become patterns: "linalg", or nobody."""
+
+    def graph(self) -> GraphFunction:
+        with progress(f"reading {self.file}"), timed("read"):
+            functions = read_functions(self.content, self.file, self.types)
+        return _chosen(functions, self.function, self.file)
+
+    def program(self) -> Program:
+        return program_of(self.graph())
+
+
+def program_of(graph: GraphFunction) -> Program:
+    # The machinery is not needed for what is in the cache.
+    from riselang.frontends.stablehlo.lowering import lower
+
+    with progress(f"reading {graph.name}"), timed("to patterns"):
+        return lower(graph, argument_names([each.name for each in graph.body.arguments]))
+
+
+@dataclass(frozen=True, eq=False)
+class Signature:
+    """What a call has to know of a program."""
+
+    name: str
+    argument_names: tuple[str, ...]
+    arguments: tuple[TensorType, ...]
+    results: tuple[TensorType, ...]
+    constants: tuple[np.ndarray[Any, Any], ...]
+
+    @staticmethod
+    def of(program: Program) -> Signature:
+        return Signature(
+            program.name, program.argument_names, program.arguments, program.results,
+            program.constants,
+        )  # fmt: skip
+
+
+def model_options(**choices: Any) -> Options:
+    """The options that are given; what may be done to floats is what StableHLO permits."""
+    if choices.get("float") is None and not os.environ.get(FLOAT.variable):
+        choices["float"] = PERMISSION
+    return default_options(LOOPS).changed(**choices)
+
+
+def contents(source: str | bytes | Path) -> tuple[str | bytes, str]:
+    """The text or bytecode of a module, and what errors call it."""
+    if isinstance(source, bytes):
+        return _decoded(source, "<bytes>"), "<bytes>"
+    if isinstance(source, str) and ("\n" in source or "func.func" in source):
+        return source, "<text>"
+    path = Path(source)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        # A text in one line, with a null in it, is no path.
+        raise UserError(f"{str(path)!r} is no path: {error}") from None
+    return _decoded(data, str(path)), str(path)
+
+
+def _decoded(data: bytes, name: str) -> str | bytes:
+    return data if data.startswith(BYTECODE) else decode(data, name)
+
+
+def _chosen(functions: dict[str, GraphFunction], wanted: str | None, name: str) -> GraphFunction:
+    """The function that is asked for: `main`, or the only one."""
+    known = ", ".join(functions) or "none"
+    if wanted is None and "main" in functions:
+        wanted = "main"
+    if wanted is None and len(functions) > 1:
+        raise UserError(f"{name} has several functions; choose one of {known}")
+    if wanted is None and functions:
+        return next(iter(functions.values()))
+    if wanted not in functions:
+        asked = f" {wanted}" if wanted else ""
+        raise UserError(f"{name} has no public function{asked}; it has: {known}")
+    return functions[wanted]
+
+
+def mlir_types(elements: Sequence[str], shapes: Sequence[Sequence[int]]) -> tuple[str, ...]:
+    """The types of tensors as MLIR writes them."""
+    return tuple(
+        f"tensor<{'x'.join([*map(str, shape), element])}>"
+        for element, shape in zip(elements, shapes, strict=True)
+    )

@@ -1,0 +1,1 @@
+"""How each StableHLO op becomes patterns."""

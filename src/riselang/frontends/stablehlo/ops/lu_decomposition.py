@@ -1,0 +1,119 @@
+"""Gauss' elimination: a matrix as a product of triangles, rows with the largest pivots first.
+
+A fold over the columns, whose state are the matrix, in which the triangles replace what they were
+made of, and the numbers of the rows that were swapped.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from riselang.dialects.rise.types import ScalarType, i64
+from riselang.frontends.building import Builder
+from riselang.frontends.stablehlo.ops.triangular_solve import first_where, positions_of, replaced
+from riselang.frontends.stablehlo.tensors import filled
+from riselang.term.build import Node
+
+
+@dataclass(frozen=True)
+class Elimination:
+    """Of matrices of so many rows and columns."""
+
+    builder: Builder
+    scalar: ScalarType
+    rows: int
+    columns: int
+
+    @property
+    def steps(self) -> int:
+        return min(self.rows, self.columns)
+
+    def run(self, matrix: Node) -> Node:
+        """The triangles in one matrix, and for each step the row that was taken, from 1 on."""
+        builder = self.builder
+        swaps = filled(builder, builder.literal(0, i64), [self.steps])
+
+        def step(state: Node, k: Node) -> Node:
+            matrix, swaps = builder.parts(state, 2)
+            p = self._pivot(k, matrix)
+            swapped = builder.stored(self._swapped(k, p, matrix))
+            number = builder.operation("arith.addi", [p, builder.literal(1, i64)], i64)
+            taken = replaced(builder, swaps, positions_of(builder, self.steps), k, number)
+            return builder.tuple([self._eliminated(k, swapped), taken])
+
+        start = builder.tuple([matrix, swaps])
+        return builder.reduce(step, start, positions_of(builder, self.steps))
+
+    def failed(self, matrix: Node) -> Node:
+        """The first step whose pivot is zero, counted from 1; 0 where there is none."""
+        builder = self.builder
+        zero = builder.literal(0.0, self.scalar)
+        return first_where(
+            builder, self.steps, lambda k: builder.compare("eq", self._at(k, k, matrix), zero)
+        )
+
+    def _row(self, i: Node, matrix: Node) -> Node:
+        return self.builder.at(self.builder.clamp_idx(self.rows, i), matrix)
+
+    def _at(self, i: Node, j: Node, matrix: Node) -> Node:
+        row = self._row(i, matrix)
+        return self.builder.at(self.builder.clamp_idx(self.columns, j), row)
+
+    def _pivot(self, k: Node, matrix: Node) -> Node:
+        """The row, from k on, with the first of the largest numbers of column k."""
+        builder = self.builder
+
+        def larger(state: Node, i: Node) -> Node:
+            size, best = builder.parts(state, 2)
+            value = builder.operation("math.absf", [self._at(i, k, matrix)], self.scalar)
+            is_larger = builder.compare("gt", value, size)
+            is_below = builder.compare("ge", i, k)
+            is_taken = builder.select(is_below, is_larger, is_below)
+            return builder.tuple(
+                [builder.select(is_taken, value, size), builder.select(is_taken, i, best)]
+            )
+
+        start = builder.tuple([builder.literal(-1.0, self.scalar), k])
+        found = builder.reduce(larger, start, positions_of(builder, self.rows))
+        return builder.parts(found, 2)[1]
+
+    def _swapped(self, k: Node, p: Node, matrix: Node) -> Node:
+        builder = self.builder
+
+        def row(parts: Node) -> Node:
+            i, own = builder.parts(parts, 2)
+
+            def element(parts: Node) -> Node:
+                own, at_k, at_p = builder.parts(parts, 3)
+                other = builder.select(builder.compare("eq", i, p), at_k, own)
+                return builder.select(builder.compare("eq", i, k), at_p, other)
+
+            rows = [own, self._row(k, matrix), self._row(p, matrix)]
+            return builder.map(element, builder.zip_all(rows))
+
+        return builder.map(row, builder.zip(positions_of(builder, self.rows), matrix))
+
+    def _eliminated(self, k: Node, matrix: Node) -> Node:
+        """Each row below k without its part of row k, and that part in column k."""
+        builder, zero = self.builder, self.builder.literal(0.0, self.scalar)
+        pivot = self._at(k, k, matrix)
+        is_zero = builder.compare("eq", pivot, zero)
+
+        def row(parts: Node) -> Node:
+            i, own = builder.parts(parts, 2)
+            first = builder.at(builder.clamp_idx(self.columns, k), own)
+            quotient = builder.operation("arith.divf", [first, pivot], self.scalar)
+            factor = builder.select(is_zero, first, quotient)
+
+            def element(parts: Node) -> Node:
+                j, value, above = builder.parts(parts, 3)
+                product = builder.operation("arith.mulf", [factor, above], self.scalar)
+                rest = builder.operation("arith.subf", [value, product], self.scalar)
+                right = builder.select(builder.compare("gt", j, k), rest, value)
+                below = builder.select(builder.compare("eq", j, k), factor, right)
+                return builder.select(builder.compare("gt", i, k), below, value)
+
+            elements = [positions_of(builder, self.columns), own, self._row(k, matrix)]
+            return builder.map(element, builder.zip_all(elements))
+
+        return builder.map(row, builder.zip(positions_of(builder, self.rows), matrix))

@@ -1,0 +1,144 @@
+"""`rng`: numbers of a distribution, made of Philox bits.
+
+Note [Numbers of rng]: StableHLO leaves to the implementation which numbers `rng` gives. Here they
+follow from the module alone: the n-th `rng` of a program, counted from 0, takes the Philox bits of
+the key n. A program has no state that would go on from call to call, so each call gives the same
+numbers; where each round of a loop would draw the same ones, the op is refused.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from math import prod
+
+from riselang.dialects.rise.types import ScalarType, f32, f64, i1, i64
+from riselang.frontends.building import Builder
+from riselang.frontends.stablehlo.elements import ELEMENTS, TensorType
+from riselang.frontends.stablehlo.ops.data_movement import reshaped
+from riselang.frontends.stablehlo.ops.elementwise import converted
+from riselang.frontends.stablehlo.ops.random_bits import Words
+from riselang.frontends.stablehlo.ops.rng_bit_generator import philox_bits
+from riselang.frontends.stablehlo.registry import Op, Regions, lowers
+from riselang.frontends.stablehlo.tensors import Tensor, whole, zeros
+from riselang.term.build import Node
+from riselang.term.conversion import width
+
+DIGITS = {f32: 24, f64: 53}
+"""The bits of a float in [0, 1)."""
+
+
+@lowers("stablehlo.rng", summary="`map` over Philox bits; the same numbers at each call")
+def _rng(regions: Regions, op: Op, operands: Sequence[Tensor]) -> Tensor:
+    builder, (first, second) = regions.builder, operands[:2]
+    element, shape = op.result.element, op.result.shape
+    kind = op.attributes["rng_distribution"]
+    draw = _DRAWS.get((kind, element.is_float))
+    if draw is None or element.is_boolean:
+        raise op.refused(f"elements {element.name} have no {kind.lower()} distribution")
+    if op.stream is None:
+        raise op.refused(
+            "it stands in a region, and each of its rounds would draw the same numbers",
+            "draw them before, or give rng_bit_generator a state that goes from round to round",
+        )
+    if 0 in shape:
+        return zeros(builder, element, shape)
+    drawn = draw(builder, op.stream, op.result, first.make(), second.make())
+    return reshaped(builder, whole(element, (prod(shape),), drawn), shape)
+
+
+def _words(builder: Builder, stream: int, count: int, element: str) -> Node:
+    words = Words(builder)
+    key, zero = (words.literal(each, i64) for each in (stream, 0))
+    return philox_bits(words, key, zero, zero, TensorType((count,), ELEMENTS[element]))[1].make()
+
+
+def _uniform_integers(
+    builder: Builder, stream: int, type: TensorType, least: Node, end: Node
+) -> Node:
+    """64 bits modulo the length of the interval: all numbers are as likely, but for 2^-32."""
+    element, words = type.element, Words(builder)
+    wide = ELEMENTS["ui64" if element.is_unsigned else "i64"]
+    low, high = (converted(builder, each, element, wide) for each in (least, end))
+    length = words.operation("subi", high, low)
+
+    def number(bits: Node) -> Node:
+        rest = words.operation("remui", bits, length)
+        return builder.convert(words.add(low, rest), element.scalar)
+
+    return builder.map(number, _words(builder, stream, prod(type.shape), "ui64"))
+
+
+def _uniform_floats(
+    builder: Builder, stream: int, type: TensorType, least: Node, end: Node
+) -> Node:
+    """least (1 - u) + end u for u in [0, 1); what is rounded out of the interval is its start."""
+    scalar, working = type.element.scalar, _working(type)
+    low, high = (builder.convert(each, working) for each in (least, end))
+
+    def number(word: Node) -> Node:
+        share = _fraction(builder, word, working)
+        rest = builder.operation("arith.subf", [builder.literal(1.0, working), share], working)
+        parts = [
+            builder.operation("arith.mulf", [low, rest], working),
+            builder.operation("arith.mulf", [high, share], working),
+        ]
+        found = builder.convert(builder.operation("arith.addf", parts, working), scalar)
+        bounds = [builder.compare("ge", found, least), builder.compare("lt", found, end)]
+        return builder.select(builder.operation("arith.andi", bounds, i1), found, least)
+
+    return builder.map(number, _words(builder, stream, prod(type.shape), _word_of(working)))
+
+
+def _normal_floats(
+    builder: Builder, stream: int, type: TensorType, mean: Node, deviation: Node
+) -> Node:
+    """Box and Muller: of two numbers in [0, 1), one for the length and one for the angle."""
+    working, count = _working(type), prod(type.shape)
+    words = builder.stored(_words(builder, stream, 2 * count, _word_of(working)))
+    centre, spread = (builder.convert(each, working) for each in (mean, deviation))
+
+    def operation(name: str, *operands: Node) -> Node:
+        return builder.operation(name, operands, working)
+
+    def number(pair: Node) -> Node:
+        share, turn = (_fraction(builder, each, working) for each in builder.parts(pair, 2))
+        left = operation("arith.subf", builder.literal(1.0, working), share)
+        squared = operation(
+            "arith.mulf", builder.literal(-2.0, working), operation("math.log", left)
+        )
+        angle = operation("arith.mulf", builder.literal(2 * math.pi, working), turn)
+        drawn = operation(
+            "arith.mulf", operation("math.sqrt", squared), operation("math.cos", angle)
+        )
+        moved = operation("arith.addf", centre, operation("arith.mulf", spread, drawn))
+        return builder.convert(moved, type.element.scalar)
+
+    halves = builder.zip(builder.take(count, words), builder.drop(count, words))
+    return builder.map(number, halves)
+
+
+def _working(type: TensorType) -> ScalarType:
+    """The type in which numbers are computed."""
+    return f64 if type.element.scalar == f64 else f32
+
+
+def _word_of(working: ScalarType) -> str:
+    return f"ui{width(working)}"
+
+
+def _fraction(builder: Builder, word: Node, working: ScalarType) -> Node:
+    """The first bits of a word as a number in [0, 1), exactly."""
+    digits = DIGITS[working]
+    kept = Words(builder).operation("shrui", word, width(working) - digits)
+    number = builder.operation("arith.uitofp", [kept], working)
+    scale = builder.literal(2.0**-digits, working)
+    return builder.operation("arith.mulf", [number, scale], working)
+
+
+Draw = Callable[[Builder, int, TensorType, Node, Node], Node]
+_DRAWS: dict[tuple[str, bool], Draw] = {
+    ("UNIFORM", True): _uniform_floats,
+    ("UNIFORM", False): _uniform_integers,
+    ("NORMAL", True): _normal_floats,
+}

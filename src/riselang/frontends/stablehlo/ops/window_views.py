@@ -1,0 +1,100 @@
+"""Windows of arrays of several dimensions, as views."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from riselang.frontends.building import Builder
+from riselang.frontends.stablehlo.ops.data_movement import every, padded, permuted
+from riselang.term.build import Node
+
+
+class Role(Enum):
+    """What becomes of a dimension."""
+
+    SLIDE = "a position of the window, and an offset in it"
+    POSITION = "a position; the window has one element there"
+    OFFSET = "an offset; the window has all elements"
+
+
+@dataclass(frozen=True)
+class Window:
+    """How a window moves along one dimension, which is padded and spread first."""
+
+    size: int
+    count: int
+    """How many places it takes."""
+    stride: int = 1
+    dilation: int = 1
+    """How far apart the elements of a window are."""
+    spread: int = 1
+    """How far apart the elements of the array are put."""
+    padding: tuple[int, int] = (0, 0)
+    is_whole: bool = False
+    """Whether it has the whole dimension, and no place of its own."""
+
+    @property
+    def role(self) -> Role:
+        if self.is_whole:
+            return Role.OFFSET
+        return Role.POSITION if self.size == 1 else Role.SLIDE
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether an element may be in several windows."""
+        return not self.is_whole and (self.size - 1) * self.dilation >= self.stride
+
+    @property
+    def span(self) -> int:
+        return (self.size - 1) * self.dilation + 1
+
+
+def bordered(builder: Builder, xs: Node, moves: Sequence[Window], border: Node) -> Node:
+    """An array that is padded and spread as its windows need it."""
+    return padded(builder, xs, border, [(*each.padding, each.spread - 1) for each in moves])
+
+
+def windows(builder: Builder, xs: Node, moves: Sequence[Window]) -> Node:
+    """`n.m.t` as positions, then offsets: `n'.m'.k.l.t`, each where there is one."""
+    node = xs
+    positions = offsets = 0
+    for dimension in reversed(range(len(moves))):
+        move = moves[dimension]
+        inner = _Inner(positions, offsets)
+        node = builder.map_at(dimension, _moved(builder, move, inner), node)
+        positions += move.role is not Role.OFFSET
+        offsets += move.role is not Role.POSITION
+    return node
+
+
+@dataclass(frozen=True)
+class _Inner:
+    """How many positions and offsets the dimensions further inside have."""
+
+    positions: int
+    offsets: int
+
+    @property
+    def last(self) -> list[int]:
+        """The offsets, behind a position of its own and these positions."""
+        return list(range(1 + self.positions, 1 + self.positions + self.offsets))
+
+
+def _moved(builder: Builder, move: Window, inner: _Inner) -> Callable[[Node], Node]:
+    if move.role is Role.POSITION:
+        return lambda xs: every(builder, xs, 0, move.count, move.stride)
+    if move.role is Role.OFFSET:
+        order = [*range(1, 1 + inner.positions), 0, *inner.last]
+        return lambda xs: permuted(builder, xs, order)
+    behind = [0, *range(2, 2 + inner.positions), 1, *(each + 1 for each in inner.last)]
+    return lambda xs: permuted(builder, _slid(builder, move, xs), behind)
+
+
+def _slid(builder: Builder, move: Window, xs: Node) -> Node:
+    needed = move.stride * (move.count - 1) + move.span
+    found = builder.slide(move.count, move.span, move.stride, builder.take(needed, xs))
+    if move.dilation == 1:
+        return found
+    return builder.map(lambda each: every(builder, each, 0, move.size, move.dilation), found)

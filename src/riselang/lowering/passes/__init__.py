@@ -1,0 +1,1 @@
+"""The passes of `rise-opt` that lower modules; each file has the name of its pass."""

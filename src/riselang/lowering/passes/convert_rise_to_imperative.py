@@ -1,0 +1,141 @@
+"""Pass `convert-rise-to-imperative`: phase 1 on every lowering unit of a module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from riselang.dialects.module import functions, location_of, walk
+from riselang.dialects.rise.codegen import CastOp
+from riselang.dialects.rise.types import uncurry
+from riselang.lowering.callees import Callees
+from riselang.lowering.checks import Checks, Places, complete
+from riselang.lowering.imperative import store_program
+from riselang.lowering.passes.contract_rise_floats import contracts, permission_of
+from riselang.lowering.sizes import Buffers, Sizes
+from riselang.lowering.vectors import without_vectors
+from riselang.pipelines import GPU
+from riselang.support.errors import RiseError, UserError
+from riselang.support.recursion import deep
+from riselang.term.contraction import contract
+from riselang.term.from_dialect import Unit, units
+from riselang.term.nodes import Lambda, Term
+
+Units = list[tuple[Operation, Unit]]
+"""Programs, and the ops that are to be replaced by their loops."""
+
+
+@dataclass(frozen=True)
+class ConvertRiseToImperativePass(ModulePass):
+    """Turns functional RISE into loops over `rise.codegen` access paths.
+
+    Where the module permits it, float contraction is decided first.
+    """
+
+    name = "convert-rise-to-imperative"
+
+    loops: str = "scf"
+    """The loop dialect of patterns that do not say `{to = ...}`: scf or affine."""
+
+    @deep
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.loops not in ("scf", "affine", GPU):
+            raise UserError(
+                f"{self.name}: expected loops=scf, loops=affine or loops={GPU}, found {self.loops}"
+            )
+        convert_module(op, {function: units(function) for function in functions(op)}, self.loops)
+
+
+@deep
+def convert_module(module: ModuleOp, found: Mapping[FuncOp, Units], loops: str) -> None:
+    """Lower the programs of each function, which have been read before."""
+    places = Places()
+    checks: list[Checks] = []
+
+    def fill(
+        function: Lambda,
+        inputs: Sequence[SSAValue],
+        target: SSAValue,
+        point: InsertPoint,
+        sizes: Sizes,
+        own_checks: Checks,
+    ) -> None:
+        store_program(function, inputs, target, point, loops, False, sizes, own_checks, callees)
+
+    # Threads of a GPU compute scalars.
+    permission = "strict" if loops == GPU else permission_of(module)
+
+    def prepared(term: Term) -> Term:
+        return without_vectors(contract(term) if contracts(module) else term, permission)
+
+    callees = Callees(module, places, fill)
+    for function in functions(module):
+        checks.append(Checks(function.body.blocks[0], places))
+        _lower_function(function, found[function], loops, checks[-1], prepared, callees)
+    complete(module, [*checks, *callees.checks], places)
+    callees.mark_distinct()
+
+
+def _lower_function(
+    function: FuncOp,
+    found: Units,
+    loops: str,
+    checks: Checks,
+    prepared: Callable[[Term], Term],
+    callees: Callees,
+) -> None:
+    sizes = Sizes(function, [group for _, unit in found for group in _buffers(unit)])
+    for place, unit in found:
+        try:
+            unit = replace(unit, term=prepared(unit.term))
+            _lower_unit(place, unit, loops, sizes, checks, callees)
+        except RiseError as error:
+            raise error.located(location_of(place)) from None
+    _erase_dead(function)
+
+
+def _buffers(unit: Unit) -> list[Buffers]:
+    types, result = uncurry(unit.term.type)
+    inputs = zip(unit.inputs, types, strict=True)
+    return [*inputs, ([buffer for group in unit.outputs for buffer in group], result)]
+
+
+def _lower_unit(
+    place: Operation, unit: Unit, loops: str, sizes: Sizes, checks: Checks, callees: Callees
+) -> None:
+    point = InsertPoint.before(place)
+    types, result = uncurry(unit.term.type)
+    inputs = [
+        _insert(point, CastOp(buffers, type))
+        for buffers, type in zip(unit.inputs, types, strict=True)
+    ]
+    outputs = [buffer for group in unit.outputs for buffer in group]
+    target = _insert(point, CastOp(outputs, result))
+    read = {buffer for group in unit.inputs for buffer in group}
+    overlaps = not read.isdisjoint(outputs)
+    store_program(unit.term, inputs, target, point, loops, overlaps, sizes, checks, callees)
+    place.detach()
+    place.erase(safe_erase=False)
+
+
+def _insert(point: InsertPoint, op: Operation) -> SSAValue:
+    assert point.insert_before is not None
+    point.block.insert_op_before(op, point.insert_before)
+    return op.results[0]
+
+
+def _erase_dead(function: FuncOp) -> None:
+    """The functional ops of programs that stood outside a lowering unit."""
+    for op in reversed(list(walk(function))):
+        is_functional = op.name.startswith("rise.") and not op.name.startswith("rise.codegen.")
+        unused = op.results and not any(True for result in op.results for _ in result.uses)
+        if is_functional and unused and op.parent is not None:
+            op.detach()
+            op.erase()

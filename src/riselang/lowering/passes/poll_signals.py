@@ -1,0 +1,391 @@
+"""Pass `poll-signals`: long loops look for signals now and then, so that Ctrl-C ends them.
+
+A call that is not known to be short polls in the outermost loops whose iterations are short; the
+functions that it calls are in `native/llvm/guard.ll`. Work is estimated in operations, before
+anything is vectorised. A loop of short iterations is cut into chunks, and polls before each, so
+that the loop that runs is still one that LLVM vectorises. The iterations of a parallel loop cannot
+be left, so each asks whether it is to do nothing, and the function ends behind the loop; functions
+that they call do not poll.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import NamedTuple
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects import affine, arith, func, memref, scf
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    ModuleOp,
+    i1,
+    i8,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from riselang import pipelines
+from riselang.dialects.affine import ParallelOp
+from riselang.dialects.module import functions, walk
+from riselang.support.recursion import deep
+
+LONG = 1 << 28
+"""Operations that take a tenth of a second or more."""
+CHUNK = 1 << 20
+"""Operations between two polls of a loop that is cut."""
+WORTH_A_POLL = 1 << 10
+"""Operations beside which a poll, some nanoseconds, is nothing."""
+TEAM = 1 << 14
+"""What it costs to start the threads of a parallel loop and to wait for them, in operations."""
+BETWEEN = 1 << 12
+"""Iterations between two polls of a `while` loop."""
+POLL, POLL_PARALLEL, STOP = "rise_poll", "rise_poll_parallel", "rise_stop"
+"""The functions of `native/llvm/guard.ll`."""
+TYPES: Mapping[str, tuple[list[Attribute], list[Attribute]]] = {
+    POLL: ([i64], []),
+    POLL_PARALLEL: ([i64, i64], [i1]),
+    STOP: ([i64], []),
+}
+
+Sequential = affine.ForOp | scf.ForOp
+ONE_THREAD = (affine.ForOp, affine.IfOp, scf.ForOp, scf.IfOp, scf.WhileOp, func.FuncOp)
+"""Ops whose regions run on the thread that reaches them."""
+Parallel = ParallelOp | scf.ParallelOp
+
+
+@dataclass(frozen=True)
+class PollSignalsPass(ModulePass):
+    """Lets long loops look for signals."""
+
+    name = "poll-signals"
+
+    @deep
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        poll_signals(op)
+
+
+def poll_signals(module: ModuleOp) -> None:
+    """Insert polls into the long loops of a module."""
+    called: set[str] = set()
+    least: dict[str, Work] = {}
+    most: dict[str, Work] = {}
+    for function in _callees_first(module):
+        name = function.sym_name.data
+        least[name] = Work(function, LEAST, least)
+        most[name] = Work(function, MOST, most)
+    shared = _called_by_threads(module)
+    for function in functions(module):
+        name = function.sym_name.data
+        if name not in shared and pipelines.PLANNED not in function.attributes:
+            called |= _Polls(least[name], most[name]).insert(function)
+    declared = {each.sym_name.data for each in module.ops if isinstance(each, func.FuncOp)}
+    for name in sorted(called - declared):
+        module.body.block.add_op(func.FuncOp.external(name, *TYPES[name]))
+
+
+def _callees_first(module: ModuleOp) -> list[func.FuncOp]:
+    """Functions behind those they call; what calls itself in a circle comes in any order."""
+    known = {each.sym_name.data: each for each in functions(module)}
+    order: dict[str, func.FuncOp] = {}
+    stack = [(name, False) for name in reversed(known)]
+    seen: set[str] = set()
+    while stack:
+        name, is_done = stack.pop()
+        if is_done:
+            order[name] = known[name]
+        elif name in known and name not in seen:
+            seen.add(name)
+            stack.append((name, True))
+            stack += [(callee, False) for callee in _callees(known[name])]
+    return list(order.values())
+
+
+def _callees(function: func.FuncOp) -> list[str]:
+    return [_callee(op) for op in walk(function) if isinstance(op, func.CallOp)]
+
+
+def _callee(call: func.CallOp) -> str:
+    return call.callee.root_reference.data
+
+
+def _called_by_threads(module: ModuleOp) -> set[str]:
+    """The functions that may run inside of an op whose threads must not leave it."""
+    known = {each.sym_name.data: each for each in functions(module)}
+    calls = [op for op in walk(module) if isinstance(op, func.CallOp)]
+    stack = [_callee(call) for call in calls if not _is_left_at_will(call)]
+    found: set[str] = set()
+    while stack:
+        name = stack.pop()
+        if name in known and name not in found:
+            found.add(name)
+            stack += _callees(known[name])
+    return found
+
+
+def _is_left_at_will(op: Operation) -> bool:
+    """Whether only ops of one thread are around an op, up to its function."""
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, func.FuncOp):
+        if not isinstance(parent, ONE_THREAD):
+            return False
+        parent = parent.parent_op()
+    return True
+
+
+class Guess(NamedTuple):
+    """How often loops run whose bounds are not known."""
+
+    counted: int
+    conditional: int
+    """Loops that end on a condition."""
+
+
+LEAST, MOST = Guess(1 << 5, 1), Guess(1 << 10, LONG)
+"""What decides how often a loop polls, and whether it does at all."""
+
+
+class Work:
+    """How many operations a function does: in all, and in an iteration of each of its loops."""
+
+    def __init__(self, function: func.FuncOp, guess: Guess, known: Mapping[str, Work]):
+        self.guess = guess
+        self.inside: Counter[Operation] = Counter()
+        self.whole: dict[Operation, int] = {}
+        for op in reversed(list(walk(function))):
+            self.whole[op] = self._whole(op, known)
+            parent = op.parent_op()
+            if parent is not None and op is not function:
+                self.inside[parent] += self.whole[op]
+        self.total = self.inside[function]
+
+    def _whole(self, op: Operation, known: Mapping[str, Work]) -> int:
+        if not op.regions and not isinstance(op, func.CallOp):
+            return 1
+        if isinstance(op, Sequential | Parallel | scf.WhileOp):
+            start = TEAM if isinstance(op, Parallel) else 0
+            return start + _trips(op, self.guess) * max(1, self.inside[op])
+        if isinstance(op, func.CallOp):
+            callee = known.get(op.callee.root_reference.data)
+            return 1 + (callee.total if callee is not None else 0)
+        return 1 + self.inside[op]
+
+
+def _trips(loop: Operation, guess: Guess) -> int:
+    """How often the body of a loop runs, if that is known; else a guess."""
+    if isinstance(loop, scf.WhileOp):
+        return guess.conditional
+    bounds: list[tuple[int | None, int | None, int | None]]
+    if isinstance(loop, affine.ForOp):
+        lower, upper = _constant(loop.lowerBoundMap.data), _constant(loop.upperBoundMap.data)
+        bounds = [(lower, upper, loop.step.value.data)]
+    elif isinstance(loop, scf.ForOp):
+        bounds = [(_number(loop.lb), _number(loop.ub), _number(loop.step))]
+    elif isinstance(loop, scf.ParallelOp):
+        values = zip(loop.lowerBound, loop.upperBound, loop.step, strict=True)
+        bounds = [(_number(a), _number(b), _number(c)) for a, b, c in values]
+    else:
+        assert isinstance(loop, ParallelOp)
+        bounds = [(0, _constant(loop.upperBoundsMap.data), 1)]
+    return prod(_count(*each) or guess.counted for each in bounds)
+
+
+def _count(lower: int | None, upper: int | None, step: int | None) -> int | None:
+    if lower is None or upper is None or not step:
+        return None
+    return max(1, -(-(upper - lower) // step))
+
+
+def _constant(map: AffineMap) -> int | None:
+    if map.num_dims or map.num_symbols or len(map.results) != 1:
+        return None
+    return map.eval([], [])[0]
+
+
+def _number(value: SSAValue) -> int | None:
+    owner = value.owner
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+        return owner.value.value.data
+    return None
+
+
+class _Polls:
+    """The polls of one function."""
+
+    def __init__(self, least: Work, most: Work):
+        self.least = least
+        self.most = most
+        self.called: set[str] = set()
+
+    def insert(self, function: func.FuncOp) -> set[str]:
+        """Insert all; the names of the functions that are called."""
+        stack: list[Operation] = [function]
+        while stack:
+            op = stack.pop()
+            if self.most.whole[op] < LONG:
+                continue
+            if isinstance(op, Parallel):
+                self._poll_in_parallel(op)
+                continue
+            if not isinstance(op, ONE_THREAD):
+                continue
+            if not isinstance(op, Sequential | scf.WhileOp) or self.most.inside[op] >= LONG:
+                stack += [each for region in op.regions for b in region.blocks for each in b.ops]
+            work = self.least.inside[op]
+            if isinstance(op, scf.WhileOp):
+                self._poll_sometimes(op, work)
+            elif isinstance(op, Sequential) and work >= WORTH_A_POLL:
+                self._poll(op.regions[0].blocks[0], work)
+            elif isinstance(op, Sequential) and _can_cut(op):
+                self._poll(_cut(op, CHUNK // max(1, work)), CHUNK)
+        return self.called
+
+    def _poll(self, block: Block, work: int) -> None:
+        builder = Builder(InsertPoint.at_start(block))
+        self._call(POLL, [_integer(work, builder)], builder)
+
+    def _poll_sometimes(self, loop: scf.WhileOp, work: int) -> None:
+        """Let a loop count its iterations, and poll whenever there were many."""
+        before, after = (region.blocks[0] for region in loop.regions)
+        place = Builder(InsertPoint.before(loop))
+        zero = _integer(0, place)
+        counts = [each.insert_arg(i64, len(each.args)) for each in (before, after)]
+        condition, end = before.last_op, after.last_op
+        assert condition is not None
+        assert end is not None
+        condition.operands = [*condition.operands, counts[0]]
+        inside = Builder(InsertPoint.at_start(after))
+        more = inside.insert(arith.AddiOp(counts[1], _integer(1, inside))).results[0]
+        rest = inside.insert(arith.AndIOp(more, _integer(BETWEEN - 1, inside))).results[0]
+        is_time = inside.insert(arith.CmpiOp(rest, _integer(0, inside), "eq")).results[0]
+        body = Block([scf.YieldOp()])
+        self._poll(body, BETWEEN * max(1, work))
+        inside.insert(scf.IfOp(is_time, [], Region(body)))
+        end.operands = [*end.operands, more]
+        types = [*loop.result_types, i64]
+        regions = [_taken(region) for region in loop.regions]
+        counting = place.insert(scf.WhileOp([*loop.operands, zero], types, *regions))
+        counting.location = loop.location
+        for old, new in zip(loop.results, counting.results, strict=False):
+            old.replace_all_uses_with(new)
+        loop.detach()
+        loop.erase()
+
+    def _poll_in_parallel(self, loop: Parallel) -> None:
+        if loop.results or self.most.inside[loop] < WORTH_A_POLL:
+            return
+        work = self.least.inside[loop]
+        before = Builder(InsertPoint.before(loop))
+        flag = before.insert(memref.AllocaOp.get(i8, None, [1])).results[0]
+        zero = before.insert(arith.ConstantOp.from_int_and_width(0, IndexType())).results[0]
+        unset = before.insert(arith.ConstantOp(IntegerAttr(0, i8))).results[0]
+        before.insert(memref.StoreOp.get(unset, flag, [zero]))
+        address = _address(flag, before)
+        block = loop.regions[0].blocks[0]
+        body = Block()
+        *ops, end = list(block.ops)
+        for each in ops:
+            each.detach()
+            body.add_op(each)
+        body.add_op(scf.YieldOp())
+        inside = Builder(InsertPoint.before(end))
+        stops = self._call(POLL_PARALLEL, [address, _integer(work, inside)], inside)
+        yes = inside.insert(arith.ConstantOp(IntegerAttr(1, i1))).results[0]
+        goes_on = inside.insert(arith.XOrIOp(stops.results[0], yes)).results[0]
+        inside.insert(scf.IfOp(goes_on, [], Region(body)))
+        self._call(STOP, [address], Builder(InsertPoint.after(loop)))
+
+    def _call(self, name: str, arguments: list[SSAValue], builder: Builder) -> func.CallOp:
+        self.called.add(name)
+        return builder.insert(func.CallOp(name, arguments, TYPES[name][1]))
+
+
+def _integer(number: int, builder: Builder) -> SSAValue:
+    return builder.insert(arith.ConstantOp(IntegerAttr(number, i64))).results[0]
+
+
+def _address(buffer: SSAValue, builder: Builder) -> SSAValue:
+    assert isinstance(buffer.type, MemRefType)
+    pointer = memref.ExtractAlignedPointerAsIndexOp.get(buffer)
+    return builder.insert(arith.IndexCastOp(builder.insert(pointer).results[0], i64)).results[0]
+
+
+def _can_cut(loop: Sequential) -> bool:
+    """Whether both bounds are numbers, or the upper one a value."""
+    if isinstance(loop, scf.ForOp):
+        return True
+    upper = loop.upperBoundMap.data
+    return upper.num_dims == 0 and len(upper.results) == 1
+
+
+def _cut(loop: Sequential, chunk: int) -> Block:
+    """Replace a loop by one over chunks of its iterations; the body of that."""
+    inits = loop.iter_args if isinstance(loop, scf.ForOp) else loop.inits
+    block = Block(arg_types=[IndexType(), *(init.type for init in inits)])
+    body = loop.regions[0]
+    if isinstance(loop, scf.ForOp):
+        outer = _cut_scf(loop, chunk, block, body)
+    else:
+        outer = _cut_affine(loop, chunk, block, body)
+    for old, new in zip(loop.results, outer.results, strict=True):
+        old.replace_all_uses_with(new)
+    loop.detach()
+    loop.erase()
+    return block
+
+
+def _cut_scf(loop: scf.ForOp, chunk: int, block: Block, body: Region) -> Operation:
+    before = Builder(InsertPoint.before(loop))
+    count = before.insert(arith.ConstantOp.from_int_and_width(chunk, IndexType())).results[0]
+    step = before.insert(arith.MuliOp(loop.step, count)).results[0]
+    lower, upper, single = loop.lb, loop.ub, loop.step
+    outer = before.insert(scf.ForOp(lower, upper, step, list(loop.iter_args), Region(block)))
+    outer.location = loop.location
+    start, *carried = block.args
+    inside = Builder(InsertPoint.at_end(block))
+    next_start = inside.insert(arith.AddiOp(start, step)).results[0]
+    end = inside.insert(arith.MinSIOp(next_start, upper)).results[0]
+    inner = inside.insert(scf.ForOp(start, end, single, carried, _taken(body)))
+    inner.location = loop.location
+    inside.insert(scf.YieldOp(*inner.results))
+    return outer
+
+
+def _cut_affine(loop: affine.ForOp, chunk: int, block: Block, body: Region) -> Operation:
+    step = loop.step.value.data
+    types = [init.type for init in loop.inits]
+    upper = loop.upperBoundMap.data
+    outer = affine.ForOp.from_region(
+        loop.lowerBoundOperands, loop.upperBoundOperands, loop.inits, types,
+        loop.lowerBoundMap, loop.upperBoundMap, Region(block), step * chunk,
+    )  # fmt: skip
+    outer.location = loop.location
+    Builder(InsertPoint.before(loop)).insert(outer)
+    start, *carried = block.args
+    first = AffineExpr.dimension(0)
+    end = AffineMap(1, upper.num_symbols, (first + step * chunk, *upper.results))
+    inside = Builder(InsertPoint.at_end(block))
+    inner = affine.ForOp.from_region(
+        [start], [start, *loop.upperBoundOperands], carried, types,
+        AffineMapAttr(AffineMap(1, 0, (first,))), AffineMapAttr(end), _taken(body), step,
+    )  # fmt: skip
+    inner.location = loop.location
+    inside.insert(inner)
+    inside.insert(affine.YieldOp.get(*inner.results))
+    return outer
+
+
+def _taken(body: Region) -> Region:
+    """The blocks of a region, in another one."""
+    taken = Region()
+    body.move_blocks(taken)
+    return taken

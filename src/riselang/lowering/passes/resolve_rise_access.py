@@ -1,0 +1,72 @@
+"""Pass `resolve-rise-access`: phase 2 on every function of a module."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from riselang.dialects.module import functions
+from riselang.lowering.access import resolve_accesses
+from riselang.lowering.defined_arith import Helpers
+from riselang.lowering.nesting import sequentialise_inner_loops
+from riselang.lowering.outlining import outline_long_blocks
+from riselang.lowering.passes.contract_rise_floats import CONTRACTED, FLOAT_PERMISSION
+from riselang.lowering.temporaries import place_temporaries
+from riselang.support.errors import InternalError
+from riselang.support.recursion import deep
+
+
+@dataclass(frozen=True)
+class ResolveRiseAccessPass(ModulePass):
+    """Turns `rise.codegen` access paths into loads and stores."""
+
+    name = "resolve-rise-access"
+
+    splits: bool = True
+    """Whether parts of very long functions become functions of their own."""
+
+    @deep
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        # It has been used; what is left is plain MLIR.
+        op.attributes.pop(FLOAT_PERMISSION, None)
+        op.attributes.pop(CONTRACTED, None)
+        helpers: Helpers = {}
+        known = {f.sym_name.data for f in op.ops if isinstance(f, FuncOp)}
+        for function in functions(op):
+            resolve_accesses(function, helpers)
+            _erase_rise_ops(function)
+            sequentialise_inner_loops(function)
+            parts = outline_long_blocks(function, known) if self.splits else []
+            for part in (function, *parts):
+                place_temporaries(part)
+            op.body.block.add_ops(parts)
+        op.body.block.add_ops(helper for name, helper in helpers.items() if name not in known)
+
+
+def _erase_rise_ops(function: Operation) -> None:
+    """What is left of RISE has no effect; uses come after definitions, so erase from the end.
+
+    Constants that only paths mentioned as indices go with it.
+    """
+    found: list[Operation] = []
+    stack = [block for region in function.regions for block in region.blocks]
+    while stack:
+        for op in stack.pop().ops:
+            if op.name.startswith("rise.") or isinstance(op, arith.ConstantOp):
+                found.append(op)
+            else:
+                stack.extend(block for region in op.regions for block in region.blocks)
+    # Blocks further inside were found later, and in each block uses stand behind definitions.
+    for op in reversed(found):
+        if any(result.uses for result in op.results):
+            if isinstance(op, arith.ConstantOp):
+                continue
+            raise InternalError(f"{op.name} is still used after access resolution")
+        op.detach()
+        op.drop_all_references()

@@ -1,0 +1,102 @@
+"""Pass `rise-rewrite`: RISE programs are rewritten by a strategy.
+
+In a pipeline the text of a strategy stands in quotes, and quotes inside of it have a backslash:
+
+    rise-opt -p 'rise-rewrite{strategy="tile(32, 32) @ outermost(\\"map\\", nest=2)"}'
+
+Python's single quotes need none. A `.strategy` file is named by its path.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.passes import ModulePass
+
+from riselang.dialects.module import functions, location_of, op_error
+from riselang.dialects.rise.types import uncurry
+from riselang.lowering.passes.contract_rise_floats import (
+    CONTRACTED,
+    FLOAT_PERMISSION,
+    contract_programs,
+)
+from riselang.lowering.units import replace_unit
+from riselang.rewrite.core import Strategy
+from riselang.rewrite.derivation import derive
+from riselang.rewrite.eta import eta_expanded
+from riselang.rewrite.reading import read_strategy
+from riselang.rewrite.text import parse_strategy
+from riselang.support.config import FLOAT_PERMISSIONS
+from riselang.support.errors import RiseError, UserError
+from riselang.support.recursion import deep
+from riselang.term.from_dialect import units
+from riselang.term.nodes import Term
+
+STRATEGY = "rise.strategy"
+"""The attribute of a function that says how its programs are rewritten."""
+
+
+@dataclass(frozen=True)
+class RiseRewritePass(ModulePass):
+    """Rewrites every program by the strategy that is given, or by that of its function."""
+
+    name = "rise-rewrite"
+
+    strategy: str | None = None
+    """A strategy or a `.strategy` file; without it, functions have strategies of their own."""
+    float: str | None = None
+    """What may be done to float arithmetic; else what the module says, else contract."""
+
+    @deep
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        given = None if self.strategy is None else read_strategy(self.strategy)
+        rewrite_module(op, given, self._permission(op))
+
+    def _permission(self, module: ModuleOp) -> str:
+        attribute = module.attributes.get(FLOAT_PERMISSION)
+        said = attribute.data if isinstance(attribute, StringAttr) else "contract"
+        permission = self.float or said
+        if permission not in FLOAT_PERMISSIONS:
+            known = ", ".join(FLOAT_PERMISSIONS)
+            raise UserError(f"{self.name}: expected float to be one of {known}, found {permission}")
+        return permission
+
+
+def rewrite_module(module: ModuleOp, given: Strategy | None, permission: str) -> None:
+    """Rewrite every program by a strategy, or by that of its function.
+
+    Contraction is decided first, on the programs as they were written, and only once.
+    """
+    chosen = [(function, given or _own_strategy(function)) for function in functions(module)]
+    if all(strategy is None for _, strategy in chosen):
+        return
+    if permission != "strict" and CONTRACTED not in module.attributes:
+        contract_programs(module)
+    for function, strategy in chosen:
+        if strategy is not None:
+            _rewrite(function, strategy, permission)
+
+
+def _own_strategy(function: FuncOp) -> Strategy | None:
+    attribute = function.attributes.pop(STRATEGY, None)
+    if attribute is None:
+        return None
+    if not isinstance(attribute, StringAttr):
+        raise op_error(function, f"expected {STRATEGY} to be a text, found {attribute}")
+    return parse_strategy(attribute.data, f"<{STRATEGY} of {function.sym_name.data}>")
+
+
+def _rewrite(function: FuncOp, strategy: Strategy, permission: str) -> None:
+    for place, unit in units(function):
+        try:
+            replace_unit(place, unit, _rewritten(unit.term, strategy, permission))
+        except RiseError as error:
+            raise error.located(location_of(place)) from None
+
+
+def _rewritten(term: Term, strategy: Strategy, permission: str) -> Term:
+    derived = derive(term, strategy, permission).end
+    return eta_expanded(derived, len(uncurry(term.type)[0]))

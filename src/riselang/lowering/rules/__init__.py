@@ -1,0 +1,1 @@
+"""What each pattern is lowered to."""

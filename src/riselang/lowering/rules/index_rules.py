@@ -1,0 +1,191 @@
+"""How patterns with indices that are known only at run time become accesses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Block, Region, SSAValue
+
+from riselang.dialects.rise import codegen
+from riselang.dialects.rise.attributes import literal
+from riselang.dialects.rise.functional import ReturnOp
+from riselang.dialects.rise.types import (
+    ArrayType,
+    RiseType,
+    ScalarType,
+    array,
+    idx,
+    uncurry,
+)
+from riselang.dialects.rise.types import index as index_type
+from riselang.lowering.translation import (
+    Environment,
+    Lazy,
+    Translation,
+    Value,
+    reads,
+    result_type,
+    size,
+    stores,
+)
+from riselang.term.conversion import conversion_op
+from riselang.term.nodes import (
+    Bound,
+    Literal,
+    Pattern,
+    Scalar,
+    Term,
+)
+
+
+class IndexRules(Translation):
+    """Rules of the patterns that take or make indices."""
+
+    @reads("gather")
+    def read_gather(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        indices = self.read_data(arguments[0])
+        source = self.read_data(arguments[1])
+        return self.add(codegen.GatherOp(indices, source, result_type(pattern)))
+
+    @reads("reorder")
+    def read_reorder(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        length = size(pattern, "n")
+        source = self.read_data(arguments[1])
+        indices = self.generate(self.force(arguments[0]), array(length, idx(length)))
+        return self.add(codegen.GatherOp(indices, source, result_type(pattern)))
+
+    @reads("generate")
+    def read_generate(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        return self.generate(self.force(arguments[0]), result_type(pattern))
+
+    def generate(self, function: Value, type: RiseType) -> SSAValue:
+        assert isinstance(type, ArrayType)
+        block = Block(arg_types=[idx(type.length)])
+        with self.emitter.inside(block):
+            self.emitter.add(ReturnOp([self.applied(function, [block.args[0]])]))
+        return self.add(codegen.GenerateOp(Region(block), type))
+
+    @stores("generate")
+    def store_generate(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
+        function, length = self.force(arguments[0]), size(pattern, "n")
+
+        def body(index: SSAValue) -> None:
+            place = self.add(codegen.IdxOp(target, index))
+            self.store_applied(function, [self.add(codegen.CastOp([index], idx(length)))], place)
+
+        self.each(length, self.dialect(pattern), body, self.unordered)
+
+    @reads("at")
+    def read_at(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        index = self.add(codegen.CastOp([self.read_data(arguments[0])], IndexType()))
+        return self.add(codegen.IdxOp(self.read_data(arguments[1]), index))
+
+    @reads("sliceAt")
+    def read_slice_at(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        index = self.add(codegen.CastOp([self.read_data(arguments[0])], IndexType()))
+        source = self.read_data(arguments[1])
+        return self.add(codegen.SliceAtOp(source, index, result_type(pattern)))
+
+    @reads("updateAt")
+    def read_update_at(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        """The array in memory of its own, with a part of it written over."""
+        part = uncurry(pattern.type)[0][1]
+        new = self.read_data(arguments[1])
+
+        def fill(target: SSAValue) -> None:
+            self.store(arguments[2], target)
+            index = self.add(codegen.CastOp([self.read_data(arguments[0])], IndexType()))
+            self.copy(new, self.add(codegen.SliceAtOp(target, index, part)))
+
+        return self.materialised(result_type(pattern), fill)
+
+    @reads("scatter")
+    def read_scatter(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        return self.scattered(pattern, arguments, lambda new, place: self.copy(new, place))
+
+    @reads("scatterWith")
+    def read_scatter_with(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        function = self.force(arguments[0])
+        element = pattern.argument("t")
+        assert isinstance(element, RiseType)
+
+        def combine(new: SSAValue, place: SSAValue) -> None:
+            # The old value is read as a whole before it is written over.
+            combined = self.materialised(
+                element, lambda target: self.store_applied(function, [place, new], target)
+            )
+            self.copy(combined, place)
+
+        return self.scattered(pattern, arguments[1:], combine)
+
+    def scattered(
+        self,
+        pattern: Pattern,
+        arguments: Sequence[Lazy],
+        write: Callable[[SSAValue, SSAValue], None],
+    ) -> SSAValue:
+        """The start in memory of its own, then one write after the other, in order."""
+        indices = self.read_data(arguments[0])
+        values = self.read_data(arguments[2])
+
+        def fill(target: SSAValue) -> None:
+            self.store(arguments[1], target)
+
+            def body(index: SSAValue) -> None:
+                chosen = self.add(codegen.IdxOp(indices, index))
+                place = self.add(codegen.CastOp([chosen], IndexType()))
+                new = self.add(codegen.IdxOp(values, index))
+                write(new, self.add(codegen.IdxOp(target, place)))
+
+            self.each(size(pattern, "m"), self.loops, body)
+
+        return self.materialised(result_type(pattern), fill)
+
+    @reads("fromIdx")
+    def read_from_idx(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        plain = self.add(codegen.CastOp([self.read_data(arguments[0])], IndexType()))
+        return self.add(codegen.CastOp([plain], index_type))
+
+    @reads("sizeOf")
+    def read_size_of(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        """A length is in the type, so the array itself is not read."""
+        length = self.emitter.length(size(pattern, "n"))
+        return self.add(codegen.CastOp([length], index_type))
+
+    @reads("clampIdx")
+    def read_clamp_idx(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        """`min(max(x, 0), n - 1)` on the integer as an index."""
+        last = Bound(0, index_type)
+        zero = Literal(literal(0, index_type))
+        number = Scalar("arith.maxsi", [_as_index(pattern, 1), zero], index_type)
+        number = Scalar("arith.minsi", [number, last], index_type)
+        limit = self.emitter.length(size(pattern, "n") - 1)
+        given = self.force(arguments[0]), self.add(codegen.CastOp([limit], index_type))
+        return self.as_idx(self.plain_index(number, given), pattern)
+
+    @reads("checkIdx")
+    def read_check_idx(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        number = self.plain_index(_as_index(pattern, 0), (self.force(arguments[0]),))
+        bound = self.emitter.length(size(pattern, "n"))
+        builder = self.emitter.builder
+        return self.as_idx(self.checks.index(number, bound, pattern.location, builder), pattern)
+
+    def plain_index(self, number: Term, environment: Environment) -> SSAValue:
+        """The integer term `number` as a plain index."""
+        value = self.read(number, environment)
+        assert isinstance(value, SSAValue)
+        return self.add(codegen.CastOp([value], IndexType()))
+
+    def as_idx(self, index: SSAValue, pattern: Pattern) -> SSAValue:
+        return self.add(codegen.CastOp([index], result_type(pattern)))
+
+
+def _as_index(pattern: Pattern, variable: int) -> Term:
+    """The integer that is the argument of `pattern`, a variable, converted to an index."""
+    source = pattern.argument("t")
+    assert isinstance(source, ScalarType)
+    number: Term = Bound(variable, source)
+    for op, type in conversion_op(source, index_type):
+        number = Scalar(op, [number], type)
+    return number

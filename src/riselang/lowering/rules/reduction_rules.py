@@ -1,0 +1,346 @@
+"""How folds, scans and repetition become loops."""
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects import arith
+from xdsl.ir import Operation, SSAValue
+
+from riselang.dialects.rise import codegen
+from riselang.dialects.rise.codegen_views import ViewOp
+from riselang.dialects.rise.types import (
+    ArrayType,
+    RiseType,
+    array,
+    contains_array,
+    element_of,
+)
+from riselang.interpreter.patterns import CHUNK
+from riselang.lowering.in_place import is_elementwise, updates_in_place
+from riselang.lowering.loops import LoopKind
+from riselang.lowering.rules.map_rules import MapRules, fits_registers, is_computed, loop_kind
+from riselang.lowering.translation import (
+    Closure,
+    Lazy,
+    Step,
+    Value,
+    data_type,
+    reads,
+    result_type,
+    size,
+    stores,
+)
+from riselang.nat import Nat
+from riselang.term.nodes import Pattern
+
+
+def is_elementwise_closure(function: Value) -> bool:
+    return isinstance(function, Closure) and is_elementwise(function.function)
+
+
+def fold_kind(pattern: Pattern) -> LoopKind:
+    """One chunk of a fold on threads is folded in order."""
+    kind = loop_kind(pattern)
+    return LoopKind.SEQUENTIAL if kind is LoopKind.PARALLEL else kind
+
+
+def is_updated_in_place(pattern: Pattern, function: Value) -> bool:
+    """Whether the rounds of a fold may write over the arrays that they read."""
+    has_arrays = contains_array(result_type(pattern))
+    return has_arrays and isinstance(function, Closure) and updates_in_place(function.function)
+
+
+def is_kept_in_registers(pattern: Pattern, function: Value, most: int) -> bool:
+    """Whether all rounds of a fold have the elements of its accumulator as values."""
+    fits = fits_registers(result_type(pattern), most) and is_elementwise_closure(function)
+    return fits and is_updated_in_place(pattern, function)
+
+
+def is_readable(target: SSAValue) -> bool:
+    """Whether what is stored at a target can be read there: none of it is dropped."""
+    stack = [target]
+    while stack:
+        op = stack.pop().owner
+        if isinstance(op, ViewOp | codegen.MapAccOp) and any(map(drops_elements, op.walk())):
+            return False
+        if isinstance(op, Operation) and not isinstance(op, codegen.CastOp):
+            stack += [operand for operand in op.operands if isinstance(operand.type, RiseType)]
+    return True
+
+
+def drops_elements(op: Operation) -> bool:
+    """Whether some of what is stored through a step is stored nowhere."""
+    return isinstance(op, ViewOp) and op.ROOM is not None
+
+
+def place_of(value: SSAValue) -> tuple[SSAValue, tuple[SSAValue | int, ...]]:
+    """What a value is a part of, and which: indices, and 0 or 1 for the components of pairs."""
+    path: tuple[SSAValue | int, ...] = ()
+    while True:
+        op = value.owner
+        if isinstance(op, codegen.IdxOp):
+            value, path = op.array, (op.index, *path)
+        elif isinstance(op, (codegen.FstOp, codegen.SndOp)):
+            value, path = op.source, (int(isinstance(op, codegen.SndOp)), *path)
+        elif isinstance(op, codegen.TupleOp) and path:
+            value, path = (op.second if path[0] == 1 else op.first), path[1:]
+        elif isinstance(op, codegen.ZipOp) and len(path) > 1:
+            value, path = (op.second if path[1] == 1 else op.first), (path[0], *path[2:])
+        else:
+            return value, path
+
+
+class FoldRules(MapRules):
+    """Rules of the patterns that carry a value from one round to the next."""
+
+    @reads("reduce", "reduceSeq", "reduceSeqUnroll")
+    def read_reduce(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        function = self.force(arguments[0])
+        if self.reads_by_number and is_kept_in_registers(pattern, function, self.most_registers):
+            type, elements = result_type(pattern), self.elements(arguments[2])
+            return self.wrap(
+                type, self.fold_in_registers(pattern, function, arguments[1], elements)
+            )
+        if is_updated_in_place(pattern, function):
+            return self.materialised(
+                result_type(pattern), lambda target: self.store_reduce(pattern, arguments, target)
+            )
+        elements = self.elements(arguments[2])
+
+        def step(index: SSAValue, accumulator: SSAValue) -> tuple[Value, list[Lazy]]:
+            return function, [accumulator, elements(index)]
+
+        return self.fold(pattern, size(pattern, "n"), arguments[1], step)
+
+    @stores("reduce", "reduceSeq", "reduceSeqUnroll")
+    def store_reduce(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
+        """Where rounds only change elements in their place, the target is the accumulator."""
+        function = self.force(arguments[0])
+        in_place = is_updated_in_place(pattern, function)
+        in_registers = is_kept_in_registers(pattern, function, self.most_registers)
+        if not in_place or not (in_registers or is_readable(target)):
+            self.copy(self.read_data(self.read_reduce(pattern, arguments)), target)
+            return
+        elements = self.elements(arguments[2])
+        if in_registers:
+            results = self.fold_in_registers(pattern, function, arguments[1], elements)
+            self.store_elements(result_type(pattern), results, target)
+            return
+        if not self.is_at(arguments[1], target):
+            self.store(arguments[1], target)
+
+        def body(index: SSAValue) -> None:
+            self.store_applied(function, [target, elements(index)], target)
+
+        self.each(size(pattern, "n"), self.dialect(pattern), body, loop_kind(pattern))
+
+    def fold_in_registers(
+        self,
+        pattern: Pattern,
+        function: Value,
+        start: Lazy,
+        elements: Callable[[SSAValue], SSAValue],
+    ) -> list[SSAValue]:
+        """The plain scalars and vectors of the accumulator, all of which the loop carries."""
+        type = result_type(pattern)
+
+        def body(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            accumulator = self.wrap(type, list(carried))
+            with self.in_registers():
+                return self.unwrap(self.applied(function, [accumulator, elements(index)]))
+
+        inits = self.unwrap(self.read_data(start))
+        dialect, kind = self.dialect(pattern), loop_kind(pattern)
+        return list(self.emitter.loop(size(pattern, "n"), dialect, kind, inits, body))
+
+    def is_at(self, lazy: Lazy, target: SSAValue) -> bool:
+        """Whether a value lies where it is to be stored."""
+        if is_computed(lazy):
+            return False
+        return place_of(self.read_data(lazy)) == place_of(target)
+
+    @reads("reducePar")
+    def read_reduce_par(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        """Chunks of a fixed length on threads, each from the start value, then their results."""
+        function, init = self.force(arguments[0]), self.kept(arguments[1])
+        source = self.read_data(arguments[2])
+        type, length = data_type(init), size(pattern, "n")
+        full, rest = length // CHUNK, length % CHUNK
+
+        def fold(elements: SSAValue) -> SSAValue:
+            def step(index: SSAValue, accumulator: SSAValue) -> tuple[Value, list[Lazy]]:
+                return function, [accumulator, self.add(codegen.IdxOp(elements, index))]
+
+            count = data_type(elements)
+            assert isinstance(count, ArrayType)
+            return self.fold(pattern, count.length, init, step)
+
+        # A rest of no elements has a place of its own, which is not looked at.
+        places, count = full + 1, (length + CHUNK - 1) // CHUNK
+
+        def fill(target: SSAValue) -> None:
+            whole = self.add(codegen.TakeOp(source, array(full * CHUNK, type)))
+            chunks = self.add(codegen.SplitOp(whole, array(full, array(CHUNK, type))))
+
+            def body(index: SSAValue) -> None:
+                result = fold(self.add(codegen.IdxOp(chunks, index)))
+                self.copy(result, self.add(codegen.IdxOp(target, index)))
+
+            if full != Nat.const(0):
+                self.each(full, self.dialect(pattern), body, LoopKind.PARALLEL)
+            if rest != Nat.const(0):
+                result = fold(self.add(codegen.DropOp(source, array(rest, type))))
+                place = self.emitter.length(full)
+                self.copy(result, self.add(codegen.IdxOp(target, place)))
+
+        results = self.materialised(array(places, type), fill)
+        return fold(self.add(codegen.TakeOp(results, array(count, type))))
+
+    @reads("iterate", "iterateSeq")
+    def read_iterate(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        function = self.force(arguments[0])
+
+        def step(index: SSAValue, value: SSAValue) -> tuple[Value, list[Lazy]]:
+            return function, [value]
+
+        return self.fold(pattern, size(pattern, "k"), arguments[1], step)
+
+    @reads("while")
+    def read_while(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        holds, function = self.force(arguments[0]), self.force(arguments[1])
+        type = pattern.argument("t")
+        assert isinstance(type, RiseType)
+        repeat = self.repeat_in_memory if contains_array(type) else self.repeat_in_registers
+        return repeat(type, holds, function, arguments[2])
+
+    def repeat_in_registers(
+        self, type: RiseType, holds: Value, function: Value, init: Lazy
+    ) -> SSAValue:
+        def condition(carried: Sequence[SSAValue]) -> SSAValue:
+            return self.goes_on(holds, self.wrap(type, list(carried)))
+
+        def body(carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            return self.unwrap(self.applied(function, [self.wrap(type, list(carried))]))
+
+        inits = self.unwrap(self.read_data(init))
+        return self.wrap(type, list(self.emitter.while_loop(inits, condition, body)))
+
+    def repeat_in_memory(
+        self, type: RiseType, holds: Value, function: Value, init: Lazy
+    ) -> SSAValue:
+        """Two buffers take turns, as in a fold."""
+        current, following = self.buffers(type), self.buffers(type)
+        half = len(current)
+        self.store(init, self.add(codegen.CastOp(current, type)))
+
+        def condition(carried: Sequence[SSAValue]) -> SSAValue:
+            return self.goes_on(holds, self.add(codegen.CastOp(carried[:half], type)))
+
+        def body(carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            value = self.add(codegen.CastOp(carried[:half], type))
+            self.store_applied(function, [value], self.add(codegen.CastOp(carried[half:], type)))
+            return (*carried[half:], *carried[:half])
+
+        results = self.emitter.while_loop([*current, *following], condition, body)
+        return self.add(codegen.CastOp(results[:half], type))
+
+    def goes_on(self, holds: Value, value: SSAValue) -> SSAValue:
+        """Whether the condition holds, and no check has failed that was to end the loop."""
+        (condition,) = self.unwrap(self.applied(holds, [value]))
+        if not self.checks.are_used:
+            return condition
+        passed = self.checks.none_failed(self.emitter.builder)
+        return self.add(arith.AndIOp(condition, passed))
+
+    def fold(self, pattern: Pattern, length: Nat, init: Lazy, step: Step) -> SSAValue:
+        """A value that a loop carries: in registers, or in memory where there are arrays in it."""
+        type = pattern.argument("t")
+        assert isinstance(type, RiseType)
+        carry = self.carry_in_memory if contains_array(type) else self.carry_in_registers
+        return carry(type, length, pattern, init, step)
+
+    def carry_in_registers(
+        self, type: RiseType, length: Nat, pattern: Pattern, init: Lazy, step: Step
+    ) -> SSAValue:
+        def body(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            function, arguments = step(index, self.wrap(type, list(carried)))
+            return self.unwrap(self.applied(function, arguments))
+
+        inits = self.unwrap(self.read_data(init))
+        dialect = self.dialect(pattern)
+        results = self.emitter.loop(length, dialect, fold_kind(pattern), inits, body)
+        return self.wrap(type, list(results))
+
+    def carry_in_memory(
+        self, type: RiseType, length: Nat, pattern: Pattern, init: Lazy, step: Step
+    ) -> SSAValue:
+        """Two buffers take turns: one is read while the other is written."""
+        current, following = self.buffers(type), self.buffers(type)
+        self.store(init, self.add(codegen.CastOp(current, type)))
+
+        def body(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            half = len(carried) // 2
+            value = self.add(codegen.CastOp(carried[:half], type))
+            target = self.add(codegen.CastOp(carried[half:], type))
+            function, arguments = step(index, value)
+            self.store_applied(function, arguments, target)
+            return (*carried[half:], *carried[:half])
+
+        dialect = self.dialect(pattern)
+        results = self.emitter.loop(
+            length, dialect, LoopKind.SEQUENTIAL, [*current, *following], body
+        )
+        return self.add(codegen.CastOp(results[: len(current)], type))
+
+    @reads("scan", "scanSeq")
+    def read_scan(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        return self.materialised(
+            result_type(pattern), lambda target: self.store_scan(pattern, arguments, target)
+        )
+
+    @stores("scan", "scanSeq")
+    def store_scan(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
+        """A fold that stores each accumulator before it is passed on."""
+        function = self.force(arguments[0])
+        source = self.read_data(arguments[2])
+        type = pattern.argument("t")
+        assert isinstance(type, RiseType)
+        store = self.scan_in_memory if contains_array(type) else self.scan_in_registers
+        store(pattern, function, arguments[1], source, target)
+
+    def scan_in_registers(
+        self, pattern: Pattern, function: Value, init: Lazy, source: SSAValue, target: SSAValue
+    ) -> None:
+        def body(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            element = self.add(codegen.IdxOp(source, index))
+            scalars = self.unwrap(self.applied(function, [self.wrap(type, list(carried)), element]))
+            kept = self.wrap(type, list(scalars))
+            self.copy(kept, self.add(codegen.IdxOp(target, index)))
+            return scalars
+
+        initial = self.read_data(init)
+        type = data_type(initial)
+        length, dialect = size(pattern, "n"), self.dialect(pattern)
+        self.emitter.loop(length, dialect, LoopKind.SEQUENTIAL, self.unwrap(initial), body)
+
+    def scan_in_memory(
+        self, pattern: Pattern, function: Value, init: Lazy, source: SSAValue, target: SSAValue
+    ) -> None:
+        """Each accumulator is made in its place, and kept in a buffer for the next one.
+
+        The place itself is written through a path, which no loop can carry.
+        """
+        if not is_readable(target):
+            self.copy(self.read_data(self.read_scan(pattern, [function, init, source])), target)
+            return
+        type = element_of(data_type(target))
+        last = self.buffers(type)
+        self.store(init, self.add(codegen.CastOp(last, type)))
+
+        def body(index: SSAValue) -> None:
+            accumulator = self.add(codegen.CastOp(last, type))
+            element = self.add(codegen.IdxOp(source, index))
+            place = self.add(codegen.IdxOp(target, index))
+            self.store_applied(function, [accumulator, element], place)
+            self.copy(place, self.add(codegen.CastOp(last, type)))
+
+        self.each(size(pattern, "n"), self.dialect(pattern), body)

@@ -1,0 +1,138 @@
+"""How `sort` becomes a merge sort from the bottom up.
+
+The interpreter merges the same runs by the same comparisons, so that both agree for any function,
+also one that is no order. Values without arrays are moved between two buffers that take turns;
+where there are arrays in them, their indices are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IndexType, i1
+from xdsl.ir import Block, Region, SSAValue
+
+from riselang.dialects.rise import codegen
+from riselang.dialects.rise.types import ArrayType, RiseType, array, contains_array, idx
+from riselang.lowering.translation import (
+    Lazy,
+    Translation,
+    Value,
+    reads,
+    result_type,
+    size,
+)
+from riselang.nat import Nat
+from riselang.term.nodes import Pattern
+
+Before = Callable[[SSAValue, SSAValue], SSAValue]
+"""Whether one item comes before another, as a plain i1."""
+
+
+class SortRules(Translation):
+    """The rule of sort."""
+
+    @reads("sort")
+    def read_sort(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        function, length = self.force(arguments[0]), size(pattern, "n")
+        element = pattern.argument("t")
+        assert isinstance(element, RiseType)
+
+        def before(one: SSAValue, other: SSAValue) -> SSAValue:
+            (result,) = self.unwrap(self.applied(function, [one, other]))
+            return result
+
+        if not contains_array(element):
+            items = self.buffers(array(length, element))
+            self.store(arguments[1], self.add(codegen.CastOp(items, array(length, element))))
+            return self.merge_sorted(array(length, element), items, before)
+        source = self.kept(arguments[1])
+        indices = self.sorted_indices(source, length, before)
+        return self.add(codegen.GatherOp(indices, source, result_type(pattern)))
+
+    def sorted_indices(self, source: SSAValue, length: Nat, before: Before) -> SSAValue:
+        type = array(length, idx(length))
+        items = self.buffers(type)
+        target = self.add(codegen.CastOp(items, type))
+
+        def element(item: SSAValue) -> SSAValue:
+            return self.add(codegen.IdxOp(source, self.add(codegen.CastOp([item], IndexType()))))
+
+        def fill(index: SSAValue) -> None:
+            item = self.add(codegen.CastOp([index], idx(length)))
+            self.copy(item, self.add(codegen.IdxOp(target, index)))
+
+        self.each(length, self.loops, fill)
+        return self.merge_sorted(
+            type, items, lambda one, other: before(element(one), element(other))
+        )
+
+    def merge_sorted(self, type: ArrayType, items: list[SSAValue], before: Before) -> SSAValue:
+        """The items sorted: runs of 1, 2, 4, ... are merged from one buffer into the other."""
+        half, end = len(items), self.emitter.length(type.length)
+
+        def is_unsorted(carried: Sequence[SSAValue]) -> SSAValue:
+            return self.add(arith.CmpiOp(carried[-1], end, "slt"))
+
+        def merge_all(carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            source = self.add(codegen.CastOp(carried[:half], type))
+            target = self.add(codegen.CastOp(carried[half:-1], type))
+            width = carried[-1]
+            step = self.add(arith.AddiOp(width, width))
+
+            def merge(start: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
+                middle, stop = (
+                    self.add(arith.MinSIOp(self.add(arith.AddiOp(start, count)), end))
+                    for count in (width, step)
+                )
+                self.merge(Runs(source, start, middle, stop), target, before)
+                return ()
+
+            self.emitter.range_loop(self.emitter.constant(0), end, step, (), merge)
+            return (*carried[half:-1], *carried[:half], step)
+
+        inits = [*items, *self.buffers(type), self.emitter.constant(1)]
+        results = self.emitter.while_loop(inits, is_unsorted, merge_all)
+        return self.add(codegen.CastOp(results[:half], type))
+
+    def merge(self, runs: Runs, target: SSAValue, before: Before) -> None:
+        one = self.emitter.constant(1)
+
+        def place(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            left, right = carried
+            is_right = self.comes_right(runs, left, right, before)
+            chosen = self.add(arith.SelectOp(is_right, right, left))
+            item = self.add(codegen.IdxOp(runs.source, chosen))
+            self.copy(item, self.add(codegen.IdxOp(target, index)))
+            following = [self.add(arith.AddiOp(position, one)) for position in carried]
+            return (
+                self.add(arith.SelectOp(is_right, left, following[0])),
+                self.add(arith.SelectOp(is_right, following[1], right)),
+            )
+
+        self.emitter.range_loop(runs.start, runs.stop, one, [runs.start, runs.middle], place)
+
+    def comes_right(self, runs: Runs, left: SSAValue, right: SSAValue, before: Before) -> SSAValue:
+        """Whether the next item is one of the right run: only if it comes before the left one."""
+        has_left = self.add(arith.CmpiOp(left, runs.middle, "slt"))
+        has_right = self.add(arith.CmpiOp(right, runs.stop, "slt"))
+        both, single = Block(), Block()
+        with self.emitter.inside(both):
+            items = [self.add(codegen.IdxOp(runs.source, place)) for place in (right, left)]
+            self.emitter.add(scf.YieldOp(before(*items)))
+        with self.emitter.inside(single):
+            self.emitter.add(scf.YieldOp(has_right))
+        condition = self.add(arith.AndIOp(has_left, has_right))
+        return self.add(scf.IfOp(condition, [i1], Region(both), Region(single)))
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Two sorted runs side by side in `source`, from start to middle and from there to stop."""
+
+    source: SSAValue
+    start: SSAValue
+    middle: SSAValue
+    stop: SSAValue

@@ -1,0 +1,116 @@
+"""How layout patterns become steps of access paths, for reading and for storing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import vector
+from xdsl.ir import Block, Region, SSAValue
+
+from riselang.dialects.rise import codegen
+from riselang.dialects.rise.codegen_views import ViewOp
+from riselang.dialects.rise.functional import ReturnOp
+from riselang.dialects.rise.interface_ops import EmbedOp
+from riselang.dialects.rise.lanes import builtin_vector
+from riselang.dialects.rise.types import (
+    NatAttr,
+    ScalarType,
+    VectorType,
+    uncurry,
+)
+from riselang.lowering.layouts import kept_size
+from riselang.lowering.rules.map_rules import is_made_whole
+from riselang.lowering.translation import (
+    Lazy,
+    Partial,
+    ReadRule,
+    StoreRule,
+    Translation,
+    Value,
+    reads,
+    result_type,
+    size,
+    stores,
+)
+from riselang.term.nodes import (
+    Pattern,
+)
+
+
+class ViewRules(Translation):
+    """Rules of the patterns that only rearrange."""
+
+    def read_view(self, step: type[ViewOp]) -> ReadRule:
+        def rule(pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+            source = self.read_data(arguments[0])
+            return self.add(step(source, result_type(pattern), kept_size(step, pattern)))
+
+        return rule
+
+    def store_through(self, step: type[ViewOp]) -> StoreRule:
+        def rule(pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
+            if step.ROOM is not None and not is_made_whole(arguments[0]):
+                self.copy(self.read_data(self.apply(Partial(pattern, ()), arguments)), target)
+                return
+            (source,), _ = uncurry(pattern.type)
+            self.store(arguments[0], self.add(step(target, source, kept_size(step, pattern))))
+
+        return rule
+
+    @reads("zip")
+    def read_zip(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        first = self.read_data(arguments[0])
+        return self.add(codegen.ZipOp(first, self.read_data(arguments[1])))
+
+    @reads("tuple")
+    def read_tuple(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        first = self.read_data(arguments[0])
+        return self.add(codegen.TupleOp(first, self.read_data(arguments[1])))
+
+    @reads("vectorFromScalar")
+    def read_vector_from_scalar(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        scalar = self.read_data(arguments[0])
+        type = result_type(pattern)
+        element = pattern.argument("t")
+        assert isinstance(type, VectorType)
+        assert isinstance(element, ScalarType)
+        block = Block(arg_types=[element.element])
+        repeated = vector.BroadcastOp(block.args[0], builtin_vector(type))
+        block.add_ops([repeated, ReturnOp([repeated.vector])])
+        return self.add(EmbedOp([scalar], Region(block), type))
+
+    @stores("prefetch")
+    def store_prefetched(
+        self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue
+    ) -> None:
+        """Nothing is read here; what is stored reads for itself."""
+        self.store(arguments[0], target)
+
+    @reads("concat")
+    def read_concat(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        first = self.read_data(arguments[0])
+        second = self.read_data(arguments[1])
+        return self.add(codegen.ConcatOp(first, second, result_type(pattern)))
+
+    @stores("concat")
+    def store_concat(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
+        (first, second), _ = uncurry(pattern.type)
+        self.store(arguments[0], self.add(codegen.TakeOp(target, first)))
+        self.store(arguments[1], self.add(codegen.DropOp(target, second)))
+
+    @reads("padConst")
+    def read_pad_const(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        value = self.read_data(arguments[0])
+        source = self.read_data(arguments[1])
+        left = NatAttr(size(pattern, "l"))
+        return self.add(codegen.PadConstOp(value, source, result_type(pattern), left))
+
+    @stores("zip")
+    def store_zip(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
+        self.store(arguments[0], self.add(codegen.ZipFirstAccOp(target)))
+        self.store(arguments[1], self.add(codegen.ZipSecondAccOp(target)))
+
+    @stores("tuple")
+    def store_tuple(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
+        self.store(arguments[0], self.component(codegen.FstOp, target))
+        self.store(arguments[1], self.component(codegen.SndOp, target))

@@ -1,0 +1,218 @@
+"""How circularBuffer and rotateValues become loops in which each element is computed once.
+
+That takes a consumer that reads the windows one after the other: a sequential map that is stored,
+or another circularBuffer with such a consumer, whose elements are windows in turn. Elsewhere the
+whole mapped array gets memory, and the windows are a view of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import SSAValue
+
+from riselang.dialects.rise import codegen
+from riselang.dialects.rise.types import (
+    ArrayType,
+    NatAttr,
+    RiseType,
+    array,
+    contains_array,
+    element_of,
+)
+from riselang.lowering.loops import LoopKind
+from riselang.lowering.translation import (
+    Delayed,
+    Lazy,
+    Translation,
+    Value,
+    data_type,
+    reads,
+    result_type,
+    size,
+)
+from riselang.nat import Nat, nat_max, nat_min
+from riselang.term.nodes import Pattern, spine
+
+WINDOWS = ("circularBuffer", "rotateValues")
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Windows of a mapped array that are asked for in order."""
+
+    pattern: Pattern
+    function: Value
+    source: SSAValue | Windows
+
+    @property
+    def type(self) -> ArrayType:
+        """All windows."""
+        type = result_type(self.pattern)
+        assert isinstance(type, ArrayType)
+        return type
+
+    @property
+    def window(self) -> ArrayType:
+        window = self.type.element
+        assert isinstance(window, ArrayType)
+        return window
+
+    @property
+    def element(self) -> RiseType:
+        return self.window.element
+
+    @property
+    def length(self) -> Nat:
+        """How many elements are mapped."""
+        return self.type.length + self.window.length - 1
+
+
+Stream = Callable[[SSAValue, Nat], SSAValue]
+"""From an index, and how much is added to it, to the element there; asked for in order, once."""
+
+
+class WindowRules(Translation):
+    """Rules of the windows that are used in turns."""
+
+    @reads("circularBuffer", "rotateValues")
+    def read_windows(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        source = self.read_data(arguments[1])
+        windows = Windows(pattern, self.force(arguments[0]), source)
+
+        def fill(target: SSAValue) -> None:
+            self.map_elements(windows, windows.length, target)
+
+        mapped = self.materialised(array(windows.length, windows.element), fill)
+        return self.add(codegen.SlideOp(mapped, windows.type, NatAttr(Nat.const(1))))
+
+    def windows_in_order(self, lazy: Lazy) -> Windows | None:
+        """The windows that the argument of a sequential loop is, if it is that."""
+        if not isinstance(lazy, Delayed):
+            return None
+        head, arguments = spine(lazy.term)
+        if not isinstance(head, Pattern) or head.spec.name not in WINDOWS or len(arguments) != 2:
+            return None
+        function, source = (Delayed(argument, lazy.environment) for argument in arguments)
+        rings = head.spec.name == "circularBuffer"
+        inner = self.windows_in_order(source) if rings else None
+        return Windows(head, self.force(function), inner or self.read_data(source))
+
+    def store_windows(
+        self, windows: Windows, function: Value, target: SSAValue, dialect: str
+    ) -> None:
+        """`mapSeq(function)` over the windows."""
+        size = windows.window.length
+        few = size.is_constant and size.constant <= self.most_registers
+        rotates = windows.pattern.spec.name == "rotateValues"
+        if rotates and few and not contains_array(windows.element):
+            self.store_rotated(windows, function, target, dialect)
+        else:
+            self.store_ringed(windows, function, target, dialect)
+
+    def map_elements(self, windows: Windows, count: Nat, target: SSAValue) -> None:
+        """Store the first `count` elements of the mapped array."""
+        source = self.stream(windows.source)
+
+        def body(index: SSAValue) -> None:
+            element, place = source(index, Nat.const(0)), self.add(codegen.IdxOp(target, index))
+            self.store_applied(windows.function, [element], place)
+
+        self.each(count, self.dialect(windows.pattern), body)
+
+    def stream(self, source: SSAValue | Windows) -> Stream:
+        """The elements of an array, or windows that a ring is filled for one after the other."""
+        if isinstance(source, Windows):
+            return self.ringed(source)
+        return lambda index, offset: self.element_behind(source, offset, index)
+
+    def element_behind(self, array_: SSAValue, offset: Nat, index: SSAValue) -> SSAValue:
+        type = data_type(array_)
+        assert isinstance(type, ArrayType)
+        rest = self.add(codegen.DropOp(array_, array(type.length - offset, type.element)))
+        return self.add(codegen.IdxOp(rest, index))
+
+    def store_ringed(
+        self, windows: Windows, function: Value, target: SSAValue, dialect: str
+    ) -> None:
+        window = self.ringed(windows)
+
+        def body(index: SSAValue) -> None:
+            place = self.add(codegen.IdxOp(target, index))
+            self.store_applied(function, [window(index, Nat.const(0))], place)
+
+        self.each(windows.type.length, dialect, body)
+
+    def ringed(self, windows: Windows) -> Stream:
+        """A ring: element k lies at k modulo its length, over one that no window has any more."""
+        buffers = self.buffers(array(_ring_length(windows), windows.element))
+        before, source = windows.window.length - 1, self.stream(windows.source)
+
+        def ring() -> SSAValue:
+            memory = self.add(
+                codegen.CastOp(buffers, array(_ring_length(windows), windows.element))
+            )
+            whole = array(windows.length, windows.element)
+            return self.add(codegen.PadWrapOp(memory, whole, NatAttr(Nat.const(0))))
+
+        def fill(index: SSAValue, offset: Nat) -> None:
+            element = source(index, offset)
+            place = self.element_behind(ring(), offset, index)
+            self.store_applied(windows.function, [element], place)
+
+        def window(index: SSAValue, offset: Nat) -> SSAValue:
+            fill(index, offset + before)
+            seen = self.add(codegen.SlideOp(ring(), windows.type, NatAttr(Nat.const(1))))
+            return self.element_behind(seen, offset, index)
+
+        self.each(before, self.dialect(windows.pattern), lambda index: fill(index, Nat.const(0)))
+        return window
+
+    def store_rotated(
+        self, windows: Windows, function: Value, target: SSAValue, dialect: str
+    ) -> None:
+        """The loop carries all but the first element of a window on to the next.
+
+        A window is written to memory to be indexed; where its loops are unrolled, LLVM keeps it in
+        registers.
+        """
+        buffers = self.buffers(windows.window)
+
+        def memory() -> SSAValue:
+            return self.add(codegen.CastOp(buffers, windows.window))
+
+        self.map_elements(windows, windows.window.length - 1, memory())
+        first, source = memory(), self.stream(windows.source)
+        before = windows.window.length - 1
+        inits: list[SSAValue] = []
+        for position in range(windows.window.length.constant - 1):
+            inits += self.unwrap(self.element_at(first, position))
+
+        def body(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            element = source(index, before)
+            scalars = [*carried, *self.unwrap(self.applied(windows.function, [element]))]
+            self.fill(memory(), scalars)
+            self.store_applied(function, [memory()], self.add(codegen.IdxOp(target, index)))
+            return scalars[len(scalars) - len(carried) :]
+
+        self.emitter.loop(windows.type.length, dialect, LoopKind.SEQUENTIAL, inits, body)
+
+    def element_at(self, value: SSAValue, position: int) -> SSAValue:
+        return self.add(codegen.IdxOp(value, self.emitter.constant(position)))
+
+    def fill(self, window: SSAValue, scalars: Sequence[SSAValue]) -> None:
+        """Store the elements of a window, given all their plain scalars."""
+        rest, type = list(scalars), data_type(window)
+        assert isinstance(type, ArrayType)
+        for position in range(type.length.constant):
+            element = self.wrap(element_of(type), rest)
+            self.copy(element, self.element_at(window, position))
+
+
+def _ring_length(windows: Windows) -> Nat:
+    """As many elements as asked for, but a window at least, and no more than there are."""
+    length = windows.window.length
+    if windows.pattern.spec.name == "circularBuffer":
+        length = nat_max(size(windows.pattern, "alloc"), length)
+    return nat_min(length, windows.length) if windows.length.is_constant else length

@@ -1,0 +1,1 @@
+"""Line tables and symbols of generated code, for debuggers and profilers."""

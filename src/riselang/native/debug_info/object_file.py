@@ -1,0 +1,132 @@
+"""Check that an ELF object file is well-formed, and list its symbols.
+
+LLVM assumes that an object is well-formed, and ends the process if it is not. So an object that was
+read from a file is checked before LLVM gets it, at each load of a cached kernel.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+FUNCTION = 2
+"""The type of a symbol that is a function."""
+
+
+def is_readable(data: bytes) -> bool:
+    """Whether this is ELF for a machine of 64 bits that starts with the lower byte."""
+    return data[:6] == b"\x7fELF\x02\x01"
+
+
+def _string(strings: bytes, start: int) -> str:
+    return strings[start : strings.index(b"\0", start)].decode()
+
+
+@dataclass(frozen=True)
+class Symbols:
+    """The names that an object defines, and those that it needs."""
+
+    defined: set[str] = field(default_factory=set[str])
+    needed: set[str] = field(default_factory=set[str])
+
+
+@dataclass(frozen=True)
+class _Header:
+    """An entry of the table of sections."""
+
+    kind: int
+    offset: int
+    length: int
+    link: int
+    info: int
+    entry: int
+
+
+_OBJECT, _CURRENT = 1, 1
+_MACHINES = {"x86_64": 62, "aarch64": 183, "arm64": 183}
+_SYMBOLS, _STRINGS, _RELOCATIONS, _NO_BITS = 2, 3, 4, 8
+_SECTION, _SYMBOL = struct.Struct("<IIQQQQIIQQ"), struct.Struct("<IBBHQQ")
+_RELOCATION = struct.Struct("<QIIq")
+_RESERVED = 0xFF00
+"""Numbers of sections from here on are none."""
+_GLOBAL, _WEAK = 1, 2
+_WIDE = frozenset((1, 24, 25, 257, 260))
+"""Relocations that change eight bytes, on any machine; the others change four at most."""
+_MOST = 1 << 40
+"""Bytes of a section that is only made in memory."""
+
+
+def checked_symbols(data: bytes, machine: str = "") -> Symbols:
+    """The symbols of an object, all of which lies within the file; for any machine, or this one.
+
+    A ValueError says what is wrong with it.
+    """
+    try:
+        headers = list(_headers(data, machine))
+        found = Symbols()
+        for header in headers:
+            if header.kind == _SYMBOLS:
+                _add_symbols(data, headers, header, found)
+        for header in headers:
+            if header.kind == _RELOCATIONS:
+                _check_relocations(data, headers, header)
+    except (struct.error, IndexError, UnicodeDecodeError) as error:
+        raise ValueError(f"not an object file: {error}") from None
+    return found
+
+
+def _headers(data: bytes, machine: str) -> Iterator[_Header]:
+    kind, found, version = struct.unpack_from("<HHI", data, 16)
+    _expect(is_readable(data) and kind == _OBJECT and version == _CURRENT, "not an object file")
+    _expect(found == _MACHINES.get(machine, found), "for another machine")
+    (start,) = struct.unpack_from("<Q", data, 40)
+    size, count, names = struct.unpack_from("<HHH", data, 58)
+    _expect(size == _SECTION.size and 0 < count < _RESERVED and names < count, "bad sections")
+    _expect(start + size * count <= len(data), "its sections are cut off")
+    for position in range(count):
+        fields = _SECTION.unpack_from(data, start + position * size)
+        _, kind, _, _, offset, length, link, info, alignment, entry = fields
+        _expect(alignment & (alignment - 1) == 0 if alignment else True, "a bad alignment")
+        _expect(alignment <= 1 << 20 and link < count, "a bad section")
+        if kind == _NO_BITS:
+            _expect(length <= _MOST, "a section is too long")
+        else:
+            _expect(offset + length <= len(data), "a section is cut off")
+        yield _Header(kind, offset, length, link, info, entry)
+
+
+def _add_symbols(data: bytes, headers: list[_Header], table: _Header, found: Symbols) -> None:
+    strings = headers[table.link]
+    _expect(strings.kind == _STRINGS and strings.length > 0, "symbols without names")
+    _expect(data[strings.offset + strings.length - 1] == 0, "a name without an end")
+    _expect(table.entry == _SYMBOL.size and table.length % _SYMBOL.size == 0, "bad symbols")
+    texts = data[strings.offset : strings.offset + strings.length]
+    content = data[table.offset : table.offset + table.length]
+    for start, binding, _, section, value, size in _SYMBOL.iter_unpack(content):
+        name = _string(texts, start)
+        if section == 0:
+            if name and binding >> 4 != _WEAK:
+                found.needed.add(name)
+        elif section < _RESERVED:
+            _expect(value + size <= headers[section].length, f"{name} is not in its section")
+            if binding >> 4 in (_GLOBAL, _WEAK) and binding & 15 == FUNCTION:
+                found.defined.add(name)
+
+
+def _check_relocations(data: bytes, headers: list[_Header], table: _Header) -> None:
+    symbols, target = headers[table.link], headers[table.info]
+    _expect(symbols.kind == _SYMBOLS and target.kind != _NO_BITS, "bad relocations")
+    _expect(
+        table.entry == _RELOCATION.size and table.length % _RELOCATION.size == 0, "bad relocations"
+    )
+    count = symbols.length // _SYMBOL.size
+    content = data[table.offset : table.offset + table.length]
+    for place, kind, symbol, _ in _RELOCATION.iter_unpack(content):
+        end = place + (8 if kind in _WIDE else 4)
+        _expect(symbol < count and end <= target.length, "bad relocations")
+
+
+def _expect(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise ValueError(otherwise)

@@ -1,0 +1,67 @@
+"""Loaded code by name, for perf: a line for each piece of code in `/tmp/perf-PID.map`.
+
+A name there is all that perf shows of code without a file, so it holds the line of the program too:
+`dot dot.rise:3`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import groupby
+
+from riselang.native.debug_info.line_table import Function, code_lines, functions
+from riselang.native.debug_info.object_file import is_readable
+from riselang.native.llvm.entry_points import PREFIX
+
+Piece = tuple[int, int, str]
+"""Start, end and name of code."""
+
+
+def record(code: bytes, address: Callable[[str], int]) -> None:
+    """Tell perf of an object with debug info that is loaded; `address` finds symbols."""
+    if not sys.platform.startswith("linux") or not is_readable(code):
+        return
+    named = list(pieces(code))
+    start = _start(functions(code), address)
+    if not named or start is None:
+        return
+    lines = [f"{start + begin:x} {end - begin:x} {name}\n" for begin, end, name in named]
+    # A profile without names is no reason to fail.
+    with suppress(OSError):
+        _append(f"/tmp/perf-{os.getpid()}.map", "".join(lines))
+
+
+def pieces(code: bytes) -> Iterator[Piece]:
+    """The code of an object with debug info, cut where the line or the function changes."""
+    known = functions(code)
+    offsets = [function.offset for function in known]
+    named: list[Piece] = []
+    for line in code_lines(code):
+        function = known[max(0, bisect_right(offsets, line.start) - 1)].name.removeprefix(PREFIX)
+        place = f" {os.path.basename(line.file)}:{line.line}" if line.line else ""
+        named.append((line.start, line.end, f"{function}{place}"))
+    for name, group in groupby(named, key=lambda piece: piece[2]):
+        same = list(group)
+        yield same[0][0], same[-1][1], name
+
+
+def _start(known: list[Function], address: Callable[[str], int]) -> int | None:
+    """Where the code of the object begins, by a function that can be found."""
+    for function in known:
+        if found := address(function.name):
+            return found - function.offset
+    return None
+
+
+def _append(path: str, text: str) -> None:
+    # The folder is everybody's: a link that somebody has put there is not followed.
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
+    file = os.open(path, flags, 0o600)
+    try:
+        os.write(file, text.encode())
+    finally:
+        os.close(file)

@@ -1,0 +1,1 @@
+"""LLVM: code generation, and what generated code calls."""

@@ -1,0 +1,309 @@
+"""LLVM: optimise, emit assembly and objects, load into the process. The only user of llvmlite."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Collection, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import llvmlite.binding as binding
+
+from riselang.native.debug_info.object_file import Symbols, checked_symbols, is_readable
+from riselang.native.llvm import guard, temporary_pool
+from riselang.native.llvm.entry_points import GUARDED
+from riselang.support.errors import InternalError, MissingSymbolsError
+from riselang.support.forking import hold_forks, hold_in_forks
+from riselang.support.profiling import timed
+
+DEBUG_LINES = b".debug_line"
+"""What an object with debug info has in it."""
+PTX_TRIPLE, PTX_VERSION = "nvptx64-nvidia-cuda", "+ptx70"
+_LOCK = threading.Lock()
+"""llvmlite's global state (targets, symbols) is not made for several threads at once."""
+
+
+@contextmanager
+def _alone() -> Generator[None]:
+    """No other thread is in LLVM, or forks the process."""
+    with hold_forks(), _LOCK:
+        yield
+
+
+def _hold_bindings() -> None:
+    """For all who use llvmlite: other libraries, and objects when they are collected."""
+    binding.ffi.lib._lock.__enter__()  # pyright: ignore[reportPrivateUsage]
+
+
+def _release_bindings() -> None:
+    binding.ffi.lib._lock.__exit__(None, None, None)  # pyright: ignore[reportPrivateUsage]
+
+
+hold_in_forks(_hold_bindings, _release_bindings)
+
+
+@dataclass(frozen=True)
+class Target:
+    """The machine to compile for."""
+
+    triple: str
+    cpu: str
+    features: str
+
+
+@cache
+def host() -> Target:
+    """This machine, with the whole width of its vectors."""
+    features = binding.get_host_cpu_features()
+    flags = features.flatten() if features else ""
+    if features.get("avx512f"):
+        # LLVM prefers half-width vectors on these machines unless told otherwise.
+        flags = f"{flags},-prefer-256-bit"
+    return Target(binding.get_process_triple(), binding.get_host_cpu_name(), flags)
+
+
+def version() -> str:
+    """The version of LLVM."""
+    return ".".join(map(str, binding.llvm_version_info))
+
+
+def vector_bits() -> int:
+    """The width of this machine's vectors."""
+    features = binding.get_host_cpu_features()
+    widths = {"avx512f": 512, "avx": 256}
+    return next((bits for name, bits in widths.items() if features.get(name)), 128)
+
+
+@cache
+def _initialise() -> None:
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+
+
+def _machine(target: Target, jit: bool, opt: int = 3) -> Any:
+    _initialise()
+    return binding.Target.from_triple(target.triple).create_target_machine(
+        cpu=target.cpu,
+        features=target.features,
+        opt=opt,
+        jit=jit,
+        reloc="default" if jit else "pic",
+    )
+
+
+def _parse(ir: str, target: Target) -> Any:
+    try:
+        module = binding.parse_assembly(ir)
+        module.triple = target.triple
+        module.verify()
+    except RuntimeError as error:
+        raise InternalError(f"LLVM refuses the generated code: {error}") from None
+    return module
+
+
+@cache
+def float_conversions() -> str:
+    """Functions that LLVM may call for 16-bit floats, as LLVM IR."""
+    return resources.files("riselang.native.llvm").joinpath("float_conversions.ll").read_text()
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much LLVM does for code."""
+
+    level: int
+    """Of optimisation, as in -O3."""
+    vectorises: bool
+
+
+EFFORTS = {
+    "fast": Effort(1, vectorises=False),
+    "default": Effort(3, vectorises=True),
+    "max": Effort(3, vectorises=True),
+}
+"""How long loops that are unrolled may become, too, depends on the effort: see `short_loops`."""
+
+
+def _optimised(ir: str, target: Target, machine: Any, effort: Effort) -> Any:
+    with timed("LLVM"), timed("parse"):
+        module = _parse(ir, target)
+    module.data_layout = str(machine.target_data)
+    options = binding.create_pipeline_tuning_options(speed_level=effort.level)
+    options.loop_vectorization = effort.vectorises
+    options.slp_vectorization = effort.vectorises
+    # Only what is marked is unrolled: see `short_loops`.
+    options.loop_unrolling = False
+    builder = binding.create_pass_builder(machine, options)
+    with timed("LLVM"), timed("optimise"):
+        builder.getModulePassManager().run(module, builder)
+    return module
+
+
+def _compiled(ir: str, target: Target, effort: str, *, jit: bool) -> tuple[Any, Any]:
+    """A module after optimisation, and the machine that makes code of it."""
+    chosen = EFFORTS[effort]
+    machine = _machine(target, jit, chosen.level)
+    return _optimised(ir, target, machine, chosen), machine
+
+
+def optimise(ir: str, effort: str = "default", target: Target | None = None) -> str:
+    """LLVM IR as it is optimised for the target."""
+    with _alone():
+        return str(_compiled(ir, target or host(), effort, jit=True)[0])
+
+
+def assembly(ir: str, effort: str = "default", target: Target | None = None) -> str:
+    with _alone():
+        module, machine = _compiled(ir, target or host(), effort, jit=True)
+        with timed("LLVM"), timed("emit"):
+            return str(machine.emit_assembly(module))
+
+
+def object_code(ir: str, effort: str = "default", target: Target | None = None) -> bytes:
+    """Machine code to be linked."""
+    with _alone():
+        module, machine = _compiled(ir, target or host(), effort, jit=False)
+        with timed("LLVM"), timed("emit"):
+            return bytes(machine.emit_object(module))
+
+
+def ptx(ir: str, chip: str, effort: str = "default") -> str:
+    """The code of kernels for an NVIDIA GPU, which its driver makes machine code of."""
+    with _alone():
+        binding.initialize_all_targets()
+        binding.initialize_all_asmprinters()
+        target = Target(PTX_TRIPLE, chip, PTX_VERSION)
+        module, machine = _compiled(ir, target, effort, jit=False)
+        with timed("LLVM"), timed("emit"):
+            return str(machine.emit_assembly(module))
+
+
+@dataclass
+class LoadedCode:
+    """Machine code in this process; it stays as long as this object does."""
+
+    engine: Any = field(repr=False)
+
+    def address(self, symbol: str) -> int:
+        return int(self.engine.get_function_address(symbol))
+
+
+def jit_object(ir: str, effort: str = "default") -> bytes:
+    """Machine code of this machine, to be loaded into a process."""
+    with _alone():
+        module, machine = _compiled(ir, host(), effort, jit=True)
+        with timed("LLVM"), timed("emit"):
+            return bytes(machine.emit_object(module))
+
+
+def load_objects(objects: Sequence[bytes]) -> LoadedCode:
+    """Load machine code that `jit_object` made, in this process or another."""
+    with _alone():
+        machine = _machine(host(), jit=True)
+        engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
+        if any(map(temporary_pool.is_used, objects)):
+            _replace(engine, temporary_pool.REPLACED, _memory())
+        elif any(GUARDED.encode() in code for code in objects):
+            _memory()
+        _check_symbols(objects)
+        for code in objects:
+            # The engine tells gdb of what is added.
+            engine.add_object_file(binding.ObjectFileRef.from_data(code))
+        engine.finalize_object()
+        loaded = LoadedCode(engine)
+        for code in objects:
+            if DEBUG_LINES in code:
+                # Most code has none, and is there without what reads them.
+                from riselang.native.debug_info import perf_map
+
+                perf_map.record(code, loaded.address)
+        return loaded
+
+
+def _check_symbols(objects: Sequence[bytes]) -> None:
+    """Refuse code that refers to what is not there: the engine would jump to address 0."""
+    missing = _missing_symbols([checked_symbols(code) for code in objects if is_readable(code)])
+    if missing:
+        raise MissingSymbolsError(missing)
+
+
+def _missing_symbols(symbols: Sequence[Symbols]) -> list[str]:
+    """What objects need together and nothing in this process defines."""
+    defined = {name for each in symbols for name in each.defined}
+    needed = {name for each in symbols for name in each.needed} - defined - _MADE
+    return [
+        name
+        for name in sorted(needed)
+        if binding.address_of_symbol(name) is None and not hasattr(_process(), name)
+    ]
+
+
+@cache
+def _memory() -> LoadedCode:
+    """The functions that keep memory and end calls, one time in a process: its code shares them."""
+    # Made in a few milliseconds, and called once for each temporary.
+    machine = _machine(host(), jit=True, opt=0)
+    text = temporary_pool.source()
+    if guard.IS_SUPPORTED:
+        text = "\n".join([text, guard.source()])
+        for name in guard.PYTHON:
+            function = getattr(ctypes.pythonapi, name)
+            binding.add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
+    engine = binding.create_mcjit_compiler(_parse(text, host()), machine)
+    engine.finalize_object()
+    loaded = LoadedCode(engine)
+    if guard.IS_SUPPORTED:
+        guard.start(loaded.address)
+        for name in guard.FUNCTIONS:
+            binding.add_symbol(name, loaded.address(name))
+    return loaded
+
+
+def _replace(engine: Any, names: Mapping[str, str], code: LoadedCode) -> None:
+    """Let what is loaded into one engine, and nothing else in the process, call other functions."""
+    module = binding.parse_assembly("\n".join(names.values()))
+    engine.add_module(module)
+    for name in names:
+        engine.add_global_mapping(module.get_function(name), code.address(f"rise_{name}"))
+
+
+def check_objects(objects: Sequence[bytes], functions: Collection[str]) -> None:
+    """Check machine code that comes from a file, since LLVM does not: a ValueError if it is bad.
+
+    It has these functions, and all that it needs is in this process.
+    """
+    triple = host().triple
+    if "linux" not in triple:
+        return
+    symbols = [checked_symbols(code, triple.partition("-")[0]) for code in objects]
+    defined = {name for each in symbols for name in each.defined}
+    missing = [name for name in functions if name not in defined]
+    with _alone():
+        missing += _missing_symbols(symbols)
+    if missing:
+        raise ValueError(f"there is no {missing[0]}")
+
+
+@cache
+def _process() -> ctypes.CDLL:
+    """All that is loaded into this process."""
+    return ctypes.CDLL(None)
+
+
+_MADE = frozenset({"_GLOBAL_OFFSET_TABLE_", *guard.FUNCTIONS})
+"""What is made when code is loaded."""
+
+
+def add_symbol(name: str, address: int) -> None:
+    """Let loaded code find a function by name."""
+    with _alone():
+        binding.add_symbol(name, address)
+
+
+def load_library(path: str) -> None:
+    """Make the symbols of a shared library known to loaded code."""
+    binding.load_library_permanently(path)

@@ -1,0 +1,210 @@
+"""The shared libraries that generated code calls: libm and an OpenMP runtime."""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import os
+import sys
+from collections.abc import Iterator
+from functools import cache
+from itertools import chain
+from pathlib import Path
+
+from riselang.support import config
+from riselang.support.errors import UserError
+
+OPENMP = "openmp"
+BLAS = "blas"
+OPENMP_ENTRY = "__kmpc_fork_call"
+"""What MLIR's omp lowering calls; GNU's libgomp does not have it."""
+
+
+@cache
+def openmp() -> str | None:
+    """The path of an OpenMP runtime with LLVM's entry points, or None.
+
+    One that the process has loaded already is used again: two runtimes in a process fight.
+    """
+    # One by one: to look further takes longer than all that is left to do.
+    for path in chain(_loaded(), _installed()):
+        if _has_entry(path):
+            return path
+    return None
+
+
+def has_threads() -> bool:
+    """Whether parallel loops run on threads here and now."""
+    return config.num_threads() > 1 and openmp() is not None
+
+
+@cache
+def libm() -> ctypes.CDLL:
+    return ctypes.CDLL(ctypes.util.find_library("m") or "libm.so.6")
+
+
+def _loaded() -> Iterator[str]:
+    maps = Path("/proc/self/maps")
+    if not maps.exists():
+        return
+    for line in maps.read_text().splitlines():
+        path = line.split()[-1]
+        if Path(path).name.startswith(("libomp", "libiomp5")):
+            yield path
+
+
+def _installed() -> Iterator[str]:
+    """The wheels `intel-openmp` (x86-64) and `pyomp` (aarch64), then the system."""
+    for library in ("lib", "Library/bin"):
+        yield from _existing(Path(sys.prefix, library), "libiomp5*")
+    for folder in sys.path:
+        yield from _existing(Path(folder, "numba/openmp/libs/openmp/lib"), "libomp.*")
+    yield from _of_system("omp", "iomp5", "omp5")
+    yield from _existing(Path("/usr/lib"), "llvm-*/lib/libomp.so*")
+
+
+def _existing(folder: Path, pattern: str) -> list[str]:
+    return sorted(str(path) for path in folder.glob(pattern)) if folder.exists() else []
+
+
+def _has_entry(path: str) -> bool:
+    try:
+        return hasattr(ctypes.CDLL(path), OPENMP_ENTRY)
+    except OSError:
+        return False
+
+
+ROUTINES = ("gemm", "gemv", "ger", "dot", "axpy", "copy", "nrm2", "syrk", "syr2k")
+"""The routines that compiled code calls, each for f32 and f64."""
+_PREFIXES = ("", "scipy_")
+"""What stands before the names of the routines in some builds."""
+
+
+def blas() -> str | None:
+    """The path of a BLAS with the CBLAS interface, the one that `RISE_BLAS` names, or None."""
+    return _blas(config.BLAS.value())
+
+
+@cache
+def _blas(name: str) -> str | None:
+    candidates = _BLAS.get(name, lambda: iter([name]))()
+    return next((path for path in candidates if blas_prefix(path) is not None), None)
+
+
+def _openblas() -> Iterator[str]:
+    """The wheel `scipy-openblas32`, then the system."""
+    for folder in sys.path:
+        yield from _existing(Path(folder, "scipy_openblas32/lib"), "*openblas*")
+    yield from _of_system("openblas", "cblas", "blas")
+
+
+def _mkl() -> Iterator[str]:
+    """The wheel `mkl`, then the system."""
+    for library in ("lib", "Library/bin"):
+        yield from _existing(Path(sys.prefix, library), "*mkl_rt*")
+    yield from _of_system("mkl_rt")
+
+
+def _of_system(*names: str) -> Iterator[str]:
+    for name in names:
+        if sys.platform == "linux":
+            yield from _of_linux(name)
+        elif (found := ctypes.util.find_library(name)) is not None:
+            yield found
+
+
+def _of_linux(name: str) -> Iterator[str]:
+    """What the loader finds, then the folders that it looks into, for names with a version.
+
+    ctypes would start ldconfig, a compiler and a linker to find it.
+    """
+    yield f"lib{name}.so"
+    architecture = f"{os.uname().machine}-linux-gnu"
+    for folder in ("/usr/local/lib", f"/usr/lib/{architecture}", "/usr/lib64", "/usr/lib"):
+        yield from _existing(Path(folder), f"lib{name}.so.*")
+
+
+_BLAS = {"openblas": _openblas, "mkl": _mkl}
+
+
+def blas_prefix(path: str) -> str | None:
+    """What stands before the names of the routines of a library; None if it has none of them."""
+    try:
+        library = ctypes.CDLL(path)
+    except OSError:
+        return None
+    return next((each for each in _PREFIXES if hasattr(library, f"{each}cblas_sgemm")), None)
+
+
+def _routine(path: str, name: str) -> int | None:
+    """The address of a routine in a library."""
+    symbol = f"{blas_prefix(path) or ''}{name}"
+    library = ctypes.CDLL(path)
+    if not hasattr(library, symbol):
+        return None
+    return ctypes.cast(getattr(library, symbol), ctypes.c_void_p).value
+
+
+def _prepare_blas(path: str) -> None:
+    """Let compiled code find the routines by their plain names."""
+    from riselang.native.llvm import codegen as llvm
+
+    for routine in ROUTINES:
+        for letter in "sd":
+            name = f"cblas_{letter}{routine}"
+            address = _routine(path, name)
+            if address is None:
+                raise UserError(f"{path} has no {name}; set {config.BLAS.variable} to another BLAS")
+            llvm.add_symbol(name, address)
+    library = ctypes.CDLL(path)
+    for name in _SET_THREADS:
+        if hasattr(library, name):
+            getattr(library, name)(ctypes.c_int(config.num_threads()))
+
+
+_SET_THREADS = (
+    "scipy_openblas_set_num_threads", "openblas_set_num_threads", "MKL_Set_Num_Threads",
+)  # fmt: skip
+
+
+def is_found(name: str) -> bool:
+    """Whether a library that compiled code asks for is here."""
+    return _FOUND[name]() is not None if name in _FOUND else False
+
+
+def found(name: str) -> str:
+    """The path of a library that compiled code calls."""
+    path = _FOUND[name]()
+    if path is None:
+        tried = f" ({config.BLAS.value()})" if name == BLAS else ""
+        raise UserError(
+            f"the compiled code needs {name}{tried}, which is not installed here; {_ADVICE[name]}"
+        )
+    return path
+
+
+def prepare(name: str) -> None:
+    """Load a library that compiled code calls."""
+    from riselang.native.llvm import codegen as llvm
+
+    path = found(name)
+    if name == BLAS:
+        _prepare_blas(path)
+        return
+    llvm.load_library(path)
+    set_threads(config.num_threads())
+
+
+def set_threads(count: int) -> None:
+    """Set how many threads the OpenMP runtime uses."""
+    path = openmp()
+    if path is not None:
+        ctypes.CDLL(path).omp_set_num_threads(ctypes.c_int(count))
+
+
+_FOUND = {OPENMP: openmp, BLAS: blas}
+"""Where each library is, by the name that compiled code has for it."""
+_ADVICE = {
+    OPENMP: "pip install 'riselang[threads]'",
+    BLAS: f"pip install 'riselang[blas]', or set {config.BLAS.variable}",
+}

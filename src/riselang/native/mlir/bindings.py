@@ -1,0 +1,408 @@
+"""Native MLIR: verify, run passes, translate to LLVM IR; alone knows the MLIR wheel."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import sys
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from itertools import groupby
+from types import SimpleNamespace
+from typing import Any
+
+from riselang.native.llvm.ir_text import readable
+from riselang.pipelines import (
+    CALL_INTRINSICS,
+    COPY_BY_LOOPS,
+    INLINE_SCOPES,
+    KEEP_FOR_FUNCTION,
+    KEEP_FOR_THREADS,
+    LOCATE_REST,
+    PLANNED,
+    ROUND_EACH,
+    RUN_PLANNED,
+    SHARE_OUT,
+    TAKE_KERNELS_OUT,
+)
+from riselang.support.errors import (
+    InternalError,
+    LimitationError,
+    RiseError,
+    SourceLocation,
+    UserError,
+)
+from riselang.support.forking import hold_forks, import_logging
+from riselang.support.profiling import is_recording, timed
+
+_DIAGNOSTIC = re.compile(r'error: "(?P<file>[^"]*)":(?P<line>\d+):(?P<column>\d+): (?P<message>.*)')
+
+
+@contextmanager
+def _own_symbols() -> Generator[None]:
+    """What is loaded here uses its own LLVM, also beside TensorFlow with another one."""
+    if "tensorflow" not in sys.modules or not hasattr(os, "RTLD_DEEPBIND"):
+        yield
+        return
+    before = sys.getdlopenflags()
+    sys.setdlopenflags(before | os.RTLD_DEEPBIND)
+    try:
+        yield
+    finally:
+        sys.setdlopenflags(before)
+
+
+@cache
+def _wheel() -> Any:
+    """The modules of the wheel, which has no types, imported when first needed."""
+    # Not `torch_mlir.dialects`: that defines a Python class for each op, which nothing here uses.
+    libraries = "torch_mlir._mlir_libs"
+    import_logging()  # which the wheel imports
+    with hold_forks(), _own_symbols():
+        return SimpleNamespace(
+            ir=importlib.import_module("torch_mlir.ir"),
+            passmanager=importlib.import_module("torch_mlir.passmanager"),
+            llvm=importlib.import_module(f"{libraries}._mlirDialectsLLVM"),
+            irdl=importlib.import_module(f"{libraries}._mlirDialectsIRDL"),
+        )
+
+
+@cache
+def stablehlo_wheel() -> Any:
+    """The modules that read StableHLO, with the attributes that have parts, or a value."""
+    wheel = _wheel()
+    with hold_forks(), _own_symbols():
+        stablehlo: Any = importlib.import_module("torch_mlir._mlir_libs._stablehlo")
+    stablehlo.register_stablehlo_passes()
+    records = ("Conv", "Dot", "Gather", "Scatter")
+    enumerations = (
+        "ComparisonDirection", "ComparisonType", "RngAlgorithm", "RngDistribution", "Precision",
+        "Transpose",
+    )  # fmt: skip
+    return SimpleNamespace(
+        **vars(wheel),
+        stablehlo=stablehlo,
+        records=[getattr(stablehlo, f"{name}DimensionNumbers") for name in records],
+        enumerations=[getattr(stablehlo, f"{name}Attr") for name in enumerations],
+    )
+
+
+@cache
+def torch_wheel() -> Any:
+    """The modules that know the torch dialect."""
+    wheel = _wheel()
+    with _own_symbols():
+        torch: Any = importlib.import_module("torch_mlir._mlir_libs._torchMlir")
+    return SimpleNamespace(**vars(wheel), torch=torch)
+
+
+def load() -> None:
+    """Import the wheel now, which takes a while, and not with the first module."""
+    _wheel()
+
+
+def new_context() -> Any:
+    """A context of one thread: those of a pool would not be there after a fork."""
+    context = _wheel().ir.Context()
+    context.enable_multithreading(False)
+    return context
+
+
+def verify(text: str) -> None:
+    """Let unmodified MLIR parse and verify the module."""
+    _in_context(text, ())
+
+
+def verify_with(dialects: str, text: str) -> None:
+    """Let unmodified MLIR verify a module, once it has loaded `dialects`, which are in IRDL."""
+    with hold_forks(), new_context(), _wheel().ir.Location.unknown():
+        _wheel().irdl.load_dialects(_parsed(dialects))
+        _parsed(text)
+
+
+def run_passes(text: str, pipeline: Sequence[str]) -> str:
+    """The module after `pipeline`, a list of passes in MLIR's spelling."""
+    return str(_in_context(text, pipeline))
+
+
+def to_llvm_ir(text: str, pipeline: Sequence[str]) -> str:
+    """LLVM IR of a module that `pipeline` takes to the LLVM dialect, as llvmlite reads it."""
+
+    def translate(module: Any) -> str:
+        _check_translatable(module.operation)
+        with timed("translate"):
+            return readable(str(_wheel().llvm.translate_module_to_llvmir(module.operation)))
+
+    return str(_in_context(text, pipeline, translate))
+
+
+def _in_context(text: str, pipeline: Sequence[str], then: Any = str) -> Any:
+    with timed("import MLIR"):
+        ir = _wheel().ir
+    # One context for each compilation: nothing is shared between threads.
+    with hold_forks(), timed("MLIR"), new_context(), ir.Location.unknown():
+        with timed("parse"):
+            module = _parsed(text)
+        try:
+            for step in _steps(pipeline):
+                with timed(step[0].partition("{")[0]):
+                    _run_step(step, module.operation)
+        except (ir.MLIRError, ValueError) as error:
+            raise _pass_error(error, pipeline) from None
+        return then(module)
+
+
+def _steps(pipeline: Sequence[str]) -> Iterator[list[str]]:
+    """Passes that MLIR runs together, and the steps of our own between them.
+
+    Each pass stands alone where somebody wants to know how long it takes.
+    """
+    for is_own, names in groupby(pipeline, _OWN_STEPS.__contains__):
+        if is_own or is_recording():
+            yield from ([name] for name in names)
+        else:
+            yield list(names)
+
+
+def _run_step(names: Sequence[str], operation: Any) -> None:
+    own = _OWN_STEPS.get(names[0])
+    if own is not None:
+        own(operation)
+        return
+    manager = _wheel().passmanager.PassManager.parse(f"builtin.module({','.join(names)})")
+    manager.run(operation)
+
+
+def _parsed(text: str) -> Any:
+    """The module that `text` says, verified, in the context of the moment."""
+    ir = _wheel().ir
+    try:
+        return ir.Module.parse(text)
+    except ir.MLIRError as error:
+        raise _user_error(error) from None
+
+
+def _check_translatable(module: Any) -> None:
+    """Translation of anything but the LLVM dialect takes the process down."""
+    for inner in _found(module, lambda name: not name.startswith(("llvm.", "omp.", "nvvm."))):
+        if inner.name != "builtin.module":
+            raise LimitationError(f"{inner.name} cannot be compiled")
+
+
+def _keep_for_threads(operation: Any) -> None:
+    """Stack memory that an iteration asks for is asked for once by each thread."""
+    for loop in _named("omp.wsloop", operation):
+        for alloca in _allocas(loop):
+            alloca.move_before(loop)
+
+
+def _keep_for_function(module: Any) -> None:
+    """Stack memory that an iteration asks for is asked for once in all."""
+    for function in _functions(module):
+        for loop in _named("scf.parallel", function):
+            first = function.regions[0].blocks[0].operations[0]
+            for alloca in _allocas(loop):
+                alloca.move_before(first)
+
+
+def _functions(module: Any) -> list[Any]:
+    return _found(module, lambda name: name in ("func.func", "llvm.func"))
+
+
+def _named(name: str, operation: Any) -> list[Any]:
+    return _found(operation, lambda each: each == name)
+
+
+def _found(operation: Any, wanted: Callable[[str], bool], closed: str = "") -> list[Any]:
+    """The ops with a wanted name in an op, and the op, from the outside in; none inside `closed`.
+
+    To walk makes no Python class of an op's own, as to go through the ops of a block does.
+    """
+    found: list[Any] = []
+    result = _wheel().ir.WalkResult
+
+    def visit(inner: Any) -> Any:
+        if wanted(inner.name):
+            found.append(inner)
+        return result.SKIP if inner.name == closed else result.ADVANCE
+
+    operation.walk(visit, _wheel().ir.WalkOrder.PRE_ORDER)
+    return found
+
+
+def _allocas(operation: Any) -> Iterator[Any]:
+    """Those of known size in an op, without those of parallel loops inside of it."""
+    for alloca in _found(operation, lambda name: name == "memref.alloca", "omp.parallel"):
+        if not len(alloca.operands):
+            yield alloca
+
+
+def _inline_alloca_scopes(operation: Any) -> None:
+    """Take the contents out of scopes for stack memory in which none is asked for."""
+    for scope in reversed(_named("memref.alloca_scope", operation)):
+        if not _named("memref.alloca", scope):
+            _inline(scope)
+
+
+def _inline(scope: Any) -> None:
+    *body, end = list(scope.regions[0].blocks[0].operations)
+    for inner in body:
+        inner.operation.move_before(scope)
+    for result, value in zip(scope.results, end.operands, strict=True):
+        result.replace_all_uses_with(value)
+    scope.erase()
+
+
+def _run_planned(module: Any) -> None:
+    """Run the passes that functions have been given, on these functions alone."""
+    for function in _functions(module):
+        if PLANNED in function.attributes:
+            passes = function.attributes[PLANNED].value
+            manager = _wheel().passmanager.PassManager.parse(f"func.func({passes})")
+            manager.run(function)
+
+
+def _round_each(operation: Any) -> None:
+    """Conversions between floats do what they say, whatever comes before or after."""
+    exact = _wheel().ir.Attribute.parse("#arith.fastmath<none>")
+    for conversion in _found(operation, lambda name: name in ("arith.extf", "arith.truncf")):
+        conversion.attributes["fastmath"] = exact
+
+
+def _share_out(operation: Any) -> None:
+    """Iterations of parallel loops are taken in portions, not dealt out beforehand."""
+    guided = _wheel().ir.Attribute.parse("#omp<schedulekind guided>")
+    for loop in _named("omp.wsloop", operation):
+        loop.attributes["schedule_kind"] = guided
+
+
+def _copy_by_loops(module: Any) -> None:
+    """Copies between buffers of which one is a part of another, element by element."""
+    for copy in _named("memref.copy", module):
+        if any("strided<" in str(each.type) for each in copy.operands):
+            _copy_elements(copy)
+
+
+def _copy_elements(copy: Any) -> None:
+    ir = _wheel().ir
+    source, _ = copy.operands
+    rank, element = source.type.rank, source.type.element_type
+    same = ir.AffineMapAttr.get(ir.AffineMap.get_identity(rank))
+    kind = ir.Attribute.parse("#linalg.iterator_type<parallel>")
+    with ir.InsertionPoint(copy), copy.location:
+        made = ir.Operation.create(
+            "linalg.generic",
+            operands=list(copy.operands),
+            attributes={
+                "indexing_maps": ir.ArrayAttr.get([same, same]),
+                "iterator_types": ir.ArrayAttr.get([kind] * rank),
+                "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1]),
+            },
+            regions=1,
+        )
+        block = made.regions[0].blocks.append(element, element)
+        with ir.InsertionPoint(block):
+            ir.Operation.create("linalg.yield", operands=[block.arguments[0]])
+    copy.erase()
+
+
+def _locate_rest(module: Any) -> None:
+    """What a pass has made for nothing in particular is at line 0 of its function's file."""
+    ir = _wheel().ir
+    for function in _functions(module):
+        place = function.location
+        if not isinstance(place, ir.FileLineColLoc):
+            continue
+        nowhere = ir.Location.file(place.filename, 0, 0)
+
+        def visit(inner: Any, nowhere: Any = nowhere) -> Any:
+            if isinstance(inner.location, ir.UnknownLoc):
+                inner.location = nowhere
+            return ir.WalkResult.ADVANCE
+
+        function.walk(visit)
+
+
+def _take_kernels_out(module: Any) -> None:
+    """What stands in a module of kernels stands in the module around it."""
+    for kernels in list(_named("gpu.module", module)):
+        for inner in list(kernels.regions[0].blocks[0].operations):
+            inner.operation.move_before(kernels)
+        kernels.erase()
+
+
+INTRINSICS = {
+    "math.sqrt": "sqrt", "math.fma": "fma", "math.absf": "fabs", "math.floor": "floor",
+    "math.ceil": "ceil", "math.trunc": "trunc", "math.round": "round",
+    "math.roundeven": "roundeven", "math.copysign": "copysign", "arith.minnumf": "minnum",
+    "arith.maxnumf": "maxnum",
+}  # fmt: skip
+"""What every processor computes exactly, and LLVM's names for it."""
+
+
+def _call_intrinsics(module: Any) -> None:
+    """Calls that no pass takes for those of a library."""
+    ir = _wheel().ir
+    for op in _found(module, INTRINSICS.__contains__):
+        type = op.results[0].type
+        name = f"llvm.{INTRINSICS[op.name]}.{_mangled(type)}"
+        with op.location, ir.InsertionPoint(op):
+            call = ir.Operation.create(
+                "llvm.call_intrinsic",
+                [type],
+                list(op.operands),
+                attributes={
+                    "intrin": ir.StringAttr.get(name),
+                    "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
+                    "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(op.operands), 0]),
+                },
+            )
+        op.results[0].replace_all_uses_with(call.results[0])
+        op.erase()
+
+
+def _mangled(type: Any) -> str:
+    """A type as it is in the name of an intrinsic."""
+    text = str(type)
+    found = re.fullmatch(r"vector<(\d+)x(\w+)>", text)
+    return f"v{found[1]}{found[2]}" if found else text
+
+
+_OWN_STEPS = {
+    CALL_INTRINSICS: _call_intrinsics,
+    TAKE_KERNELS_OUT: _take_kernels_out,
+    KEEP_FOR_FUNCTION: _keep_for_function,
+    KEEP_FOR_THREADS: _keep_for_threads,
+    INLINE_SCOPES: _inline_alloca_scopes,
+    RUN_PLANNED: _run_planned,
+    ROUND_EACH: _round_each,
+    SHARE_OUT: _share_out,
+    LOCATE_REST: _locate_rest,
+    COPY_BY_LOOPS: _copy_by_loops,
+}
+
+
+def _user_error(error: Exception) -> RiseError:
+    """MLIR refused the text; its first diagnostic says why."""
+    text = str(error)
+    found = _DIAGNOSTIC.search(text)
+    if found is None:
+        return UserError(f"MLIR refuses the module: {_first_line(text)}")
+    location = SourceLocation(found["file"], int(found["line"]), int(found["column"]))
+    return UserError(f"MLIR refuses the module: {found['message']}", location)
+
+
+def _pass_error(error: Exception, pipeline: Sequence[str]) -> RiseError:
+    return InternalError(
+        f"MLIR could not lower the module: {_first_line(str(error))}",
+        None,
+        f"the pipeline was {','.join(pipeline)}",
+    )
+
+
+def _first_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    described = [line for line in lines if line.startswith("error:")] or lines
+    return described[0] if described else "no reason given"

@@ -1,0 +1,267 @@
+"""Parts of StableHLO modules as loops that MLIR makes by itself, between buffers.
+
+What comes in and goes out are arrays of plain numbers: a complex one is two arrays, its real and
+its imaginary parts, and an unsigned integer is a signed one of the same bits.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from ctypes import CDLL
+from dataclasses import dataclass
+from typing import Any
+
+from riselang.native.build import Job
+from riselang.native.mlir.bytecode import as_text
+from riselang.native.mlir.stablehlo import Reader, prepared_module, run
+from riselang.native.workers.subprocess_worker import Died, call_isolated
+from riselang.pipelines import STABLEHLO_TO_LINALG
+from riselang.support.errors import RiseError, SourceLocation
+
+Place = tuple[int | None, int]
+"""A result of the op at a position; without a position, an argument of the function."""
+UNIT = "unit"
+"""The name of the function that a part becomes."""
+_FOREIGN = ("stablehlo.", "chlo.")
+_COMPLEX = re.compile(r"complex<(.*)>")
+_UNSIGNED = re.compile(r"ui(\d+)")
+
+
+@dataclass(frozen=True)
+class Part:
+    """Ops of a function, by their positions in its body, and the values they take and give."""
+
+    positions: tuple[int, ...]
+    inputs: tuple[Place, ...]
+    outputs: tuple[Place, ...]
+
+
+class NotTaken(Exception):
+    """The pass leaves an op as it is."""
+
+    def __init__(self, op: str, location: SourceLocation | None):
+        super().__init__(op, location)
+        self.op = op
+        self.location = location
+
+
+class Failed(Exception):
+    """MLIR makes nothing of an op, or ends the process that it is to do it in."""
+
+
+def linalg_texts(
+    source: str | bytes,
+    name: str,
+    types: Sequence[str] | None,
+    function: str,
+    parts: Sequence[Part],
+) -> list[str]:
+    """Each part of a function as a module with one function of buffers, results first.
+
+    An op that `stablehlo-legalize-to-linalg` does not take is `NotTaken`; where the pass fails, or
+    dies, that is `Failed`.
+    """
+    text = source if isinstance(source, str) else as_text(source, name)
+    try:
+        return call_isolated(_legalised_parts, text, name, types, function, parts)
+    except Died as error:
+        raise Failed(f"stablehlo-legalize-to-linalg dies of it ({error})") from None
+    except RiseError as error:
+        raise Failed(error.message) from None
+
+
+def unit_code(job: Job) -> bytes:
+    """The machine code of a part; where MLIR makes none, or dies, that is `Failed`."""
+    try:
+        return call_isolated(_object_code, job)
+    except Died as error:
+        raise Failed(f"MLIR dies of its loops ({error})") from None
+
+
+def _object_code(job: Job) -> bytes:
+    try:
+        missing = [name for name in _DECLARED.findall(job.llvm_ir) if not _is_here(name)]
+        if missing:
+            raise Failed(f"they call {missing[0]}, which is nowhere")
+        return job.object_code()
+    except (Failed, RiseError, RuntimeError) as error:  # ours, or one of LLVM
+        message = _first_line(str(error))
+        raise Failed(f"MLIR makes no machine code of its loops: {message}") from None
+
+
+_DECLARED = re.compile(r"^declare .*@(?!llvm\.)([\w.$]+)\(", re.MULTILINE)
+"""Functions of others in LLVM IR; code that calls one that is not there would end the process."""
+
+
+def _is_here(name: str) -> bool:
+    return hasattr(CDLL(None), name)
+
+
+def _first_line(error: str) -> str:
+    lines = [line.strip() for line in error.splitlines() if line.strip()]
+    return next((line for line in lines if "error:" in line), lines[0] if lines else "no reason")
+
+
+def _legalised_parts(
+    source: str,
+    name: str,
+    types: Sequence[str] | None,
+    function: str,
+    parts: Sequence[Part],
+) -> list[str]:
+    """The same in this process."""
+    with prepared_module(source, name, types) as (wheel, module):
+        found = next(
+            each.operation
+            for each in module.body.operations
+            if each.operation.name == "func.func"
+            and each.operation.attributes["sym_name"].value == function
+        )
+        # What is created by name has to be known.
+        for dialect in ("func", "bufferization"):
+            _ = wheel.ir.Context.current.dialects[dialect]
+        reader = Reader(wheel, module, name, source)
+        return [_legalised(wheel, _Unit(wheel, found, part).module, reader) for part in parts]
+
+
+def _legalised(wheel: Any, module: Any, reader: Reader) -> str:
+    try:
+        for passes in STABLEHLO_TO_LINALG:
+            run(wheel, module, passes)
+    except wheel.ir.MLIRError as error:
+        message = _first_line(str(error))
+        raise Failed(f"stablehlo-legalize-to-linalg fails: {message}") from None
+    _refuse(
+        wheel,
+        module,
+        reader,
+        lambda op: op.name.startswith(_FOREIGN) and not op.name.endswith(".return"),
+    )
+    return str(module)
+
+
+def _refuse(wheel: Any, module: Any, reader: Reader, is_bad: Callable[[Any], bool]) -> None:
+    bad: list[Any] = []
+
+    def visit(op: Any) -> Any:
+        if is_bad(op):
+            bad.append(op)
+        return wheel.ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    if bad:
+        raise NotTaken(_called(bad[0]), reader.location(bad[0].location))
+
+
+def _called(op: Any) -> str:
+    """The name of an op, and what it calls."""
+    target = "call_target_name"
+    return f"{op.name} @{op.attributes[target].value}" if target in op.attributes else op.name
+
+
+class _Unit:
+    """A module with one function, which some ops of another one are copied to."""
+
+    def __init__(self, wheel: Any, function: Any, part: Part):
+        ir = wheel.ir
+        self._ir = ir
+        self._block = function.regions[0].blocks[0]
+        self._operations = [each.operation for each in self._block.operations]
+        self._values: dict[Any, Any] = {}
+        inputs = [self._at(place) for place in part.inputs]
+        outputs = [self._at(place) for place in part.outputs]
+        kinds = [_Kind(ir, each.type) for each in (*outputs, *inputs)]
+        buffers = [buffer for kind in kinds for buffer in kind.buffers]
+        self.module = ir.Module.create()
+        with ir.InsertionPoint(self.module.body):
+            made = ir.Operation.create(
+                "func.func",
+                attributes={
+                    "sym_name": ir.StringAttr.get(UNIT),
+                    "function_type": ir.TypeAttr.get(ir.FunctionType.get(buffers, [])),
+                },
+                regions=1,
+            )
+        body = made.regions[0].blocks.append(*buffers)
+        arguments = iter(list(body.arguments))
+        targets = [[next(arguments) for _ in kind.buffers] for kind in kinds[: len(outputs)]]
+        with ir.InsertionPoint(body):
+            for value, kind in zip(inputs, kinds[len(outputs) :], strict=True):
+                self._values[value] = kind.read([next(arguments) for _ in kind.buffers])
+            for position in part.positions:
+                self._copy(self._operations[position])
+            for value, kind, target in zip(outputs, kinds, targets, strict=False):
+                kind.write(self._values[value], target)
+            ir.Operation.create("func.return")
+
+    def _at(self, place: Place) -> Any:
+        position, number = place
+        if position is None:
+            return self._block.arguments[number]
+        return self._operations[position].results[number]
+
+    def _copy(self, op: Any) -> None:
+        made = op.clone()
+        self._redirect(made)
+        for old, new in zip(op.results, made.results, strict=True):
+            self._values[old] = new
+
+    def _redirect(self, op: Any) -> None:
+        """Operands that are values of the old function become those of the new one."""
+        for position, operand in enumerate(op.operands):
+            if operand in self._values:
+                op.operands[position] = self._values[operand]
+        for region in op.regions:
+            for block in region.blocks:
+                for inner in block.operations:
+                    self._redirect(inner.operation)
+
+
+class _Kind:
+    """How a tensor goes through buffers."""
+
+    def __init__(self, ir: Any, type: Any):
+        self._ir = ir
+        self._type = type
+        element = str(type.element_type)
+        parts = _COMPLEX.fullmatch(element)
+        unsigned = _UNSIGNED.fullmatch(element)
+        self._is_complex = parts is not None
+        self._is_unsigned = unsigned is not None
+        plain = parts[1] if parts else f"i{unsigned[1]}" if unsigned else element
+        shape = [type.get_dim_size(each) for each in range(type.rank)]
+        text = "x".join([*map(str, shape), plain])
+        self._plain = ir.Type.parse(f"tensor<{text}>")
+        self.buffers = [ir.Type.parse(f"memref<{text}>")] * (2 if parts else 1)
+
+    def read(self, buffers: Sequence[Any]) -> Any:
+        values = [self._made("bufferization.to_tensor", [each], "restrict") for each in buffers]
+        if self._is_complex:
+            return self._cast("stablehlo.complex", values, self._type)
+        if self._is_unsigned:
+            return self._cast("builtin.unrealized_conversion_cast", values, self._type)
+        return values[0]
+
+    def write(self, value: Any, buffers: Sequence[Any]) -> None:
+        values = [value]
+        if self._is_complex:
+            names = ("stablehlo.real", "stablehlo.imag")
+            values = [self._cast(name, [value], self._plain) for name in names]
+        elif self._is_unsigned:
+            values = [self._cast("builtin.unrealized_conversion_cast", [value], self._plain)]
+        for each, buffer in zip(values, buffers, strict=True):
+            attributes = {name: self._ir.UnitAttr.get() for name in ("restrict", "writable")}
+            self._ir.Operation.create(
+                "bufferization.materialize_in_destination",
+                operands=[each, buffer],
+                attributes=attributes,
+            )
+
+    def _made(self, name: str, operands: Sequence[Any], flag: str) -> Any:
+        attributes = {flag: self._ir.UnitAttr.get()}
+        op = self._ir.Operation.create(name, [self._plain], operands, attributes)
+        return op.results[0]
+
+    def _cast(self, name: str, operands: Sequence[Any], type: Any) -> Any:
+        return self._ir.Operation.create(name, [type], operands).results[0]

@@ -1,0 +1,125 @@
+"""ONNX models as modules of MLIR's torch dialect; all of it runs in a worker process.
+
+Each node becomes a `torch.operator` of the name `onnx.OP`, at the location of the node's name.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import re
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+from riselang.native.mlir.bindings import torch_wheel
+from riselang.native.workers.subprocess_worker import Died, call_isolated
+from riselang.support.errors import LimitationError, UserError
+
+OWN_DOMAINS = ("", "ai.onnx")
+
+
+def import_onnx(source: str | bytes, what: str) -> bytes:
+    """The bytecode of a model, which is given by its bytes or the path of its file."""
+    try:
+        return call_isolated(_imported, source, what)
+    except Died as error:
+        raise LimitationError(
+            f"{what}: the ONNX importer crashes on the model ({error}); check it with onnx.checker"
+        ) from None
+
+
+def _imported(source: str | bytes, what: str) -> bytes:
+    onnx: Any = importlib.import_module("onnx")
+    proto = _with_types(onnx, _with_names(_loaded(onnx, source)), what)
+    _check_domains(proto.graph, what)
+    wheel = torch_wheel()
+    importer: Any = importlib.import_module("torch_mlir.extras.onnx_importer")
+    context = wheel.ir.Context()
+    wheel.torch.register_dialect(context)
+    info = importer.ModelInfo(proto)
+    module = info.create_module(context=context)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            importer.NodeImporter.define_function(info.main_graph, module.operation).import_all()
+    except Exception as error:
+        # The importer raises its own error, and KeyError and the like for what it did not expect.
+        reason = _reason(onnx, str(error).strip() or repr(error))
+        if "Non topologically" in reason:
+            raise UserError(f"{what}: the model is not valid: {reason}") from None
+        raise LimitationError(f"{what}: the model cannot be imported: {reason}") from None
+    data = io.BytesIO()
+    module.operation.write_bytecode(data)
+    return data.getvalue()
+
+
+def _reason(onnx: Any, error: str) -> str:
+    """What the importer says, with the name of a type."""
+    unknown = re.fullmatch(r"Unknown ONNX tensor element type: (\d+)", error)
+    if unknown is None:
+        return error.splitlines()[0]
+    name = onnx.TensorProto.DataType.Name(int(unknown[1])).lower()
+    return f"{name} values are not supported"
+
+
+def _loaded(onnx: Any, source: str | bytes) -> Any:
+    try:
+        if isinstance(source, bytes):
+            return onnx.load_model_from_string(source)
+        return onnx.load(source)
+    except OSError as error:
+        raise UserError(f"{source} cannot be read: {error.strerror or error}") from None
+    except Exception as error:
+        # Each format of a file has a parser with errors of its own; they have no common base.
+        raise UserError(f"this is not an ONNX model: {error}") from None
+
+
+def _with_types(onnx: Any, proto: Any, what: str) -> Any:
+    """The model without calls of its own functions, and with the types of all values."""
+    if any(each.data_location == onnx.TensorProto.EXTERNAL for each in proto.graph.initializer):
+        raise UserError(f"{what}: the weights are in another file; give the path of the model")
+    try:
+        if proto.functions:
+            proto = importlib.import_module("onnx.inliner").inline_local_functions(proto)
+        inference = importlib.import_module("onnx.shape_inference")
+        return inference.infer_shapes(proto, check_type=True)
+    except Exception as error:
+        # The inliner and the inference are C++, and their errors have no common base.
+        reason = " ".join(str(error).split())
+        raise UserError(f"{what}: the model is not valid: {reason}") from None
+
+
+def _nodes(graph: Any) -> Iterator[Any]:
+    """All nodes, also those of graphs in attributes."""
+    for node in graph.node:
+        yield node
+        for attribute in node.attribute:
+            for inner in (attribute.g, *attribute.graphs):
+                yield from _nodes(inner)
+
+
+def _with_names(proto: Any) -> Any:
+    """The model with names for all nodes, and one for ONNX's own domain.
+
+    Errors name a node without a name by its first result.
+    """
+    for node in _nodes(proto.graph):
+        node.name = node.name or next(filter(None, node.output), "")
+        if node.domain in OWN_DOMAINS:
+            node.domain = ""
+    for opset in proto.opset_import:
+        if opset.domain in OWN_DOMAINS:
+            opset.domain = ""
+    return proto
+
+
+def _check_domains(graph: Any, what: str) -> None:
+    """The importer takes an op of any domain for ONNX's own op of that name."""
+    for node in _nodes(graph):
+        if node.domain:
+            raise LimitationError(
+                f"{what}: the op {node.op_type} of the node '{node.name}' is of the domain "
+                f"{node.domain}, and only ONNX's own ops are supported; compute it outside of the "
+                "model, or define it as a function in the model"
+            )

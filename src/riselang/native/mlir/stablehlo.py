@@ -1,0 +1,434 @@
+"""StableHLO modules, text or bytecode, as plain values.
+
+The MLIR wheel parses and verifies them in a worker process, calls are inlined there, and what CHLO
+has beyond StableHLO becomes ops of StableHLO, but for those that the math library computes at once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from riselang.native.mlir import bindings as mlir
+from riselang.native.mlir.bytecode import as_text
+from riselang.native.mlir.stablehlo_graph import (
+    GraphBlock,
+    GraphFunction,
+    GraphOp,
+    GraphValue,
+    OpaqueAttribute,
+    TensorKind,
+)
+from riselang.native.workers.subprocess_worker import Died, call_isolated
+from riselang.support.errors import LimitationError, RiseError, SourceLocation, UserError
+from riselang.support.forking import hold_forks
+from riselang.support.profiling import timed
+
+LIBRARY_CHLO = frozenset(
+    f"chlo.{name}" for name in ("erf", "tan", "sinh", "cosh", "asin", "acos", "atan")
+)
+"""Ops of CHLO that are kept, as custom calls of their names."""
+_FILE = re.compile(r'"((?:[^"\\]|\\.)*)":(\d+):(\d+)')
+_NAME = re.compile(r'"((?:[^"\\]|\\.)*)"(?!:\d)')
+_RESOURCE = re.compile(r'(?:"([^"]*)"|([\w.$-]+))\s*:\s*"0x([0-9A-Fa-f]*)"')
+_RESOURCE_NAME = re.compile(r'dense_resource<(?:"([^"]*)"|([^>]*))>')
+
+
+def read_functions(
+    source: str | bytes, name: str, types: Sequence[str] | None = None
+) -> dict[str, GraphFunction]:
+    """The public functions of a module, calls inlined; `name` is what errors call its file.
+
+    `types` are those of the arguments of `main`, where the module leaves lengths open.
+    """
+    with timed("MLIR"):
+        text = source if isinstance(source, str) else as_text(source, name)
+        try:
+            return call_isolated(_functions, text, name, types)
+        except Died as error:
+            raise _death(name, error) from None
+
+
+def _functions(source: str, name: str, types: Sequence[str] | None) -> dict[str, GraphFunction]:
+    with prepared_module(source, name, types) as (wheel, module):
+        return Reader(wheel, module, name, source).functions()
+
+
+@contextmanager
+def prepared_module(
+    source: str, name: str, types: Sequence[str] | None = None
+) -> Generator[tuple[Any, Any]]:
+    """The wheel and a module in it, calls inlined, in a context of its own, in this process."""
+    wheel, context = _started()
+    ir = wheel.ir
+    with hold_forks(), context, ir.Location.unknown():
+        try:
+            module = _parsed(wheel, source)
+            _check_names(wheel, module, name, source)
+            _prepare(wheel, module, types)
+        except ir.MLIRError as error:
+            raise _refusal(error, name, source) from None
+        try:
+            yield wheel, module
+        except (RuntimeError, UnicodeDecodeError) as error:
+            # Texts that are no Unicode.
+            raise UserError(f"{name} cannot be read: {error}") from None
+
+
+def parsed_text(source: str, name: str) -> str:
+    """A module as MLIR prints it after reading it: in generic form, each op with its location."""
+    try:
+        with timed("MLIR"):
+            return call_isolated(_generic_text, source, name)
+    except Died as error:
+        raise _death(name, error) from None
+
+
+def _death(name: str, error: Died) -> LimitationError:
+    return LimitationError(
+        f"MLIR crashes while it reads {name} ({error}); check that it is a StableHLO module, whole "
+        "and of a recent version"
+    )
+
+
+def _generic_text(source: str, name: str) -> str:
+    wheel, context = _started()
+    ir = wheel.ir
+    with hold_forks(), context, ir.Location.unknown():
+        try:
+            module = _parsed(wheel, source)
+        except ir.MLIRError as error:
+            raise _refusal(error, name, source) from None
+        return module.operation.get_asm(
+            print_generic_op_form=True, enable_debug_info=True, use_local_scope=True
+        )
+
+
+def _started() -> tuple[Any, Any]:
+    """The MLIR wheel, and a context for a module."""
+    wheel = mlir.stablehlo_wheel()
+    context = mlir.new_context()
+    # Annotations of other dialects do no harm, and ops of them are refused by name.
+    context.allow_unregistered_dialects = True
+    wheel.stablehlo.register_dialect(context)
+    return wheel, context
+
+
+def _parsed(wheel: Any, source: str) -> Any:
+    # CHLO is registered by nobody, but a pass that needs it loads it.
+    run(wheel, wheel.ir.Module.parse("module {}"), "stablehlo-compatibility-expander")
+    return wheel.ir.Module.parse(source)
+
+
+def _check_names(wheel: Any, module: Any, name: str, source: str) -> None:
+    """Refuse ops without a dialect, of which the inliner dies."""
+    reader, found = Reader(wheel, module, name, source), list[Any]()
+
+    def visit(op: Any) -> Any:
+        if "." not in op.name:
+            found.append(op)
+        return wheel.ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    if found:
+        place = reader.location(found[0].location)
+        raise UserError(f"this is no StableHLO: no dialect has the op {found[0].name!r}", place)
+
+
+def _prepare(wheel: Any, module: Any, types: Sequence[str] | None) -> None:
+    """Inline calls and composites, close what is open, and leave no CHLO."""
+    run(wheel, module, "func.func(stablehlo-legalize-composite-to-call),inline,symbol-dce")
+    if types is not None:
+        passes = (
+            f"stablehlo-refine-arguments{{types={','.join(types)}}}",
+            "stablehlo-refine-shapes",
+            "func.func(stablehlo-canonicalize-dynamism)",
+            "symbol-dce",
+        )
+        run(wheel, module, ",".join(passes))
+    names: set[str] = set()
+
+    def visit(op: Any) -> Any:
+        names.add(op.name)
+        return wheel.ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    if any(each.startswith("chlo.") for each in names):
+        _keep_library_chlo(wheel, module.operation)
+        run(wheel, module, "func.func(chlo-legalize-to-stablehlo)")
+
+
+def run(wheel: Any, module: Any, passes: str) -> None:
+    wheel.passmanager.PassManager.parse(f"builtin.module({passes})").run(module.operation)
+
+
+def _keep_library_chlo(wheel: Any, operation: Any) -> None:
+    ir = wheel.ir
+    for region in operation.regions:
+        for block in region.blocks:
+            for each in list(block.operations):
+                op = each.operation
+                _keep_library_chlo(wheel, op)
+                if op.name in LIBRARY_CHLO and "complex<" not in str(op.operands[0].type):
+                    target = {"call_target_name": ir.StringAttr.get(op.name)}
+                    with ir.InsertionPoint(op), op.location:
+                        call = ir.Operation.create(
+                            "stablehlo.custom_call",
+                            results=[result.type for result in op.results],
+                            operands=list(op.operands),
+                            attributes=target,
+                        )
+                    op.results[0].replace_all_uses_with(call.results[0])
+                    op.erase()
+
+
+def _refusal(error: Exception, name: str, source: str) -> RiseError:
+    found = re.search(r'error: "[^"]*":(\d+):(\d+): (.*)', str(error))
+    if found is None:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        described = [line for line in lines if line.startswith("error:")] or lines[:1]
+        reason = described[0].removeprefix("error:").strip() if described else "no reason given"
+        return UserError(f"{name} is no StableHLO module: {reason}")
+    location = _place(name, source.splitlines(), int(found[1]), int(found[2]))
+    return UserError(f"this is no StableHLO: {found[3].strip()}", location)
+
+
+def _place(name: str, lines: Sequence[str], line: int, column: int) -> SourceLocation:
+    text = lines[line - 1][:400] if 0 < line <= len(lines) else None
+    return SourceLocation(name, line, column, text=text)
+
+
+class Reader:
+    """The ops of one module as plain values."""
+
+    def __init__(self, wheel: Any, module: Any, name: str, source: str):
+        self._wheel = wheel
+        self._module = module
+        self._name = name
+        self._source = source
+        self._lines = source.splitlines()
+        self._values: dict[Any, GraphValue] = {}
+        self._resources: Mapping[str, bytes] | None = None
+
+    def functions(self) -> dict[str, GraphFunction]:
+        found: dict[str, GraphFunction] = {}
+        for each in self._module.body.operations:
+            op = each.operation
+            if op.name != "func.func":
+                continue
+            attributes = op.attributes
+            visibility = "sym_visibility" in attributes and attributes["sym_visibility"].value
+            if visibility == "private" or not op.regions[0].blocks:
+                continue
+            function = self._function(op)
+            found[function.name] = function
+        return found
+
+    def _function(self, op: Any) -> GraphFunction:
+        name = op.attributes["sym_name"].value
+        body = self._block(op.regions[0], op)
+        return GraphFunction(name, body, self._result_names(op), self.location(op.location))
+
+    def _result_names(self, op: Any) -> tuple[str, ...]:
+        if "res_attrs" not in op.attributes:
+            return ()
+        names: list[str] = []
+        for each in op.attributes["res_attrs"]:
+            has_name = "jax.result_info" in each
+            names.append(each["jax.result_info"].value if has_name else "")
+        return tuple(names)
+
+    def _block(self, region: Any, op: Any) -> GraphBlock:
+        if len(region.blocks) != 1:
+            raise LimitationError(
+                f"{op.name} has {len(region.blocks)} blocks; expected one",
+                self.location(op.location),
+            )
+        block = region.blocks[0]
+        arguments = tuple(self._argument(each) for each in block.arguments)
+        operations = tuple(self._operation(each.operation) for each in block.operations)
+        return GraphBlock(arguments, operations)
+
+    def _argument(self, value: Any) -> GraphValue:
+        found = GraphValue(self._type(value.type), self._name_of(value.location))
+        self._values[value] = found
+        return found
+
+    def _name_of(self, location: Any) -> str:
+        """The name in a location; the wheel dies of some when it is asked for it directly."""
+        text = str(location).removeprefix("loc(")
+        while text.startswith("callsite("):
+            text = text.removeprefix("callsite(")
+        found = _NAME.match(text)
+        return found[1] if found else ""
+
+    def _operation(self, op: Any) -> GraphOp:
+        operands = tuple(self._values[operand] for operand in op.operands)
+        attributes: dict[str, Any] = {}
+        for name in op.attributes:
+            try:
+                attributes[name] = self._attribute(op.attributes[name])
+            except TypeError:
+                # The wheel cannot give constants of complex numbers; their op is refused.
+                attributes[name] = OpaqueAttribute(name)
+        regions = tuple(self._block(region, op) for region in op.regions)
+        results: list[GraphValue] = []
+        for result in op.results:
+            self._values[result] = found = GraphValue(self._type(result.type))
+            results.append(found)
+        location = self.location(op.location) or self._only_place(op.name)
+        label = self._name_of(op.location)
+        return GraphOp(op.name, operands, tuple(results), attributes, regions, location, label)
+
+    def _only_place(self, op: str) -> SourceLocation | None:
+        """Where an op stands in the text, if its name is there once."""
+        if self._source.count(op) != 1:
+            return None
+        before = self._source[: self._source.index(op)]
+        line = before.count("\n") + 1
+        return _place(self._name, self._lines, line, len(before) - before.rfind("\n"))
+
+    def _type(self, type: Any) -> TensorKind | str:
+        if not isinstance(type, self._wheel.ir.RankedTensorType):
+            return str(type)
+        shape = tuple(
+            None if type.is_dynamic_dim(position) else type.get_dim_size(position)
+            for position in range(type.rank)
+        )
+        return TensorKind(shape, str(type.element_type))
+
+    def location(self, location: Any) -> SourceLocation | None:
+        """The first place in a file that a location has: that of the callee of a call."""
+        found = _FILE.search(str(location))
+        if found is None:
+            return None
+        file, line, column = found[1], int(found[2]), int(found[3])
+        if file == "-":
+            return _place(self._name, self._lines, line, column)
+        return SourceLocation(file, line, max(1, column))
+
+    def _attribute(self, attribute: Any) -> Any:
+        ir = self._wheel.ir
+        if isinstance(attribute, ir.BoolAttr | ir.IntegerAttr | ir.FloatAttr | ir.StringAttr):
+            return attribute.value
+        if isinstance(attribute, ir.FlatSymbolRefAttr):
+            return attribute.value
+        if isinstance(attribute, ir.UnitAttr):
+            return True
+        if isinstance(attribute, ir.TypeAttr):
+            return str(attribute.value)
+        if isinstance(attribute, ir.DenseElementsAttr):
+            return _dense(attribute, ir)
+        if isinstance(attribute, ir.ArrayAttr):
+            return tuple(self._attribute(each) for each in attribute)
+        if isinstance(attribute, ir.DictAttr):
+            return {each.name: self._attribute(each.attr) for each in attribute}
+        if isinstance(attribute, ir.DenseI64ArrayAttr | ir.DenseBoolArrayAttr):
+            return tuple(attribute)
+        text = str(attribute)
+        if text.startswith("dense_resource<"):
+            return self._resource(attribute, text)
+        return self._of_dialect(attribute, text)
+
+    def _of_dialect(self, attribute: Any, text: str) -> Any:
+        for kind in self._wheel.records:
+            if kind.isinstance(attribute):
+                typed = kind(attribute)
+                names = (each for each, value in vars(kind).items() if isinstance(value, property))
+                return {each: _plain(getattr(typed, each)) for each in names}
+        for kind in self._wheel.enumerations:
+            if kind.isinstance(attribute):
+                return kind(attribute).value
+        return OpaqueAttribute(text)
+
+    def _resource(self, attribute: Any, text: str) -> Any:
+        """A constant whose elements stand at the end of the file."""
+        found = _RESOURCE_NAME.match(text)
+        assert found is not None
+        name = found[1] or found[2]
+        if self._resources is None:
+            self._resources = _resources(str(self._module))
+        if name not in self._resources:
+            raise UserError(f"{self._name}: the constant {name} is named but not in the file")
+        type = self._type(attribute.type)
+        assert isinstance(type, TensorKind)
+        return from_bytes(self._resources[name], type)
+
+
+def _resources(text: str) -> dict[str, bytes]:
+    """The blobs behind `{-# dialect_resources`: an alignment, then the elements."""
+    start = text.rfind("{-#")
+    found: dict[str, bytes] = {}
+    if start >= 0:
+        for match in _RESOURCE.finditer(text, start):
+            found[match[1] or match[2]] = bytes.fromhex(match[3])[4:]
+    return found
+
+
+_DTYPES: Mapping[str, Any] = {
+    "f16": np.float16, "f32": np.float32, "f64": np.float64, "i1": np.bool_,
+    **{f"i{width}": f"int{width}" for width in (8, 16, 32, 64)},
+    **{f"ui{width}": f"uint{width}" for width in (8, 16, 32, 64)},
+    "complex<f32>": np.complex64, "complex<f64>": np.complex128,
+}  # fmt: skip
+
+
+def dtype_of(element: str) -> np.dtype[Any]:
+    """The dtype that the elements of a constant have in memory."""
+    if element == "bf16":
+        # Takes long to import, and is rarely needed.
+        import ml_dtypes
+
+        return np.dtype(ml_dtypes.bfloat16)
+    if element not in _DTYPES:
+        raise LimitationError(f"a constant of elements {element} is not supported")
+    return np.dtype(_DTYPES[element])
+
+
+def from_bytes(data: bytes, type: TensorKind) -> np.ndarray[Any, Any]:
+    shape = [length or 0 for length in type.shape]
+    return np.frombuffer(data, dtype_of(type.element)).reshape(shape)
+
+
+def _dense(attribute: Any, ir: Any) -> Any:
+    type = attribute.type
+    element = str(type.element_type)
+    shape = [type.get_dim_size(position) for position in range(type.rank)]
+    try:
+        dtype = dtype_of(element)
+    except LimitationError:
+        dtype = None
+    if dtype is None or dtype.kind == "c":
+        return OpaqueAttribute(f"dense<...> : {type}")
+    if attribute.is_splat:
+        return np.broadcast_to(np.asarray(_number(attribute.get_splat_value()), dtype), shape)
+    if element == "bf16":
+        return _bfloats(str(attribute), dtype).reshape(shape)
+    return np.array(attribute, dtype).reshape(shape)
+
+
+def _bfloats(text: str, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """The elements of `dense<...>`, which the wheel has no other way to give."""
+    body = text[text.index("<") + 1 : text.rindex(">", 0, text.rindex(":"))]
+    if body.startswith('"0x'):
+        return np.frombuffer(bytes.fromhex(body[3:-1]), dtype)
+    words = re.findall(r"0x[0-9A-Fa-f]+|[-+.\w]+", body)
+    return np.array(
+        [
+            np.uint16(int(word, 16)).view(dtype) if word.startswith("0x") else float(word)
+            for word in words
+        ],
+        dtype,
+    )
+
+
+def _number(attribute: Any) -> Any:
+    return attribute.value
+
+
+def _plain(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value

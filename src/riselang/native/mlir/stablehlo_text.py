@@ -1,0 +1,47 @@
+"""StableHLO modules in the form that every reader of MLIR takes: generic, with exact numbers."""
+
+from __future__ import annotations
+
+import re
+
+import ml_dtypes
+import numpy as np
+
+from riselang.native.mlir.stablehlo import parsed_text
+
+_OP = re.compile(r'^\s*(?:%[^=\n]*=\s*)?"?(?:stablehlo|chlo)\.\w', re.MULTILINE)
+_FLOATS = re.compile(
+    r"dense<(?P<numbers>[^<>\"]+)> : tensor<(?P<shape>(?:\d+x)*)(?P<type>f64|f32|f16|bf16)>"
+)
+_NUMBER = re.compile(r"[^\s,\[\]]+")
+_KINDS: dict[str, np.dtype[np.generic]] = {
+    "f64": np.dtype(np.float64),
+    "f32": np.dtype(np.float32),
+    "f16": np.dtype(np.float16),
+    "bf16": np.dtype(ml_dtypes.bfloat16),
+}
+
+
+def has_stablehlo(text: str) -> bool:
+    """Whether a text has ops of StableHLO, which xDSL does not know."""
+    return _OP.search(text) is not None
+
+
+def generic_form(text: str, name: str) -> str:
+    """The module in generic form; floats that are written are given by their bits.
+
+    xDSL reads `0xFF800000` as a number where MLIR means the bits of one.
+    """
+    return _FLOATS.sub(_as_bits, parsed_text(text, name))
+
+
+def _as_bits(found: re.Match[str]) -> str:
+    kind = _KINDS[found["type"]]
+    data = b"".join(_bits(each, kind) for each in _NUMBER.findall(found["numbers"]))
+    return f'dense<"0x{data.hex().upper()}"> : tensor<{found["shape"]}{found["type"]}>'
+
+
+def _bits(number: str, kind: np.dtype[np.generic]) -> bytes:
+    if number.startswith("0x"):
+        return int(number, 16).to_bytes(kind.itemsize, "little")
+    return np.array(float(number)).astype(kind).tobytes()

@@ -1,0 +1,1 @@
+"""Processes that compile jobs, or run foreign parsers on users' files."""

@@ -1,0 +1,207 @@
+"""Calls that run foreign parsers and passes on users' modules, in a worker process.
+
+Such code may abort, or overflow its stack; here that ends the worker, and is a `Died`. A worker is
+kept for the next call, and ends by itself when none comes. It is run as a file: MLIR and LLVM are
+all that it needs, so it does not import the package as a whole.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import importlib
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any, ParamSpec, TypeVar
+
+PATIENCE = 120.0
+"""Seconds that a worker waits for the next call."""
+_KEPT = 2
+"""As many idle workers are kept; calls in more threads start others, which end after the call."""
+_LAST_WORDS = 2000
+"""Characters of what a worker wrote before its end that are looked at."""
+
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+_Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
+
+
+class Died(Exception):
+    """The worker ended without an answer; the text says how."""
+
+
+def call_isolated(function: Callable[_P, _R], *arguments: _P.args, **options: _P.kwargs) -> _R:
+    """What a function of a module of `native` returns in a worker; what it raises is raised."""
+    call = (function, arguments, options)
+    try:
+        return _answer(_idle_worker() or _Worker(), call)
+    except _Expired:
+        return _answer(_Worker(), call)
+
+
+class _Expired(Exception):
+    """The worker had ended before the call reached it."""
+
+
+def _answer(worker: _Worker, call: _Call) -> Any:
+    try:
+        is_error, value = worker.answer(call)
+    except (EOFError, OSError):
+        raise worker.end() from None
+    except BaseException:
+        worker.kill()
+        raise
+    _keep(worker)
+    if is_error:
+        raise value
+    return value
+
+
+class _Worker:
+    """A process that takes one call after the other."""
+
+    def __init__(self) -> None:
+        # A file, not a pipe: nobody reads while the worker writes.
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115
+        self._calls = 0
+        command = [sys.executable, "-P", str(Path(__file__)), json.dumps(sys.path)]
+        try:
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors
+            )
+        except OSError as error:
+            from riselang.support.errors import LimitationError
+
+            raise LimitationError(f"a worker process cannot be started: {error}") from None
+
+    def answer(self, call: _Call) -> tuple[bool, Any]:
+        """Whether the function failed, and its error or result."""
+        from riselang.native.workers.messages import receive, send
+
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        # The worker shares the position in the file.
+        self._errors.seek(0)
+        self._errors.truncate()
+        self._calls += 1
+        send(self._process.stdin, sys.path)
+        send(self._process.stdin, call)
+        return receive(self._process.stdout)
+
+    @property
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
+    def end(self) -> Exception:
+        """Why there is no answer: it died of the call, or had ended before, since none came."""
+        code = self._process.wait()
+        self._errors.seek(0)
+        text = self._errors.read(_LAST_WORDS).decode(errors="replace")
+        self.close()
+        if code == 0 and self._calls > 1:
+            return _Expired()
+        found = [line for line in text.splitlines() if "ERROR:" in line or "Assertion" in line]
+        how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        return Died(f"{how}: {found[0].strip()}" if found else how)
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        self.close()
+
+    def close(self) -> None:
+        for stream in (self._process.stdin, self._process.stdout, self._errors):
+            # What was on the way to a worker that is gone cannot be written.
+            with contextlib.suppress(OSError):
+                if stream is not None:
+                    stream.close()
+
+
+_idle: list[_Worker] = []
+
+
+def _idle_worker() -> _Worker | None:
+    try:
+        while not (worker := _idle.pop()).is_alive:
+            worker.close()
+    except IndexError:
+        return None
+    return worker
+
+
+def _keep(worker: _Worker) -> None:
+    if len(_idle) < _KEPT:
+        _idle.append(worker)
+    else:
+        worker.kill()
+
+
+@atexit.register
+def _end_workers() -> None:
+    while (worker := _idle_worker()) is not None:
+        worker.kill()
+
+
+def _forget_workers() -> None:
+    """The pipes of a worker belong to one process alone."""
+    while _idle:
+        _idle.pop().close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_workers)
+
+
+def main() -> None:
+    package = types.ModuleType("riselang")
+    package.__path__ = [str(Path(__file__).parents[2])]
+    sys.modules["riselang"] = package
+    sys.path = json.loads(sys.argv[1])
+    # An interruption is for the process that asks, which then ends this one.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    answers = os.fdopen(os.dup(1), "wb")
+    # What foreign code prints is no answer.
+    os.dup2(2, 1)
+    _serve(sys.stdin.buffer, answers)
+
+
+def _serve(calls: IO[bytes], answers: IO[bytes]) -> None:
+    from riselang.native.workers.messages import receive, send
+
+    while select.select([calls], [], [], PATIENCE)[0]:
+        try:
+            # What is found where the caller finds it, which may have changed.
+            sys.path = receive(calls)
+            importlib.invalidate_caches()
+            function, arguments, options = receive(calls)
+        except EOFError:
+            return
+        try:
+            answer = False, function(*arguments, **options)
+        except Exception as error:  # whatever it is, the caller is told
+            answer = True, _sent_error(function.__name__, error)
+        send(answers, answer)
+
+
+def _sent_error(function: str, error: Exception) -> Exception:
+    """The error that the caller is told: our own as it is."""
+    from riselang.support.errors import InternalError, LimitationError
+
+    if type(error).__module__.startswith("riselang."):
+        return error
+    if isinstance(error, RecursionError):
+        return LimitationError("the module is nested too deeply")
+    return InternalError(f"{function} failed: {type(error).__name__}: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,160 @@
+"""Compiling many jobs on several cores.
+
+MLIR and LLVM are called under locks, so threads would wait for each other: the jobs go to
+processes. The process that asks works, too. A worker that fails, or cannot be started, is done
+without.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Iterable
+from pathlib import Path
+
+from riselang.native.build import Job
+from riselang.native.workers import compile_worker
+from riselang.native.workers.compile_worker import LENGTH
+from riselang.support.forking import after_in_child
+
+WORTH_WORKERS = 16
+"""A module with fewer functions is compiled before a worker has started."""
+
+
+class _Queue:
+    """Jobs that wait, and the machine code of those that are done."""
+
+    def __init__(self) -> None:
+        self.waiting: deque[tuple[int, Job]] = deque()
+        self.done: dict[int, bytes] = {}
+        self.is_complete = False
+        self.changed = threading.Condition()
+
+    def add(self, number: int, job: Job) -> None:
+        with self.changed:
+            self.waiting.append((number, job))
+            self.changed.notify()
+
+    def close(self) -> None:
+        with self.changed:
+            self.is_complete = True
+            self.changed.notify_all()
+
+    def abandon(self) -> None:
+        with self.changed:
+            self.waiting.clear()
+            self.is_complete = True
+            self.changed.notify_all()
+
+    def take(self) -> tuple[int, Job] | None:
+        """The next job; None when there are no more."""
+        with self.changed:
+            while not self.waiting and not self.is_complete:
+                self.changed.wait()
+            return self.waiting.popleft() if self.waiting else None
+
+    def give_back(self, number: int, job: Job) -> None:
+        with self.changed:
+            self.waiting.append((number, job))
+
+
+def compile_jobs(jobs: Iterable[Job], processes: int) -> list[bytes]:
+    """The machine code of each job, in order, made by so many processes, this one among them."""
+    queue = _Queue()
+    threads = [threading.Thread(target=_serve, args=(queue,)) for _ in range(processes - 1)]
+    for thread in threads:
+        thread.start()
+    count = 0
+    try:
+        for job in jobs:
+            queue.add(count, job)
+            count += 1
+        queue.close()
+        _compile_here(queue)
+    except BaseException:
+        queue.abandon()
+        raise
+    finally:
+        for thread in threads:
+            thread.join()
+    # What a worker could not do is done here, and its error is told.
+    _compile_here(queue)
+    return [queue.done[number] for number in range(count)]
+
+
+def _compile_here(queue: _Queue) -> None:
+    while (taken := queue.take()) is not None:
+        number, job = taken
+        queue.done[number] = job.object_code()
+
+
+_idle: list[subprocess.Popen[bytes]] = []
+"""Workers that were started and have nothing to do yet."""
+_of_parent: list[subprocess.Popen[bytes]] = []
+"""Those of the process that this one was forked from, which it neither asks nor waits for."""
+
+
+@after_in_child
+def _leave_workers() -> None:
+    for process in _idle:
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                os.close(pipe.fileno())
+    _of_parent.extend(_idle)
+    _idle.clear()
+
+
+def start_workers(count: int) -> None:
+    """Start workers for jobs that will come soon; those for which none come end by themselves."""
+    while len(_idle) < count and (process := _started()) is not None:
+        _idle.append(process)
+
+
+def _started() -> subprocess.Popen[bytes] | None:
+    command = [sys.executable, str(Path(compile_worker.__file__))]
+    try:
+        return subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+    except OSError:
+        return None
+
+
+def _serve(queue: _Queue) -> None:
+    """Pass jobs to a process of its own."""
+    try:
+        process = _idle.pop()
+    except IndexError:
+        process = _started()
+    if process is None:
+        return
+    try:
+        while (taken := queue.take()) is not None:
+            code = _ask(process, taken[1])
+            if code is None:
+                queue.give_back(*taken)
+                return
+            queue.done[taken[0]] = code
+    finally:
+        # It may be gone already, with what was written to it still on the way.
+        process.kill()
+        with contextlib.suppress(OSError):
+            process.communicate()
+
+
+def _ask(process: subprocess.Popen[bytes], job: Job) -> bytes | None:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        process.stdin.write(job.to_json().encode() + b"\n")
+        process.stdin.flush()
+        head = process.stdout.read(LENGTH.size)
+        length = LENGTH.unpack(head)[0] if len(head) == LENGTH.size else -1
+        code = process.stdout.read(length) if length >= 0 else None
+    except OSError:
+        return None
+    return code if code is not None and len(code) == length else None
