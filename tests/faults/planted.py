@@ -1,103 +1,273 @@
-"""Faults to plant in the lowering, one at a time: each is a line of it, made wrong.
+"""Faults to plant in the lowering, one at a time.
 
-A fault names a file below src/riselang/lowering, a text that occurs there once, and what stands in
-its place. `plant.py` says which tests find each of them.
+Functions are named by reference, so that tools rename them here as well. Patterns name ops and
+attributes of MLIR, and otherwise metavariables; `source_patterns` explains them. `plant.py` says
+which tests find each fault.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from fault import Entry, Fault
+
+from riselang.dialects.rise import pattern_registry
+from riselang.lowering import (
+    imperative,
+    in_place,
+    noalias,
+    outlining,
+    temporaries,
+    vectors,
+)
+from riselang.lowering.access import _Resolver as Resolver
+from riselang.lowering.checks import Checks
+from riselang.lowering.defined_arith import _Maker as ArithMaker
+from riselang.lowering.indices import IndexEmitter
+from riselang.lowering.lane_access import LaneAccess
+from riselang.lowering.layouts import LayoutRules
+from riselang.lowering.loops import Emitter
+from riselang.lowering.memory import Memory
+from riselang.lowering.nests import Nest, Subscripts
+from riselang.lowering.passes import convert_rise_to_imperative, plan_polyhedral
+from riselang.lowering.rules import window_rules
+from riselang.lowering.rules.index_rules import IndexRules
+from riselang.lowering.rules.reduction_rules import FoldRules
+from riselang.lowering.rules.sort_rules import SortRules
+from riselang.lowering.rules.window_rules import WindowRules
+from riselang.lowering.sizes import Sizes
+from riselang.lowering.steps import PathSteps
+from riselang.lowering.stores import Stores
+from riselang.lowering.translation import Translation
+from riselang.nat import Nat
+
+FIRST_LANE = LaneAccess.at_first_lane.__name__
+LAST_LANE = LaneAccess.at_last_lane.__name__
+ADD = Translation.add.__name__
+CONSTANT = f"{Nat.__name__}.{Nat.const.__name__}"
 
 
-class Fault(NamedTuple):
-    name: str
-    file: str
-    right: str
-    wrong: str
-    folder: str = "lowering"
-    """Below src/riselang."""
+def view(name: str) -> Entry:
+    """The pattern of that name; its view names the sizes of the pattern as parameters."""
+    return Entry(pattern_registry, name)
 
 
 FAULTS = (
     # Wrong strides and offsets
-    Fault("split takes the outer length", "pattern_registry.py", 'lambda m, i, j: i * m + j, "An array, read', 'lambda n, i, j: i * n + j, "An array, read', "dialects/rise"),
-    Fault("join divides by the outer length", "pattern_registry.py", 'lambda m, i: (i // positive(m), i % positive(m)), "An array of arrays', 'lambda n, i: (i // positive(n), i % positive(n)), "An array of arrays', "dialects/rise"),
-    Fault("join takes the remainder first", "pattern_registry.py", 'lambda m, i: (i // positive(m), i % positive(m)), "An array of arrays', 'lambda m, i: (i % positive(m), i // positive(m)), "An array of arrays', "dialects/rise"),
-    Fault("joined indices forget the inner one", "pattern_registry.py", 'lambda m, i, j: i * m + j, "What `join`', 'lambda m, i, j: i * m, "What `join`', "dialects/rise"),
-    Fault("slide ignores its step", "pattern_registry.py", 'lambda sp, i, j: i * sp + j', 'lambda sp, i, j: i + j', "dialects/rise"),
-    Fault("slide starts one late", "pattern_registry.py", 'lambda sp, i, j: i * sp + j', 'lambda sp, i, j: i * sp + j + 1', "dialects/rise"),
-    Fault("reverse is off by one", "pattern_registry.py", 'lambda n, i: n - 1 - i, "An array', 'lambda n, i: n - i, "An array', "dialects/rise"),
-    Fault("drop drops nothing", "pattern_registry.py", 'lambda k, i: i + k', 'lambda i: i', "dialects/rise"),
-    Fault("a slice starts at its index twice", "steps.py", "return op.source, (start + index_at(path[0]), *path[1:])", "return op.source, (start + start + index_at(path[0]), *path[1:])"),
+    Fault("split takes the outer length", view("split"),
+          "lambda m, $i, $j: $i * m + $j", "lambda n, $i, $j: $i * n + $j"),
+    Fault("join divides by the outer length", view("join"),
+          "lambda m, $i: ($i // $positive(m), $i % $positive(m))",
+          "lambda n, $i: ($i // $positive(n), $i % $positive(n))"),
+    Fault("join takes the remainder first", view("join"),
+          "($i // $length, $i % $length)", "($i % $length, $i // $length)"),
+    Fault("storing through join forgets the inner index", view("join"),
+          "$i * m + $j", "$i * m"),
+    Fault("slide ignores its step", view("slide"),
+          "lambda sp, $i, $j: $i * sp + $j", "lambda sp, $i, $j: $i + $j"),
+    Fault("slide starts one late", view("slide"),
+          "lambda sp, $i, $j: $i * sp + $j", "lambda sp, $i, $j: $i * sp + $j + 1"),
+    Fault("reverse is off by one", view("reverse"),
+          "$view(lambda n, $i: n - 1 - $i, $$rest)", "$view(lambda n, $i: n - $i, $$rest)"),
+    Fault("drop drops nothing", view("drop"),
+          "lambda k, $i: $i + k", "lambda $i: $i"),
+    Fault("a slice starts at its index twice", PathSteps.step,
+          "$start + $index_at($path[0])", "$start + $start + $index_at($path[0])"),
     # Swapped indices and sides
-    Fault("transpose does not swap", "pattern_registry.py", 'lambda i, j: (j, i), "An array', 'lambda i, j: (i, j), "An array', "dialects/rise"),
-    Fault("zip reads the other array", "steps.py", "chosen = op.first if path[1] is Side.FIRST else op.second", "chosen = op.second if path[1] is Side.FIRST else op.first"),
-    Fault("a tuple gives the other component", "steps.py", "return (op.first if path[0] is Side.FIRST else op.second), path[1:]", "return (op.second if path[0] is Side.FIRST else op.first), path[1:]"),
-    Fault("the buffers of a pair are confused", "memory.py", "position += 0 if part is Side.FIRST else len(list(leaves(first)))", "position += 0"),
-    Fault("affine operands in the wrong order", "memory.py", "return map, [self.variables[name] for name in ordered]", "return map, [self.variables[name] for name in reversed(ordered)]"),
+    Fault("transpose does not swap", view("transpose"),
+          "$view(lambda $i, $j: ($j, $i), $$rest)", "$view(lambda $i, $j: ($i, $j), $$rest)"),
+    Fault("zip reads the other array", PathSteps.step,
+          "$op.$first if $path[1] is $side else $op.$second",
+          "$op.$second if $path[1] is $side else $op.$first"),
+    Fault("a tuple gives the other component", PathSteps.step,
+          "$op.$first if $path[0] is $side else $op.$second",
+          "$op.$second if $path[0] is $side else $op.$first"),
+    Fault("the buffers of a tuple are confused", Memory.place,
+          "$position += 0 if $_ else $_", "$position += 0"),
+    Fault("affine operands in the wrong order", Memory.affine_map,
+          "[$variables[$name] for $name in $ordered]",
+          "[$variables[$name] for $name in reversed($ordered)]"),
     # Missing guards
-    Fault("a clamped pad does not clamp above", "pattern_registry.py", 'nat_max(nat_min(i - l, n - 1), 0)', 'nat_max(i - l, 0)', "dialects/rise"),
-    Fault("a clamped pad does not clamp below", "pattern_registry.py", 'nat_max(nat_min(i - l, n - 1), 0)', 'nat_min(i - l, n - 1)', "dialects/rise"),
-    Fault("a wrapped pad adds no length", "pattern_registry.py", '(i - l + n) % positive(n)', '(i + n) % positive(n)', "dialects/rise"),
-    Fault("a reflected pad repeats the edge", "pattern_registry.py", 'nat_min(distance, (n - 1) * 2 - distance)', 'nat_min(distance, (n - 1) * 2 + 1 - distance)', "dialects/rise"),
-    Fault("concat chooses one element late", "access.py", "            length - 1 - index,\n            leaf_type", "            length - index,\n            leaf_type"),
-    Fault("concat reads the second array from the start of the first", "access.py", "(index - length, *path[1:])", "(index, *path[1:])"),
-    Fault("padConst ignores the right end", "access.py", "array_of(op.source).length - 1 - index,\n                leaf,", "array_of(op.source).length + 9 - index,\n                leaf,"),
-    Fault("an affine.if takes the other branch", "memory.py", "gap = second - first if isinstance(choice, Min) else first - second", "gap = first - second if isinstance(choice, Min) else second - first"),
-    Fault("a negative index is divided as if it were natural", "indices.py", "case Mod(dividend, divisor) if self._is_natural(dividend):", "case Mod(dividend, divisor):"),
-    Fault("clampIdx allows one more", "rules/index_rules.py", 'size(pattern, "n") - 1', 'size(pattern, "n")'),
-    Fault("clampIdx does not clamp below", "rules/index_rules.py", 'number = Scalar("arith.maxsi", [_as', 'number = Scalar("arith.addi", [_as'),
-    Fault("checkIdx accepts the bound", "checks.py", 'arith.CmpiOp(number, bound, "uge")', 'arith.CmpiOp(number, bound, "ugt")'),
+    Fault("a clamped pad does not clamp above", view("pad"),
+          "$max($min($index, $last), 0)", "$max($index, 0)"),
+    Fault("a clamped pad does not clamp below", view("pad"),
+          "$max($min($index, $last), 0)", "$min($index, $last)"),
+    Fault("a wrapped pad adds no length", view("padWrap"),
+          "($i - $l + $n) % $positive($n)", "($i + $n) % $positive($n)"),
+    Fault("a reflected pad repeats the boundary element", pattern_registry._reflected,
+          "($n - 1) * 2 - $distance", "($n - 1) * 2 + 1 - $distance"),
+    Fault("concat chooses one element late", Resolver.concatenated,
+          "$length - 1 - $index", "$length - $index"),
+    Fault("concat reads the second array from the start of the first", Resolver.concatenated,
+          "($index - $length, *$path[1:])", "($index, *$path[1:])"),
+    Fault("padConst ignores the right end", Resolver.padded,
+          "$length - 1 - $index", "$length + 9 - $index"),
+    Fault("an affine.if takes the other branch", Memory.affine_load,
+          "$second - $first if $_min else $first - $second",
+          "$first - $second if $_min else $second - $first"),
+    Fault("a negative index is divided as if it were natural", IndexEmitter._atom,
+          """
+          case $mod($dividend, $divisor) if $is_natural($dividend):
+              $$body
+          """,
+          """
+          case $mod($dividend, $divisor):
+              $$body
+          """),
+    Fault("clampIdx allows one more", IndexRules.read_clamp_idx, "$length - 1", "$length"),
+    Fault("clampIdx does not clamp below", IndexRules.read_clamp_idx,
+          "'arith.maxsi'", "'arith.addi'"),
+    Fault("checkIdx accepts the bound", Checks.index, "'uge'", "'ugt'"),
     # Loops, accumulators and memory
-    Fault("loops start at 1", "loops.py", "return self.constant(0), self.length(length), self.constant(1)", "return self.constant(1), self.length(length), self.constant(1)"),
-    Fault("a reduction forgets its start value in memory", "rules/reduction_rules.py", "        current, following = self.buffers(type), self.buffers(type)\n        self.store(init, self.add(codegen.CastOp(current, type)))\n\n        def body(", "        current, following = self.buffers(type), self.buffers(type)\n        self.store(init, self.add(codegen.CastOp(following, type)))\n\n        def body("),
-    Fault("a reduction in memory reads what it writes", "rules/reduction_rules.py", "value = self.add(codegen.CastOp(carried[:half], type))\n            target = ", "value = self.add(codegen.CastOp(carried[half:], type))\n            target = "),
-    Fault("buffers do not take turns", "rules/reduction_rules.py", "            self.store_applied(function, arguments, target)\n            return (*carried[half:], *carried[:half])", "            self.store_applied(function, arguments, target)\n            return carried"),
-    Fault("a scan passes on what it got", "rules/reduction_rules.py", "            self.copy(kept, self.add(codegen.IdxOp(target, index)))\n            return scalars", "            self.copy(kept, self.add(codegen.IdxOp(target, index)))\n            return carried"),
-    Fault("reducePar starts the last fold without its first chunk", "rules/reduction_rules.py", "return fold(self.add(codegen.TakeOp(results, array(count, type))))", "return fold(self.add(codegen.TakeOp(results, array(full, type))))"),
-    Fault("while stops too late", "rules/reduction_rules.py", "            return self.goes_on(holds, self.wrap(type, list(carried)))", "            self.goes_on(holds, self.wrap(type, list(carried)))\n            return self.add(arith.ConstantOp.from_int_and_width(0, 1))"),
-    Fault("an overlapping target is written at once", "imperative.py", "    if overlaps:", "    if False:"),
-    Fault("temporaries of threads are shared", "temporaries.py", "if isinstance(parent, FuncOp | scf.ParallelOp | affine.ParallelOp):", "if isinstance(parent, FuncOp):"),
-    Fault("temporaries are never freed", "temporaries.py", "    block.insert_op_before(memref.DeallocOp.get(moved.memref), last)", "    del last"),
-    Fault("scatter writes at the position of the value", "rules/index_rules.py", "write(new, self.add(codegen.IdxOp(target, place)))", "write(new, self.add(codegen.IdxOp(target, index)))"),
-    Fault("a let is computed again at each use", "translation.py", "        return self.materialised(lazy.term.type, lambda target: self.store(lazy, target))", "        return self.force(lazy)"),
-    Fault("sort is not stable", "rules/sort_rules.py", "for place in (right, left)]", "for place in (left, right)]"),
-    Fault("sort forgets the last run", "rules/sort_rules.py", 'return self.add(arith.CmpiOp(carried[-1], end, "slt"))', 'return self.add(arith.CmpiOp(self.add(arith.AddiOp(carried[-1], carried[-1])), end, "slt"))'),
-    Fault("a ring is one element too short", "rules/window_rules.py", "    length = windows.window.length\n    if", "    length = nat_max(windows.window.length - 1, Nat.const(1))\n    if"),
-    Fault("rotated values lose the newest", "rules/window_rules.py", "return scalars[len(scalars) - len(carried) :]", "return scalars[: len(carried)]"),
+    Fault("loops start at 1", Emitter._bounds, "$constant(0)", "$constant(1)"),
+    Fault("a reduction forgets its start value in memory", FoldRules.carry_in_memory,
+          "$store($init, $add(codegen.CastOp($current, $type)))",
+          "$store($init, $add(codegen.CastOp($following, $type)))",
+          given="$current, $following = $buffers, $buffers"),
+    Fault("a reduction in memory reads the buffer that it writes", FoldRules.carry_in_memory,
+          "$value = $add(codegen.CastOp($carried[:$half], $type))",
+          "$value = $add(codegen.CastOp($carried[$half:], $type))"),
+    Fault("double buffers are not swapped", FoldRules.carry_in_memory,
+          "(*$carried[$half:], *$carried[:$half])", "$carried"),
+    Fault("a scan passes on the accumulator that it got", FoldRules.scan_in_registers,
+          "return $scalars", "return $carried",
+          given="$scalars = $_($_($_, [$_($_, list($carried)), $_]))"),
+    Fault("the last reduction of reducePar leaves out the partial chunk", FoldRules.read_reduce_par,
+          "codegen.TakeOp($results, $array($count, $type))",
+          "codegen.TakeOp($results, $array($full, $type))",
+          given="$_, $count = $full + 1, $_"),
+    Fault("while never iterates", FoldRules.repeat_in_registers,
+          "return $condition($holds, $wrap($type, list($carried)))",
+          f"""
+          $condition($holds, $wrap($type, list($carried)))
+          return self.{ADD}(arith.ConstantOp.from_int_and_width(0, 1))
+          """),
+    Fault("an overlapping target is written without a buffer", imperative.store_program,
+          """
+          if $overlaps:
+              $$buffered
+          else:
+              $$direct
+          """,
+          """
+          if False:
+              $$buffered
+          else:
+              $$direct
+          """),
+    Fault("temporaries of threads are shared", temporaries._home,
+          "$function | scf.ParallelOp | affine.ParallelOp", "$function"),
+    Fault("temporaries are never freed", temporaries._move,
+          "$block.insert_op_before(memref.DeallocOp.get($buffer), $last)", "del $last"),
+    Fault("scatter writes at the position of the value", IndexRules.scattered,
+          "$write($new, $add(codegen.IdxOp($target, $_)))",
+          "$write($new, $add(codegen.IdxOp($target, $index)))",
+          given="$new = $add(codegen.IdxOp($_, $index))"),
+    Fault("a let is computed again at each use", Translation.bind,
+          "$_($_, lambda $target: $_($lazy, $target))", "$force($lazy)",
+          given="return $force($lazy)"),
+    Fault("sort is not stable", SortRules.comes_right,
+          "[$item for $at in ($right, $left)]", "[$item for $at in ($left, $right)]"),
+    Fault("sort forgets the last run", SortRules.merge_sorted,
+          "$add(arith.CmpiOp($carried[-1], $end, 'slt'))",
+          "$add(arith.CmpiOp($add(arith.AddiOp($carried[-1], $carried[-1])), $end, 'slt'))"),
+    Fault("a circular buffer is one element too short", window_rules._ring_length,
+          "$length = $window.$size", f"$length = $max($window.$size - 1, {CONSTANT}(1))",
+          given="$length = $max($_, $length)"),
+    Fault("rotated values lose the newest", WindowRules.store_rotated,
+          "$scalars[len($scalars) - len($carried):]", "$scalars[:len($carried)]"),
     # Scalars and sizes
-    Fault("division by zero is not guarded", "defined_arith.py", "return self.op(\"arith.select\", is_zero, at_zero, result)", "return result"),
-    Fault("a shift by the width wraps", "defined_arith.py", 'fits = self.compare("ult", amount, self.integer(width))', 'fits = self.compare("ule", amount, self.integer(width))'),
-    Fault("NaN becomes the smallest integer", "defined_arith.py", 'outside = self.op("arith.ori", self.op("arith.ori", is_nan, too_low), too_high)', 'outside = self.op("arith.ori", too_low, too_high)'),
-    Fault("a size is read from the wrong dimension", "sizes.py", "arith.ConstantOp.from_int_and_width(position, IndexType())", "arith.ConstantOp.from_int_and_width(0, IndexType())"),
-    Fault("contraction is not applied", "passes/convert_rise_to_imperative.py", "contract(term) if contracts(module) else", "contract(term) if False else"),
-    Fault("lanes take the operands of an operation from right to left", "vectors.py", "_components(first, half) + _components(second, count - half)", "_components(second, half) + _components(first, count - half)"),
-    Fault("lanes forget the predicate of a comparison", "vectors.py", "scalar_type(term), term.predicate", "scalar_type(term), term.predicate and 'ult'"),
-    # Vectors, folds in place and in registers, maps of views
-    Fault("lanes that lie apart are loaded as a vector", "lane_access.py", "for index in outer) or not self.rises_with(last, lane):", "for index in outer):"),
-    Fault("every lane is the first", "lane_access.py", "scalar = read(at_lane(path, lane, number))", "scalar = read(at_lane(path, lane, 0))"),
-    Fault("scalars of vectors in the wrong lane", "pattern_registry.py", 'lambda k, i: (i // k, i % k), "An array', 'lambda k, i: (i // k, k - 1 - i % k), "An array', "dialects/rise"),
-    Fault("a list gives its last element", "steps.py", "op.elements[index_at(path[0]).constant], path[1:]", "op.elements[-1], path[1:]"),
-    Fault("a fold in place reads what it has written", "in_place.py", "if body == place or not _mentions(body, accumulator):", "if True:"),
-    Fault("a fold in place does not look at functions", "in_place.py", "if not isinstance(function, Lambda) or _mentions(function, accumulator):", "if not isinstance(function, Lambda):"),
-    Fault("a fold in place does not store its start", "rules/reduction_rules.py", "if not self.is_at(arguments[1], target):", "if False:"),
-    Fault("a fold in place takes any view for the one that is undone", "in_place.py", "    if xs == place:\n        return element", "    if _mentions(xs, accumulator):\n        return element"),
-    Fault("what is too much is stored", "pattern_registry.py", 'room=lambda k, i: k - 1 - i', 'room=lambda k, n, i: k + n - 1 - i', "dialects/rise"),
-    Fault("one too many is stored", "pattern_registry.py", 'room=lambda k, i: k - 1 - i', 'room=lambda k, i: k - i', "dialects/rise"),
-    Fault("a vector is stored whose last lane is too much", "stores.py", "last = self.at_last_lane(end, lane)", "last = self.at_first_lane(end, lane)"),
-    Fault("the lanes before the end of an array are not stored", "stores.py", "return None if self.has_whole_lanes(end, lane) else other", "return None"),
-    Fault("a vector is loaded across the end of a padded array", "access.py", "last = array_of(op.source).length - 1 - self.at_last_lane(index, lane)", "last = array_of(op.source).length - 1 - self.at_first_lane(index, lane)"),
-    Fault("maps of views in the wrong order", "layouts.py", "for view in layout.views:", "for view in reversed(layout.views):"),
-    Fault("unrolled loops repeat the first round", "loops.py", "carried = body(self.constant(number), carried)", "carried = body(self.constant(0), carried)"),
-    Fault("memory that a loop gives goes with its part", "outlining.py", "is_given = gives and any", "is_given = False and any"),
-    # Polyhedral loops, parts of functions, and what LLVM is told
-    Fault("tiles of iterations that depend on each other", "nests.py", "sum(not store.selects(nest.index) for nest in band) <= 1", "sum(not store.selects(nest.index) for nest in band) <= 9"),
-    Fault("accesses elsewhere are not looked at", "nests.py", "access == store for access in self.accesses() if access.buffer is store.buffer", "access == store for access in self.accesses() if access is store.buffer"),
-    Fault("vectors run past the end of a loop", "passes/plan_polyhedral.py", "or 0) % lanes:", "or 0) % 1:"),
-    Fault("vectors of elements that are two apart", "nests.py", "                return False\n        return found == 1", "                return True\n        return found == 1"),
-    Fault("vectors of iterations that depend on each other", "passes/plan_polyhedral.py", "if not loop.is_parallel() or not is_along:", "if not is_along:"),
-    Fault("a function that others call is planned", "passes/plan_polyhedral.py", "    if is_called:", "    if False:"),
-    Fault("inputs are said to be distinct", "noalias.py", "return [argument for argument, attributes in arguments if NOALIAS in attributes.data]", "return [argument for argument, attributes in arguments]"),
-    Fault("parts keep what others need", "outlining.py", "if is_needed or (is_shared and TEMPORARY in op.attributes):", "if is_needed:"),
-    Fault("parts lose their results", "outlining.py", "if any(use.operation not in inside for use in result.uses)\n    ]\n    body", "if False\n    ]\n    body"),
+    Fault("division by zero is not guarded", ArithMaker.division,
+          "return $op('arith.select', $_, $_, $result)", "return $result"),
+    Fault("a shift by the width wraps", ArithMaker.shift, "'ult'", "'ule'"),
+    Fault("NaN becomes the smallest integer", ArithMaker.to_integer,
+          "$op('arith.ori', $op('arith.ori', $_, $too_low), $too_high)",
+          "$op('arith.ori', $too_low, $too_high)"),
+    Fault("a size is read from the wrong dimension", Sizes._solve,
+          "arith.ConstantOp.from_int_and_width($dimension, $type)",
+          "arith.ConstantOp.from_int_and_width(0, $type)"),
+    Fault("contraction is not applied", convert_rise_to_imperative.convert_module,
+          "$contract($term) if $_ else $term", "$contract($term) if False else $term"),
+    Fault("lanes take the operands of an operation from right to left", vectors._components,
+          "$components($first, $half) + $components($second, $rest)",
+          "$components($second, $half) + $components($first, $rest)"),
+    Fault("lanes forget the predicate of a comparison", vectors._on_lanes,
+          "$term.predicate", "$term.predicate and 'ult'"),
+    # Vectors, reductions in place and in registers, maps of views
+    Fault("lanes that are not contiguous are loaded as a vector", LaneAccess.start_of_lanes,
+          "any($outer) or not $_", "any($outer)"),
+    Fault("every lane is the first", LaneAccess.gathered,
+          "$scalar = $read($at_lane($path, $lane, $_))",
+          "$scalar = $read($at_lane($path, $lane, 0))"),
+    Fault("scalars of vectors in the wrong lane", view("asScalar"),
+          "($i // k, $i % k)", "($i // k, k - 1 - $i % k)"),
+    Fault("a list gives its last element", PathSteps.step,
+          "$op.$elements[$index.$constant]", "$op.$elements[-1]"),
+    Fault("a reduction in place reads what it has written", in_place._is_safe,
+          "$body == $target or not $_", "True"),
+    Fault("a reduction in place ignores functions", in_place._is_safe_map,
+          "not isinstance($function, $type) or $_", "not isinstance($function, $type)"),
+    Fault("a reduction in place does not store its start value", FoldRules.store_reduce,
+          """
+          if not $_($init, $target):
+              $store($init, $target)
+          """,
+          """
+          if False:
+              $store($init, $target)
+          """),
+    Fault("a reduction in place takes any view for the inverse of its own", in_place._element,
+          "$xs == $target", "$mentions($xs, $accumulator)",
+          given="[$part for $part in $_ if $mentions($part, $accumulator)]"),
+    Fault("elements behind the end are stored", view("take"),
+          "lambda k, $i: k - 1 - $i", "lambda k, n, $i: k + n - 1 - $i"),
+    Fault("one element too many is stored", view("take"),
+          "lambda k, $i: k - 1 - $i", "lambda k, $i: k - $i"),
+    Fault("a vector is stored whose last lane is behind the end", Stores.store_whole,
+          f"self.{LAST_LANE}($end, $lane)", f"self.{FIRST_LANE}($end, $lane)"),
+    Fault("the lanes before the end of an array are not stored", Stores.store_whole,
+          "None if $_ else $_", "None"),
+    Fault("a vector is loaded across the end of a padded array", Resolver.padded_lanes,
+          f"self.{LAST_LANE}($index, $lane)", f"self.{FIRST_LANE}($index, $lane)"),
+    Fault("maps of views in the wrong order", LayoutRules.before,
+          """
+          for $view in $views:
+              $$body
+          """,
+          """
+          for $view in reversed($views):
+              $$body
+          """),
+    Fault("unrolled loops repeat the first iteration", Emitter._unrolled,
+          "$body($constant($_), $carried)", "$body($constant(0), $carried)"),
+    Fault("a buffer that a loop yields is outlined with it", outlining._without_shared_memory,
+          "$_ and any($users)", "False and any($users)"),
+    # Polyhedral loops, outlined functions, and the attributes for LLVM
+    Fault("dependent iterations are tiled", Nest.is_permutable, "sum($_free) <= 1", "sum($_free) <= 9"),
+    Fault("accesses to other elements are ignored", Nest.all_go_where,
+          "$access.$buffer is $store.$buffer", "$access is $store.$buffer"),
+    Fault("vectors run past the end of a loop", plan_polyhedral._check_vectors,
+          "($count or 0) % $_", "($count or 0) % 1"),
+    Fault("vectors of elements with stride two", Subscripts._is_offset, "return False", "return True"),
+    Fault("dependent iterations are vectorized", plan_polyhedral._check_vectors,
+          "not $_ or not $contiguous", "not $contiguous"),
+    Fault("a function that others call is planned", plan_polyhedral._check_function,
+          """
+          if $_:
+              raise $error
+          for $op in $ops:
+              $$body
+          """,
+          """
+          if False:
+              raise $error
+          for $op in $ops:
+              $$body
+          """),
+    Fault("inputs are marked as distinct", noalias._distinct_parameters,
+          "[$argument for $argument, $attributes in $arguments if $_]",
+          "[$argument for $argument, $attributes in $arguments]"),
+    Fault("outlined functions keep buffers that others use", outlining._without_shared_memory,
+          "$needed or ($_ and $_)", "$needed"),
+    Fault("outlined functions lose their results", outlining._outlined,
+          "[$result for $op in $part for $result in $op.results if $_]",
+          "[$result for $op in $part for $result in $op.results if False]"),
 )  # fmt: skip

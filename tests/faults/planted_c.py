@@ -1,64 +1,132 @@
-"""Faults to plant in the C front end, one at a time: all of them must be found."""
+"""Faults to plant in the C front end, one at a time; `planted.py` explains how."""
 
 from __future__ import annotations
 
-from planted import Fault
+from fault import Fault
 
-FOLDER = "frontends/c"
-
-
-def fault(name: str, file: str, right: str, wrong: str) -> Fault:
-    return Fault(name, file, right, wrong, FOLDER)
-
+from riselang.frontends.c.emit import c_entry_points, registers, structured, trees, values
+from riselang.frontends.c.emit.innermost import Innermost
+from riselang.frontends.c.emit.loops import LoopEmitter
+from riselang.frontends.c.emit.routines import RoutineEmitter
+from riselang.frontends.c.emit.row_calls import RowCallEmitter
+from riselang.frontends.c.emit.values import Emitter
+from riselang.frontends.c.lift.statements import StatementStep
+from riselang.frontends.c.model import accesses, affine_arithmetic, aliasing, iteration_sets
+from riselang.frontends.c.model.dependences import Dependences
+from riselang.frontends.c.model.extraction import Extraction
+from riselang.frontends.c.model.linear import Linear
+from riselang.frontends.c.model.quasi_affine import AffineReader
+from riselang.frontends.c.parse import statements
+from riselang.frontends.c.parse.statements import StatementReader
+from riselang.frontends.c.schedule import order
+from riselang.frontends.c.tactics import circles, structures, views
+from riselang.frontends.c.tactics.views import ViewBuilder
 
 C_FAULTS = (
     # Domains
-    fault("a guard is dropped", "model/extraction.py", "self._statement(branch, nest.under(holds))", "self._statement(branch, nest)"),
-    fault("else runs where then does", "model/extraction.py", 'branches.append((f"not ({condition})", statement.otherwise))', "branches.append((condition, statement.otherwise))"),
-    fault("a loop begins one late", "model/iteration_sets.py", 'f"{iterator} {comparison} {first}"', 'f"{iterator} {comparison} {first} + 1"'),
-    fault("a step is ignored", "model/iteration_sets.py", 'steps = f"({iterator} - ({first})) mod {stride} = 0" if stride != 1 else ""', 'steps = ""'),
-    fault("downward loops run upwards", "model/extraction.py", "tree: Tree = Loop(iterator, 1 if loop.step > 0 else -1", "tree: Tree = Loop(iterator, 1"),
-    fault("the last iteration is left out", "emit/loops.py", 'extra = 1 if trees.operation(condition) == "le" else 0', "extra = 0"),
+    Fault("a guard is dropped", Extraction._if,
+          "$statement($branch, $nest.$_($_))", "$statement($branch, $nest)"),
+    Fault("else runs where then does", Extraction._if,
+          "f'not ({$condition})'", "$condition"),
+    Fault("a loop begins one late", iteration_sets._start,
+          "f'{$iterator} {$comparison} {$first}'", "f'{$iterator} {$comparison} {$first} + 1'"),
+    Fault("a step is ignored", iteration_sets._start,
+          "$_ if $stride != 1 else ''", "''"),
+    Fault("downward loops run upwards", Extraction._for,
+          "1 if $_ else -1", "1"),
+    Fault("the last iteration is left out", LoopEmitter._for,
+          "1 if $_ else 0", "0"),
     # Subscripts
-    fault("subscripts are swapped", "emit/values.py", "moved = [substituted(index, self._renaming()) for index in indices]", "moved = [substituted(index, self._renaming()) for index in reversed(indices)]"),
-    fault("offsets of subscripts are lost", "model/linear.py", "return total + self.constant if self.constant else total", "return total"),
-    fault("factors of subscripts are lost", "model/linear.py", "term = term if factor == 1 else term * factor", "term = term"),
-    fault("rows and columns are swapped", "model/accesses.py", "        indices = _rows(found.dimensions[0][0][1], chain)\n", "        indices = _rows(found.dimensions[0][0][1], chain)[::-1]\n"),
-    fault("remainders in bounds are quotients", "emit/trees.py", '"pdiv_r": _remainder', '"pdiv_r": _divided'),
+    Fault("subscripts are swapped", Emitter._affine_indices,
+          "[$moved for $index in $indices]", "[$moved for $index in reversed($indices)]"),
+    Fault("offsets of subscripts are lost", Linear.affine,
+          "$total + $constant if $constant else $total", "$total"),
+    Fault("factors of subscripts are lost", Linear.affine,
+          "$term if $factor == 1 else $term * $factor", "$term"),
+    Fault("rows and columns are swapped", accesses.subscript,
+          "$rows($dimensions[0][0][1], $chain)", "$rows($dimensions[0][0][1], $chain)[::-1]"),
+    Fault("remainders in bounds are quotients", trees,
+          "{**$$before, 'pdiv_q': $quotient, **$$between, 'pdiv_r': $_, **$$after}",
+          "{**$$before, 'pdiv_q': $quotient, **$$between, 'pdiv_r': $quotient, **$$after}"),
     # Signs and rounding
-    fault("division rounds down", "model/affine_arithmetic.py", "natural(-linear, abs(number)).times(-sign)", "natural(linear, abs(number)).times(sign)"),
-    fault("data are divided as if unsigned", "emit/values.py", '"/": arith.DivSIOp,', '"/": arith.DivUIOp,'),
-    fault("remainders of data as if unsigned", "emit/values.py", '"%": arith.RemSIOp, "&"', '"%": arith.RemUIOp, "&"'),
-    fault("unsigned bytes are widened with a sign", "emit/values.py", "widen = arith.ExtSIOp if source.is_signed and source != BOOL else arith.ExtUIOp", "widen = arith.ExtSIOp"),
-    fault("unsigned is compared as signed", "emit/values.py", "tests = _SIGNED_TESTS if type.is_signed else _UNSIGNED_TESTS", "tests = _SIGNED_TESTS"),
-    fault("unsigned becomes a float with a sign", "emit/values.py", "op = arith.SIToFPOp if is_signed else arith.UIToFPOp", "op = arith.SIToFPOp"),
-    fault("shifts to the right fill with zeros", "emit/values.py", '"<<": arith.ShLIOp, ">>": arith.ShRSIOp,', '"<<": arith.ShLIOp, ">>": arith.ShRUIOp,'),
-    fault("minus is forgotten", "emit/values.py", "return self.add(arith.NegfOp(operand))", "return operand"),
+    Fault("division rounds down", affine_arithmetic._by_sign,
+          "$natural(-$linear, $number).$times(-$sign)", "$natural($linear, $number).$times($sign)"),
+    Fault("integers are divided as if unsigned", values, "arith.DivSIOp", "arith.DivUIOp"),
+    Fault("remainders of integers as if unsigned", values, "arith.RemSIOp", "arith.RemUIOp"),
+    Fault("unsigned bytes are sign-extended", Emitter._resized,
+          "arith.ExtSIOp if $_ else arith.ExtUIOp", "arith.ExtSIOp"),
+    Fault("unsigned is compared as signed", Emitter._comparison,
+          "$signed if $_ else $unsigned", "$signed"),
+    Fault("unsigned becomes a float with a sign", Emitter._converted,
+          "arith.SIToFPOp if $_ else arith.UIToFPOp", "arith.SIToFPOp"),
+    Fault("shifts to the right fill with zeros", values, "arith.ShRSIOp", "arith.ShRUIOp"),
+    Fault("a float negation is dropped", Emitter._unary,
+          "$add(arith.NegfOp($operand))", "$operand"),
     # Order and values
-    fault("differences are turned round", "emit/values.py", "left, right = self.value(expression.left), self.value(expression.right)\n        if operator in", "right, left = self.value(expression.left), self.value(expression.right)\n        if operator in"),
-    fault("compound assignment forgets the target", "parse/statements.py", "left = converted(target, type)\n", "left = converted(operand, type)\n"),
-    fault("compound assignment in the type of the target", "parse/statements.py", "type = common(target.type, operand.type)", "type = target.type"),
-    fault("or is and", "model/quasi_affine.py", 'return f"({left}) or ({inner.condition(expression.right)})"', 'return f"({left}) and ({inner.condition(expression.right)})"'),
-    fault("a ternary takes the other branch", "emit/values.py", "return self.add(arith.SelectOp(condition, self.value(first), self.value(second)))", "return self.add(arith.SelectOp(condition, self.value(second), self.value(first)))"),
-    fault("extents come from what is accessed last", "emit/c_entry_points.py", "for length in reversed(lengths[1:]):", "for length in reversed(lengths[:-1]):"),
-    fault("chained assignment in the wrong order", "parse/statements.py", "return Block(place, (first, Assign(place, target, value)))", "return Block(place, (Assign(place, target, value), first))"),
-    fault("dependences of what is overwritten are lost", "model/dependences.py", "return self.flow.union(self.anti).union(self.output).coalesce()", "return self.flow.coalesce()"),
+    Fault("operands of a difference are swapped", Emitter._binary,
+          "$left, $right = $value($binary.$first), $value($binary.$second)",
+          "$right, $left = $value($binary.$first), $value($binary.$second)"),
+    Fault("compound assignment forgets the target", statements._updated,
+          """
+          $left = $converted($_, $type)
+          $value = $binary($location, $type, $operator, $left, $operand)
+          """,
+          """
+          $left = $converted($operand, $type)
+          $value = $binary($location, $type, $operator, $left, $operand)
+          """),
+    Fault("compound assignment in the type of the target", statements._updated,
+          "$common($target.type, $_.type)", "$target.type"),
+    Fault("or is and", AffineReader.condition,
+          "f'({$left}) or ({$right})'", "f'({$left}) and ({$right})'"),
+    Fault("a ternary takes the other branch", Emitter._conditional,
+          "arith.SelectOp($condition, $first, $second)", "arith.SelectOp($condition, $second, $first)"),
+    Fault("extents come from the innermost dimension", c_entry_points._buffer,
+          "reversed($lengths[1:])", "reversed($lengths[:-1])"),
+    Fault("chained assignment in the wrong order", StatementReader.assignment,
+          "$block($location, ($first, $assign($location, $target, $value)))",
+          "$block($location, ($assign($location, $target, $value), $first))"),
+    Fault("anti and output dependences are lost", Dependences.all,
+          "$flow.union($_).union($_)", "$flow"),
+    Fault("arrays that share memory are not noticed", aliasing.share_memory,
+          "$found = $_(arith.OrIOp($found, $_))", "pass"),
     # Loops in another order
-    fault("what vectors leave over is dropped", "emit/innermost.py", "self._stepped(name, end, upper, indices.constant(1), node, instances, None)", "pass"),
-    fault("elements stay in registers that others write", "emit/registers.py", "and not _are_apart(scop, kept, other)", "and False"),
-    fault("statements are taken apart in any order", "schedule/order.py", "if all(other in reached[name] or name not in reached[other] for other in left)", "if name in left"),
-    # What is lifted
-    fault("stencils in place are lifted", "tactics/structures.py", "if not own.is_empty():", "if False:"),
-    fault("folds that run downwards are lifted", "tactics/structures.py", "if not own.is_subset(isl().Map.lex_lt(own.get_space().domain())):", "if False:"),
-    fault("what is folded into is read elsewhere", "tactics/structures.py", "if any(each.array is array for each in found.reads):", "if False:"),
-    fault("iterations that are no box are lifted", "tactics/structures.py", "if not isl().Set(box).intersect_params(points.params()).is_equal(points):", "if False:"),
-    fault("views begin with the first element", "tactics/views.py", "builder.drop(first.nat(), xs)", "xs"),
-    fault("windows are read at their beginning", "tactics/views.py", "found.append(-min(offset.constant for offset in offsets))", "found.append(0)"),
-    fault("windows that run backwards run forwards", "tactics/views.py", "return found if sign == 1 else builder.map(builder.reverse, found)", "return found"),
-    fault("parts are written one place before", "lift/statements.py", "first = start + _value(range_.first, numbers)", "first = start"),
-    fault("statements run in any order in loops that stay", "tactics/circles.py", "for group in groups(names, edges) for name in group", "for group in groups(names, edges)[::-1] for name in group"),
-    fault("ops of parts begin with the first element", "emit/structured.py", "first = first + structure.ranges[loop].first.times(factor)", "pass"),
-    fault("the transpose is not told to gemv", "emit/routines.py", "flag = self._flag(matrix.loops[0] != target.loops[0])", "flag = self._flag(False)"),
-    fault("products of rows forget the last row", "emit/row_calls.py", "out.insert(memref.DeallocOp.get(buffer))\n        self._copy_last_row()", "out.insert(memref.DeallocOp.get(buffer))"),
-    fault("arrays that share memory are not noticed", "model/aliasing.py", "found = emitter.add(arith.OrIOp(found, meet))", "pass"),
+    Fault("the tail of a vectorized loop is dropped", Innermost._in_vectors,
+          "$_($name, $end, $upper, $step, $node, $instances, None)", "pass"),
+    Fault("elements that others write stay in registers", registers._may_change,
+          "$array and $element and $written and not $_", "$array and $element and $written and False"),
+    Fault("loop fission ignores the order of statements", order.groups,
+          "next($name for $name in $left if $_)", "next($name for $name in $left if $name in $left)"),
+)  # fmt: skip
+
+LIFTING_FAULTS = (
+    Fault("stencils in place are lifted", structures._check_dependences,
+          "not $own.is_empty()", "False"),
+    Fault("reductions that run downwards are lifted", structures._check_dependences,
+          "not $own.is_subset($_)", "False"),
+    Fault("accumulators that are read elsewhere are lifted", structures._check_dependences,
+          "any($_)", "False"),
+    Fault("iterations that are not a box are lifted", structures._box,
+          "not $_.is_equal($points)", "False"),
+    Fault("views begin with the first element", ViewBuilder._part,
+          "$builder.drop($first, $xs)", "$xs"),
+    Fault("windows are read at their beginning", views.places,
+          "-min($_)", "0"),
+    Fault("windows that run backwards run forwards", ViewBuilder._two_loops,
+          "$windows if $sign == 1 else $builder.map($builder.reverse, $windows)", "$windows"),
+    Fault("slices are stored from the first element on", StatementStep._written,
+          "$first = $start + $_", "$first = $start"),
+    Fault("loops that are not lifted run statements in reverse", circles._in_order,
+          "[$statement for $group in $groups for $name in $group]",
+          "[$statement for $group in $groups[::-1] for $name in $group]"),
+    Fault("ops on slices begin with the first element", structured._span,
+          "$first = $first + $ranges[$loop].$start.$times($factor)", "pass"),
+    Fault("gemv is not told to transpose", RoutineEmitter._gemv,
+          "$matrix.$loops[0] != $target.$loops[0]", "False"),
+    Fault("matrix multiplications by rows forget the last row", RowCallEmitter.run,
+          """
+          $insert(memref.DeallocOp.get($buffer))
+          $copy()
+          """,
+          "$insert(memref.DeallocOp.get($buffer))"),
 )  # fmt: skip
