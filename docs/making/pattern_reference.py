@@ -1,7 +1,7 @@
-"""What the reference says of each pattern beside its type: laws that hold, and an example.
+"""The laws and the example of each pattern in the reference.
 
-Both are in notation. The tests compare the sides of every law by the interpreter, for random sizes,
-functions and values, and compute every example by the interpreter and by the compiler.
+Both are in notation. The tests evaluate both sides of every law with the interpreter, for random
+sizes, functions and values, and every example with the interpreter and with the compiler.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Law:
-    """Two expressions with the same value, whatever the sizes, functions and arrays in them are."""
+    """Two expressions with the same value, for all sizes, functions and arrays in them."""
 
     parameters: str
-    """What stands in both sides, as the parameters of a function in notation."""
+    """The free variables of both sides, as the parameters of a function in notation."""
     left: str
     right: str
 
 
 @dataclass(frozen=True)
 class Example:
-    """An expression, values for the parameters in it, and what it computes."""
+    """An expression, values for its parameters, and its result."""
 
     parameters: str
     expression: str
@@ -306,11 +306,11 @@ _describe(
     [
         Law(_X, "x |> gather(generate(fun(i, i)))", "x"),
         Law(
-            "x : n.i32, places : m.idx[n], i : idx[m]",
-            "x |> gather(places) |> at(i)", "x |> at(places |> at(i))",
+            "x : n.i32, indices : m.idx[n], i : idx[m]",
+            "x |> gather(indices) |> at(i)", "x |> at(indices |> at(i))",
         ),
     ],
-    "x : 4.i32, places : 3.idx[4]", "x |> gather(places)",
+    "x : 4.i32, indices : 3.idx[4]", "x |> gather(indices)",
     "[10, 20, 30, 40]", "[3, 0, 3]", "[40, 10, 40]",
 )  # fmt: skip
 _describe(
@@ -323,22 +323,22 @@ _describe(
     "scatter",
     [
         Law("x : n.i32, y : n.i32", "scatter(generate(fun(i, i)), x, y)", "y"),
-        Law("x : n.i32, places : m.idx[n]", "x |> gather(places) |> scatter(places, x)", "x"),
+        Law("x : n.i32, indices : m.idx[n]", "x |> gather(indices) |> scatter(indices, x)", "x"),
         Law(
             "x : n.i32, p : m.idx[n], q : k.idx[n], y : m.i32, z : k.i32",
             "scatter(concat(p, q), x, concat(y, z))", "scatter(q, scatter(p, x, y), z)",
         ),
     ],
-    "x : 4.i32, places : 3.idx[4], y : 3.i32", "scatter(places, x, y)",
+    "x : 4.i32, indices : 3.idx[4], y : 3.i32", "scatter(indices, x, y)",
     "[0, 0, 0, 0]", "[3, 1, 3]", "[10, 20, 30]", "[0, 20, 0, 30]",
 )  # fmt: skip
 _describe(
     "scatterWith",
     [
         Law(
-            "f : i32 -> i32 -> i32, x : n.i32, place : 1.idx[n], y : 1.i32",
-            "scatterWith(f, place, x, y)",
-            "scatter(place, x, zip(x |> gather(place), y) |> map(f))",
+            "f : i32 -> i32 -> i32, x : n.i32, i : 1.idx[n], y : 1.i32",
+            "scatterWith(f, i, x, y)",
+            "scatter(i, x, zip(x |> gather(i), y) |> map(f))",
         ),
         Law(
             "f : i32 -> i32 -> i32, x : n.i32, p : m.idx[n], q : k.idx[n], y : m.i32, z : k.i32",
@@ -346,7 +346,7 @@ _describe(
             "scatterWith(f, q, scatterWith(f, p, x, y), z)",
         ),
     ],
-    "x : 4.i32, places : 3.idx[4], y : 3.i32", "scatterWith(add, places, x, y)",
+    "x : 4.i32, indices : 3.idx[4], y : 3.i32", "scatterWith(add, indices, x, y)",
     "[0, 0, 0, 0]", "[3, 1, 3]", "[10, 20, 30]", "[0, 20, 0, 40]",
 )  # fmt: skip
 _describe(
@@ -431,7 +431,7 @@ _describe(
     "a : i32", "a |> vectorFromScalar(3)", "7", "[7, 7, 7]",
 )  # fmt: skip
 
-# Patterns that mean what others mean, and say how to compute it
+# Low-level patterns, which compute the same as others and fix the implementation
 
 _WINDOWS = "f : i32 -> i32, x : (n + sz - 1).i32"
 _describe(

@@ -1,6 +1,6 @@
-"""MLIR dialects of this project: `rise`, read `rise/__init__.py` first."""
+"""The MLIR dialects of this project. The dialect `rise` is in `rise`, which is to be read first."""
 
 from riselang.dialects.formats import read_formats_late
 
-# Before the first dialect is loaded, ours or xDSL's.
+# This must run before the first dialect, ours or xDSL's, is loaded.
 read_formats_late()

@@ -1,4 +1,4 @@
-"""The dialect affine with `affine.parallel` as MLIR writes it; xDSL has its generic form alone."""
+"""The affine dialect with MLIR's syntax of `affine.parallel`; xDSL has only the generic form."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _INPUT = re.compile(r"([ds]\d+)")
 
 @dataclass(frozen=True)
 class Bounds:
-    """Bounds of loops: each has some results of a map, of which the tightest counts."""
+    """Loop bounds: each loop has a group of results of a map, and the tightest one is its bound."""
 
     map: AffineMap
     groups: tuple[int, ...]
@@ -77,7 +77,7 @@ class Bounds:
 
 
 class _BoundsReader:
-    """Reads bounds: `(0, %i + 1, max(%j, symbol(%n)))`."""
+    """A parser of bounds such as `(0, %i + 1, max(%j, symbol(%n)))`."""
 
     def __init__(self, parser: Parser, tightest: str):
         self.parser = parser
@@ -187,7 +187,7 @@ class ParallelOp(affine.ParallelOp):
         )
 
     def verify_(self) -> None:
-        # What is declared, and then not as xDSL's, which expects an operand for each result.
+        # Not xDSL's verifier, which expects an operand for each result.
         self.get_irdl_definition().verify(self)
         loops = len(self.body.block.args)
         if len(self.steps) != loops:

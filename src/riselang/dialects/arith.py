@@ -1,8 +1,8 @@
-"""The dialect arith as MLIR has it: comparisons, select and conversions work on vectors, too.
+"""The arith dialect as MLIR has it: comparisons, select and conversions also work on vectors.
 
-xDSL's definitions of these ops know scalars only. Ours are subclasses of them, so that what is
-written for xDSL's still sees them: on scalars they are the same, and on vectors an op is right
-where it is right on each lane.
+xDSL's definitions of these ops support only scalars. Ours are subclasses of them, so passes written
+for xDSL's ops still recognize them. On scalars they are the same, and an op on vectors is valid if
+it is valid on each lane.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Comparison = TypeVar("Comparison", arith.CmpfOp, arith.CmpiOp)
 
 
 class CmpfOp(arith.CmpfOp):
-    """`arith.cmpf`, which gives a vector of truth values for vectors."""
+    """`arith.cmpf`, whose result is a vector of i1 if the operands are vectors."""
 
     def verify_(self) -> None:
         _verify_lanes(self, arith.CmpfOp)
@@ -39,9 +39,9 @@ class CmpfOp(arith.CmpfOp):
 
 
 class CmpiOp(arith.CmpiOp):
-    """`arith.cmpi`, which gives a vector of truth values for vectors."""
+    """`arith.cmpi`, whose result is a vector of i1 if the operands are vectors."""
 
-    # xDSL's canonicalisation would put one truth value in the place of a vector of them.
+    # xDSL's canonicalization would replace a vector of i1 by a single i1.
     traits = traits_def(Pure())
 
     def verify_(self) -> None:
@@ -53,10 +53,10 @@ class CmpiOp(arith.CmpiOp):
 
 
 class SelectOp(arith.SelectOp):
-    """`arith.select`, which chooses lane by lane where the condition is a vector."""
+    """`arith.select`, which selects lane by lane if the condition is a vector."""
 
     def verify_(self) -> None:
-        if self.cond.type == i1:  # which may choose between whole vectors
+        if self.cond.type == i1:  # which may select between whole vectors
             arith.SelectOp.verify_(self)
         else:
             _verify_lanes(self, arith.SelectOp)
@@ -87,7 +87,7 @@ class SelectOp(arith.SelectOp):
 
 
 def with_truths(op: Comparison) -> Comparison:
-    """A comparison as xDSL makes it, with a truth value for each lane."""
+    """Give a comparison that xDSL parsed an i1 result for each lane."""
     if not isinstance(op.lhs.type, VectorType):
         return op
     operands, results = list(op.operands), [_shaped(op.lhs.type, i1)]
@@ -96,14 +96,14 @@ def with_truths(op: Comparison) -> Comparison:
 
 
 def _verify_lanes(op: Operation, scalar: type[Operation]) -> None:
-    """Refuses what xDSL's definition of the op refuses on the lanes."""
+    """Reject an op that xDSL's definition rejects on the lanes."""
     types = [*op.operand_types, *op.result_types]
     if not any(isinstance(type, VectorType) for type in types):
         scalar.verify_(op)
         return
     shape = _shaped(types[0], i1)
     if any(_shaped(type, i1) != shape for type in types):
-        raise VerifyException("works on vectors of one shape")
+        raise VerifyException("expected vectors of the same shape")
     lanes = [type.element_type for type in types if isinstance(type, VectorType)]
     operands = Block(arg_types=lanes[: len(op.operands)]).args
     results = lanes[len(op.operands) :]
@@ -112,14 +112,14 @@ def _verify_lanes(op: Operation, scalar: type[Operation]) -> None:
 
 
 def _shaped(type: Attribute, lane: Attribute) -> Attribute:
-    """`lane`, or a vector of it in the shape of the vector `type`."""
+    """`lane`, or a vector of it with the shape of `type` if that is a vector."""
     if isinstance(type, VectorType):
         return VectorType(lane, type.shape, type.scalable_dims)
     return lane
 
 
 def _conversion(scalar: type[Operation]) -> type[Operation]:
-    """xDSL's definition of a conversion, on vectors as well."""
+    """xDSL's definition of a conversion, extended to vectors."""
 
     def verify_(self: Operation) -> None:
         _verify_lanes(self, scalar)
@@ -130,7 +130,7 @@ def _conversion(scalar: type[Operation]) -> type[Operation]:
 
 @classmethod
 def _parse_conversion(cls: type[Operation], parser: Parser) -> Operation:
-    """`%a : f32 to f64`; xDSL's reader looks at the types itself."""
+    """Parse `%a : f32 to f64`; xDSL's parser checks the types itself."""
     operand = parser.parse_unresolved_operand()
     attributes = parser.parse_optional_attr_dict()
     parser.parse_punctuation(":")

@@ -1,7 +1,7 @@
-"""Assembly formats are read when the first op of a kind is read or printed, not when it is defined.
+"""Parsing assembly formats lazily: when an op is first parsed or printed, not when it is defined.
 
-To read them takes a third of the time that xDSL's dialects need to be loaded, and a program that is
-compiled and called from Python prints no op in its custom form.
+Parsing all formats takes a third of the time to load xDSL's dialects, and a program that is
+compiled and called from Python prints no op in its custom format.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _members = operations.get_accessors_from_op_def
 
 @dataclass(frozen=True)
 class LateFormat:
-    """The format of an op, and what it means once somebody asks."""
+    """The assembly format of an op, which is parsed on first use."""
 
     text: str
     op_def: OpDef
@@ -35,7 +35,7 @@ class LateFormat:
         return FormatProgram.from_str(self.text, self.op_def)
 
     def members(self) -> dict[str, Any]:
-        """How the class of the op reads and prints one."""
+        """The methods of the op's class that parse and print it."""
 
         def parse(cls: type[IRDLOperation], parser: Parser) -> IRDLOperation:
             return self.program.parse(parser, cls)
@@ -56,5 +56,5 @@ def _members_with_late_format(op_def: OpDef, custom_verify: Any | None) -> dict[
 
 
 def read_formats_late() -> None:
-    """From now on, for every dialect that is loaded in this process."""
+    """Parse formats lazily in every dialect that is loaded from now on in this process."""
     operations.get_accessors_from_op_def = _members_with_late_format

@@ -1,9 +1,9 @@
-"""A dialect as IRDL text, made from the definitions of its ops, types and attributes.
+"""Exporting a dialect as IRDL text, generated from the definitions of its ops and types.
 
 Native MLIR that has loaded the text parses and verifies modules in the form of `native_form.py`. A
-constraint that IRDL cannot say becomes `irdl.any`, and an optional attribute is left out, since all
-that are listed must be there. The values of an IRDL variadic all have one type, so ours become a
-number of optional ones.
+constraint that IRDL cannot express becomes `irdl.any`, and an optional attribute is left out, since
+IRDL requires all attributes that are listed. The values of an IRDL variadic all have the same type,
+so our variadics become a fixed number of optional values.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def irdl_text(dialect: Dialect) -> str:
     """The dialect as an `irdl.dialect`."""
     types = [kind for kind in dialect.attributes if issubclass(kind, TypeAttribute)]
     taken = {kind.name for kind in types}
-    # An attribute with the name of a type is another spelling of it, of the custom form alone.
+    # An attribute with the name of a type is another spelling of it, only in the custom form.
     attributes = [
         kind
         for kind in dialect.attributes
@@ -50,9 +50,9 @@ def irdl_text(dialect: Dialect) -> str:
 
 
 class _Body:
-    """The lines of one definition; every constraint is a value of its own.
+    """The lines of one definition; every constraint is a separate value.
 
-    IRDL takes one value in two places to mean that the same attribute stands in both.
+    In IRDL, two uses of the same value mean that the two attributes must be equal.
     """
 
     def __init__(self, keyword: str, name: str):
@@ -78,7 +78,7 @@ class _Exporter:
         self.kinds = kinds
 
     def kind(self, kind: Definition) -> list[str]:
-        """A type or an attribute with its parameters."""
+        """The definition of a type or an attribute, with its parameters."""
         keyword = "type" if issubclass(kind, TypeAttribute) else "attribute"
         body = _Body(keyword, self._local(kind.name))
         if issubclass(kind, Data):
@@ -134,7 +134,7 @@ class _Exporter:
                 return body.value(ANY)
 
     def _base(self, base: Definition, body: _Body) -> str:
-        """Whatever has the Python class `base`: one definition, or one of several."""
+        """The constraint for the Python class `base`: one definition, or any of several."""
         members = [kind for kind in self.kinds if issubclass(kind, base)]
         if base in (Attribute, TypeAttribute):
             return body.value(ANY)
@@ -153,7 +153,7 @@ class _Exporter:
 
 
 def element_constraint(constraint: object) -> object:
-    """What each of several values must be, or else what one must be."""
+    """The constraint on each value of a range, or on a single value."""
     while isinstance(constraint, RangeLengthConstraint):
         constraint = constraint.constraint
     return constraint.constr if isinstance(constraint, RangeOf) else constraint

@@ -1,8 +1,8 @@
-"""The tokens of MLIR text, most of them found by one regular expression.
+"""A lexer for MLIR text that matches most tokens with one regular expression.
 
-xDSL's lexer looks at one character after the other, which takes a quarter of the time of reading a
-module. What the expression does not know (strings, floats, hexadecimal numbers, mistakes) is left
-to that lexer.
+xDSL's lexer processes one character at a time, which takes a quarter of the time to parse a module.
+Tokens that the expression does not match (strings, floats, hexadecimal numbers, errors) are left to
+xDSL's lexer.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _PREFIXES = {
 
 
 class FastLexer(MLIRLexer):
-    """Gives the tokens of `MLIRLexer`."""
+    """A lexer that produces the same tokens as `MLIRLexer`."""
 
     def lex(self) -> MLIRToken:
         input = self.input

@@ -1,4 +1,4 @@
-"""Places in files as attributes of ops."""
+"""Source locations as MLIR attributes."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ def location_attribute(place: SourceLocation | None) -> LocationAttr:
 
 @lru_cache(maxsize=4096)
 def file_location(file: str, line: int, column: int) -> FileLineColLoc:
-    """Kept, since places are met several times, and attributes take long to make."""
+    """A location attribute; cached, since creating attributes is slow and locations repeat."""
     return FileLineColLoc(StringAttr(file), IntAttr(line), IntAttr(column))

@@ -1,4 +1,4 @@
-"""The dialect memref as MLIR has it: with `memref.prefetch`, which xDSL's does not know."""
+"""The memref dialect with `memref.prefetch`, which xDSL does not have."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from xdsl.utils.exceptions import VerifyException
 
 @irdl_op_definition
 class PrefetchOp(IRDLOperation):
-    """Asks for an element of a buffer before it is needed; changes nothing."""
+    """Prefetches an element of a buffer; has no other effect."""
 
     name = "memref.prefetch"
     memref = operand_def(MemRefType)

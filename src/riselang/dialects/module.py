@@ -1,7 +1,6 @@
-"""Reading, verifying and printing whole modules, with located errors instead of tracebacks.
+"""Parsing, verifying and printing modules, with located errors instead of tracebacks.
 
-Every op that is read gets its place in the text as location, so that what is found wrong later
-still says where.
+Every parsed op gets its location in the text, so that later errors are located, too.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ from riselang.support.profiling import timed
 from riselang.support.recursion import deep
 
 MAXIMUM_NESTING = 150
-"""Regions deeper than this are refused: xDSL reads and prints them recursively."""
+"""The maximum nesting depth of regions: xDSL parses and prints them recursively."""
 TOO_DEEP = f"regions nest deeper than the limit of {MAXIMUM_NESTING} levels"
 
 
@@ -62,11 +61,11 @@ def _affine() -> Dialect:
 OUR_DIALECTS: Mapping[str, Callable[[], Dialect]] = {
     "rise": lambda: Rise, "arith": lambda: Arith, "memref": _memref, "affine": _affine,
 }  # fmt: skip
-"""The dialects that are defined here, all but the first in the place of xDSL's."""
+"""The dialects that are defined here; all but the first replace xDSL's."""
 
 
 def make_context() -> Context:
-    """A context that knows RISE and every upstream dialect, loaded when first used."""
+    """Create a context with RISE and every upstream dialect, each loaded on first use."""
     context = Context()
     for name, factory in {**get_all_dialects(), **OUR_DIALECTS}.items():
         context.register_dialect(name, factory)
@@ -78,14 +77,14 @@ Extent = tuple[int, int]
 
 @dataclass(frozen=True)
 class Places:
-    """Where in a text things stand."""
+    """The positions of ops and values in a text."""
 
     ops: dict[Operation, Extent] = field(default_factory=dict[Operation, Extent])
-    """From where each op starts to where what follows it does."""
+    """For each op, where it starts and where the next token after it starts."""
     values: dict[SSAValue, tuple[str, Extent]] = field(
         default_factory=dict[SSAValue, tuple[str, Extent]]
     )
-    """The name of each value, without its sign, and where that is introduced."""
+    """The name of each value, without the %, and where it is defined."""
 
 
 _LINE_END = re.compile("\n")
@@ -93,7 +92,7 @@ _OPERATION_NAME = re.compile(r'(?:%[^=]*=\s*)?"?([\w.]+)')
 
 
 class LocatingParser(Parser):
-    """Gives each op its place in the text, and refuses what would overflow the stack."""
+    """A parser that gives each op its location, and rejects text that would overflow the stack."""
 
     def __init__(self, context: Context, text: str, name: str):
         self._line_starts = [0, *(found.end() for found in _LINE_END.finditer(text))]
@@ -102,9 +101,9 @@ class LocatingParser(Parser):
         self._operation_start = 0
         self.places = Places()
         self.first_uses: dict[str, Span[str]] = {}
-        """Where each value was first used that is not defined before."""
+        """The first use of each value that is used before its definition."""
         self._placeholders: list[tuple[SSAValue, str, Span[str] | None]] = []
-        """What stood for values that were used before they were defined: their names, and where."""
+        """The placeholders of values used before their definition: their names and first uses."""
         self.types_read: dict[tuple[str, str], Attribute] = {}
         """Types by their keyword and text."""
         super().__init__(context, text, name)
@@ -124,10 +123,10 @@ class LocatingParser(Parser):
             raise
 
     def _refuse_values_of_inner_ops(self) -> None:
-        """No op uses what is defined within it.
+        """Reject an op that uses a value defined inside it.
 
-        xDSL puts a value in the place of its placeholder when it reads the definition, and an op
-        whose region has the definition is made after that, with the placeholder.
+        xDSL replaces a placeholder by its value when it parses the definition. An op whose region
+        contains the definition is created after that, and still has the placeholder.
         """
         for placeholder, name, place in self._placeholders:
             if placeholder.first_use is not None:
@@ -159,7 +158,7 @@ class LocatingParser(Parser):
         if known is None:
             start = self.lexer.input.content.find(name, self._operation_start)
             if start < 0:
-                # The name of an op in quotes may be written with escapes.
+                # The name of an op in quotes may contain escapes.
                 start, name = self._operation_start, repr(name)
             self.raise_error(f"no operation is called {name}", start, start + len(name))
         return known
@@ -197,7 +196,7 @@ class LocatingParser(Parser):
 
 
 def parse_module(text: str, name: str = "<text>", context: Context | None = None) -> ModuleOp:
-    """The module that `text` says, not yet verified."""
+    """Parse a module, without verifying it."""
     return parse_with_places(text, name, context)[0]
 
 
@@ -205,7 +204,7 @@ def parse_module(text: str, name: str = "<text>", context: Context | None = None
 def parse_with_places(
     text: str, name: str = "<text>", context: Context | None = None
 ) -> tuple[ModuleOp, Places]:
-    """The module that `text` says, not yet verified, and where in it everything stands."""
+    """Parse a module, without verifying it; also return the positions of its ops and values."""
     _refuse_open_strings(text, name)
     with timed("read"), _foreign_failures(name):
         parser = LocatingParser(context or make_context(), text, name)
@@ -216,7 +215,7 @@ _STRING_OR_COMMENT = re.compile(r'//[^\n]*|"(?:[^"\\\n]|\\[^\n])*+"?')
 
 
 def _refuse_open_strings(text: str, name: str) -> None:
-    """xDSL's lexer takes exponential time for a string that is not closed, so look first."""
+    """Reject unclosed strings, for which xDSL's lexer would take exponential time."""
     for found in _STRING_OR_COMMENT.finditer(text):
         token = found[0]
         if token.startswith('"') and (len(token) == 1 or not token.endswith('"')):
@@ -229,7 +228,7 @@ def _refuse_open_strings(text: str, name: str) -> None:
 
 @contextmanager
 def _foreign_failures(name: str) -> Generator[None]:
-    """xDSL reports some mistakes of the user as exceptions of its own."""
+    """Convert the exceptions that xDSL raises for user errors."""
     try:
         yield
     except ParseError as error:
@@ -239,7 +238,7 @@ def _foreign_failures(name: str) -> Generator[None]:
     except RiseError:
         raise
     except Exception as error:
-        # Any other exception of the reader is about the text it was given.
+        # Any other exception of the parser is an error in the text.
         raise UserError(f"cannot be read: {error}", _start(name)) from error
 
 
@@ -262,17 +261,17 @@ def from_parse_error(error: ParseError) -> UserError:
         text[start : end if end >= 0 else len(text)],
     )
     message = error.msg.strip()
-    # Only a capitalised word loses its capital, not an abbreviation.
+    # Only a capitalized word becomes lower case, not an abbreviation.
     if message[1:2].islower():
         message = message[0].lower() + message[1:]
     return UserError(message, location)
 
 
 def location_of(op: Operation) -> SourceLocation | None:
-    """Where the op was written, if that is known."""
+    """The source location of the op, if it is known."""
     location: Attribute = op.location
     if isinstance(location, NameLoc):
-        location = location.location  # of the pattern that the op was made for
+        location = location.location  # of the pattern that the op implements
     if isinstance(location, FileLineColLoc):
         start = SourceLocation(location.filename.data, location.line.data, location.column.data)
         return replace(start, length=_first_words(start))
@@ -280,9 +279,9 @@ def location_of(op: Operation) -> SourceLocation | None:
 
 
 def _first_words(start: SourceLocation) -> int:
-    """How much of the line the caret is put under: an op with its results, or one word.
+    """The number of columns to underline: an op with its results, or one word.
 
-    An op that comes from a program in notation or Python has the place it was written there.
+    The location of an op may be in a program in notation or Python.
     """
     line = (start.source_line or "")[start.column - 1 :]
     found = _OPERATION_NAME.match(line)
@@ -291,14 +290,14 @@ def _first_words(start: SourceLocation) -> int:
 
 @deep
 def verify_module(module: ModuleOp) -> None:
-    """Check every op; the first one that is wrong is reported with its place."""
+    """Verify every op, and raise a located error for the first one that is invalid."""
     with timed("check"):
         for problem in module_problems(module):
             raise problem from None
 
 
 def module_problems(module: ModuleOp) -> Iterator[UserError]:
-    """Every op that is wrong, with its place; to be used on a deep stack."""
+    """A located error for each invalid op; must run on a deep stack."""
     defined: set[Operation] = set()
     for op in walk(module):
         try:
@@ -315,9 +314,9 @@ def module_problems(module: ModuleOp) -> Iterator[UserError]:
 
 
 def _check_order(op: Operation, defined: set[Operation]) -> None:
-    """Values stand above their uses, which xDSL's verifier leaves to its users.
+    """Check that values are defined before their uses, which xDSL's verifier does not check.
 
-    In a region of several blocks the order of the text says nothing.
+    In a region of several blocks, the order of the text does not matter.
     """
     for operand in op.operands:
         owner = operand.owner
@@ -331,7 +330,7 @@ def _check_order(op: Operation, defined: set[Operation]) -> None:
 
 
 def _check_symbols(op: Operation) -> None:
-    """The second op of a name is the one that is wrong; the module itself stands nowhere."""
+    """Reject the second op with the same symbol name; the module itself has no location."""
     if not isinstance(op, ModuleOp):
         return
     seen: set[str] = set()
@@ -362,7 +361,7 @@ def _nearest_location(op: Operation) -> SourceLocation | None:
 
 
 def walk(module: Operation) -> Iterator[Operation]:
-    """Every op, outer ones first, without recursion."""
+    """Iterate over every op, outer ops first, without recursion."""
     stack: list[Operation] = [module]
     while stack:
         op = stack.pop()
@@ -373,7 +372,7 @@ def walk(module: Operation) -> Iterator[Operation]:
 
 
 def functions(module: ModuleOp) -> list[FuncOp]:
-    """Every function with a body, in the order of the text; functions stand in modules only."""
+    """All functions with a body, in the order of the text; functions occur only in modules."""
     found: list[FuncOp] = []
     stack: list[Operation] = [module]
     while stack:
@@ -386,7 +385,7 @@ def functions(module: ModuleOp) -> list[FuncOp]:
 
 
 def refuse_deep_nesting(module: ModuleOp, location: SourceLocation | None) -> None:
-    """Refuse a module whose text could not be read back."""
+    """Reject a module whose text could not be parsed again."""
     stack: list[tuple[Operation, int]] = [(module, 0)]
     while stack:
         op, depth = stack.pop()

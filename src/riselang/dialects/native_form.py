@@ -1,16 +1,16 @@
-"""Modules in a form that native MLIR reads once it has loaded our dialect as IRDL.
+"""Printing modules in a form that native MLIR parses after it has loaded our dialect as IRDL.
 
-It is MLIR's generic form with five differences, all of them about what IRDL can declare:
+It is MLIR's generic form with five differences, all due to the limits of IRDL:
 
 - a type or attribute has its parameters in the order of its definition, each of them an attribute
-  (`!rise.array<#rise.nat<"4">, !rise.scalar<f32>>`), for IRDL has no custom syntax;
-- the names of ops have neither capitals nor a second dot (`rise.map_seq`, `rise.codegen_idx`), nor
-  the name of a type (`rise.tuple_op`);
-- an op of any number of operands has the attribute `operandSegmentSizes`, since they are as many
-  optional ones in IRDL, where the operands of a variadic have one type;
+  (`!rise.array<#rise.nat<"4">, !rise.scalar<f32>>`), because IRDL has no custom syntax;
+- op names have no capitals and no second dot (`rise.map_seq`, `rise.codegen_idx`), and differ from
+  the names of types (`rise.tuple_op`);
+- a variadic op has the attribute `operandSegmentSizes`, since its operands are optional ones in
+  IRDL, where the operands of a variadic all have the same type;
 - properties are attributes, since an IRDL op has no properties;
-- behind `rise.return` stands `ub.unreachable`, because a block ends in a terminator, which IRDL
-  cannot say that an op is.
+- `rise.return` is followed by `ub.unreachable`, because a block must end in a terminator, and IRDL
+  cannot declare one.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from riselang.support.recursion import deep
 
 PREFIX = "rise."
 VARIADIC_LIMIT = 16
-"""How many operands native MLIR is told of where an op takes any number."""
+"""The maximum number of variadic operands that native MLIR supports."""
 _KINDS = frozenset(kind.name for kind in Rise.attributes)
 _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 @deep
 def native_form(module: Operation) -> str:
-    """The text of `module` for native MLIR."""
+    """Print `module` for native MLIR."""
     stream = StringIO()
     NativePrinter(stream=stream, print_generic_format=True).print_op(module)
     return stream.getvalue() + "\n"
@@ -62,7 +62,7 @@ def parameter_name(name: str) -> str:
 
 
 class NativePrinter(Printer):
-    """Prints our ops, types and attributes as IRDL has them, all else as always."""
+    """Prints our ops, types and attributes as IRDL declares them, and others as usual."""
 
     def print_attribute(self, attribute: Attribute) -> None:
         if not attribute.name.startswith(PREFIX):
@@ -80,7 +80,7 @@ class NativePrinter(Printer):
         if not op.name.startswith(PREFIX):
             super().print_op(op)
             return
-        # No scope of names for an isolated region: IRDL cannot say that an op is isolated.
+        # No name scope for an isolated region: IRDL cannot declare that an op is isolated.
         self._print_results(op)
         self.print_string(f'"{native_name(op.name)}"')
         self.print_operands(op.operands)
@@ -94,13 +94,13 @@ class NativePrinter(Printer):
 
 
 def slots(definition: object) -> int:
-    """How many operands native MLIR is told of for one in a definition."""
+    """The number of operands that IRDL declares for one operand definition."""
     is_many = isinstance(definition, VariadicDef) and not isinstance(definition, OptionalDef)
     return VARIADIC_LIMIT if is_many else 1
 
 
 def _segments(op: Operation) -> dict[str, Attribute]:
-    """Which of the operands that IRDL has for an op are there, each none or one."""
+    """The `operandSegmentSizes`: 1 for each IRDL operand that is present, 0 for the others."""
     assert isinstance(op, IRDLOperation)
     definitions = op.get_irdl_definition().operands
     if not any(isinstance(definition, VariadicDef) for _, definition in definitions):
@@ -111,7 +111,7 @@ def _segments(op: Operation) -> dict[str, Attribute]:
         given = len(value) if isinstance(value, Sequence) else int(value is not None)
         if given > slots(definition):
             raise LimitationError(
-                f"'{op.name}' op has {given} {name}, but native MLIR is told of {VARIADIC_LIMIT}",
+                f"'{op.name}' op has {given} {name}, but native MLIR supports {VARIADIC_LIMIT}",
                 location_of(op),
             )
         sizes += [1] * given + [0] * (slots(definition) - given)

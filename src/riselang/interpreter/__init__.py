@@ -1,5 +1,5 @@
-"""Reference semantics: the oracle that every other way of running a program is compared with.
+"""The reference interpreter: the semantics that compiled programs are compared with.
 
-Comes in: a closed term and values. Goes out: the result. Read `patterns.py` first (what each
-pattern means), then `scalars.py` and `evaluate.py`.
+It evaluates a closed term on values. Read `patterns.py` first (the meaning of each pattern), then
+`scalars.py` and `evaluate.py`.
 """

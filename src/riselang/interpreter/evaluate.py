@@ -1,7 +1,7 @@
-"""The reference interpreter: what a term means, as directly as it can be said.
+"""The reference interpreter: the meaning of a term, defined as directly as possible.
 
-Arrays are lists, pairs are tuples, functions are Python functions of one argument; that of a
-dependent function is a size or a type.
+Arrays are lists, pairs are tuples, and functions are Python functions of one argument; the argument
+of a dependent function is a size or a type.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ from riselang.term.recursion import recursive
 from riselang.term.sizes import at_argument
 
 Environment = tuple[Any, ...]
-"""The value of the innermost variable, and the environment around it; empty at the top.
+"""The value of the innermost variable, and the enclosing environment; empty at the top.
 
-Entering a lambda so takes the same time at every depth.
+With this representation, entering a lambda takes the same time at every depth.
 """
 
 
 @recursive
 def run(term: Term, arguments: Sequence[Any]) -> Any:
-    """Apply the closed `term` to values; arrays as nested lists of scalars."""
+    """Apply the closed `term` to values; arrays are nested lists of scalars."""
     result = evaluate(term, ())
     for argument in arguments:
         result = result(argument)
@@ -92,11 +92,11 @@ def evaluate(term: Term, environment: Environment) -> Any:
         case Free(name):
             raise LimitationError(f"the free variable {name} has no value", term.location)
         case _:
-            raise TypeError(f"{term!r} is no term")
+            raise TypeError(f"{term!r} is not a term")
 
 
 def _operation(term: Scalar, operands: Sequence[Any]) -> Any:
-    """An operation on scalars, or on one lane of vectors."""
+    """Evaluate an operation on scalars, or on one lane of vectors."""
     source = scalar_type(term.operands[-1])
     return scalars.evaluate(term.op, operands, source, scalar_type(term), term.predicate)
 
@@ -114,7 +114,7 @@ def _curried(
 
 
 def from_buffers(type: RiseType, buffers: Sequence[np.ndarray[Any, Any]]) -> Any:
-    """The value of `type` that its buffers, one for each scalar leaf, hold."""
+    """Read a value of `type` from its buffers, one for each scalar leaf."""
     if isinstance(type, ScalarType):
         return scalars.from_numpy(buffers[0].reshape(())[()], type)
     if isinstance(type, TupleType):
@@ -132,14 +132,14 @@ def from_buffers(type: RiseType, buffers: Sequence[np.ndarray[Any, Any]]) -> Any
 
 
 def _checked_index(number: int, type: IdxType) -> int:
-    """An index that comes from outside is not known to be in range."""
+    """Check an index that comes from outside, and may be out of range."""
     if not 0 <= number < type.bound.constant:
         raise UserError(f"the index {number} is not in [0, {type.bound})")
     return number
 
 
 def to_buffers(type: RiseType, value: Any) -> list[np.ndarray[Any, Any]]:
-    """New buffers, one for each scalar leaf, that hold `value`."""
+    """Store `value` in new buffers, one for each scalar leaf."""
     arrays: list[np.ndarray[Any, Any]] = []
     for lengths, leaf in leaves(type):
         shape = tuple(length.constant for length in lengths)

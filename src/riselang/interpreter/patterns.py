@@ -1,4 +1,4 @@
-"""What each pattern means on lists."""
+"""The meaning of each pattern, on lists."""
 
 from __future__ import annotations
 
@@ -138,9 +138,10 @@ def _while(pattern: Pattern, condition: Function, function: Function, value: Any
 
 
 def _sort(pattern: Pattern, before: Function, xs: List) -> List:
-    """Merges runs of 1, 2, 4, ... elements that stand side by side.
+    """Merge adjacent runs of 1, 2, 4, ... elements.
 
-    Which are compared is part of the meaning, so that a function that is no order has one too.
+    The sequence of comparisons is part of the definition, so the result is defined even if the
+    function is not an order.
     """
     width = 1
     while width < len(xs):
@@ -153,7 +154,7 @@ def _sort(pattern: Pattern, before: Function, xs: List) -> List:
 
 
 def _merged(before: Function, left: List, right: List) -> List:
-    """The next element is the one on the left, unless that on the right comes before it."""
+    """Merge two runs; the left element comes first unless the right one orders before it."""
     result: List = []
     i = j = 0
     while i < len(left) and j < len(right):
@@ -167,7 +168,7 @@ def _merged(before: Function, left: List, right: List) -> List:
 
 
 def _integer(pattern: Pattern, number: int) -> int:
-    """An integer as a number; of i1, true is 1, though it is held as -1."""
+    """The value of an integer; true of type i1 is 1, although it is represented as -1."""
     return abs(number) if pattern.argument("t") == i1 else number
 
 
@@ -184,7 +185,7 @@ def _check_idx(pattern: Pattern, number: int) -> int:
 
 
 CHUNK = 4096
-"""The length of the chunks of reducePar: it fixes the order of the additions."""
+"""The length of the chunks of reducePar, which fixes the order of the reduction."""
 
 
 def _reduce_par(pattern: Pattern, function: Function, init: Any, xs: List) -> Any:

@@ -1,8 +1,8 @@
 """Reference semantics of scalar operations.
 
-Integers are Python integers, wrapped to their width after every operation; floats are numpy
-scalars, rounded after every operation; what the processor does not compute exactly comes from the
-same C math library that compiled code calls.
+Integers are Python integers, wrapped to their width after every operation; floats are NumPy
+scalars, rounded after every operation. Functions that hardware does not compute exactly are calls
+of the same C math library that compiled code uses.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def numpy_dtype(type: ScalarType) -> np.dtype[Any]:
 
 
 def wrap(number: int, type: ScalarType) -> int:
-    """The integer that `number` is in two's complement of the type's width."""
+    """Wrap `number` to the type's width, in two's complement."""
     width = INTEGER_WIDTHS[SCALAR_NAMES[type]]
     number &= (1 << width) - 1
     return number - (1 << width) if number >> (width - 1) else number
@@ -126,12 +126,12 @@ def _fma(a: Any, b: Any, c: Any) -> Any:
     if not (np.isfinite(a) and np.isfinite(b)):
         return a * b + c
     if not np.isfinite(c):
-        # The product is a number, even where it is too large to be rounded to one.
+        # The exact product is finite, even if it would round to infinity.
         return c
     product = Fraction(float(a)) * Fraction(float(b))
     exact = product + Fraction(float(c))
     if exact == 0:
-        # The sign of a zero is that of IEEE addition of the exact product and c.
+        # The sign of a zero follows IEEE addition of the exact product and c.
         signed_zero = float(np.copysign(0.0, a)) * float(np.copysign(1.0, b))
         zero_product = float(product) if product else signed_zero
         return type(a)(zero_product + float(c))
@@ -296,7 +296,7 @@ def _to_float_type(value: Any, target: ScalarType) -> Any:
 
 
 def _integer_to_float(number: int, target: ScalarType) -> Any:
-    """Rounded once: numpy would go through another type for the small ones."""
+    """Convert with one rounding: NumPy would convert to a small type through another one."""
     if SCALAR_NAMES[target] == "f64":
         return np.float64(number)
     if number == 0:
@@ -305,7 +305,7 @@ def _integer_to_float(number: int, target: ScalarType) -> Any:
 
 
 def _bitcast(value: Any, source: ScalarType, target: ScalarType) -> Any:
-    """What the same bits are in another type of the same width."""
+    """Reinterpret the bits of a value as another type of the same width."""
     bits = np.asarray(to_numpy(value, source), numpy_dtype(source))
     return from_numpy(bits.view(numpy_dtype(target))[()], target)
 

@@ -1,13 +1,13 @@
 """Symbolic naturals: the lengths in types and the arithmetic of indices.
 
-In come integers, names and operators, or text such as `N * 4 + 1`; out come values of `Nat` in
-normal form, so that two naturals that are equal by the laws of arithmetic mostly are equal
-objects. On top of that, `Facts` with `simplify` and the comparisons use what is known about
-variables, `solve` finds unknown lengths during type inference, and `refinement` says which values
-of a size satisfy a condition.
+Integers, names and operators, or text such as `N * 4 + 1`, become values of `Nat` in normal form,
+so that naturals that are equal by the laws of arithmetic are, in most cases, equal objects. On top
+of that, `Facts` with `simplify` and the comparisons use what is known about variables, `solve`
+finds unknown lengths during type inference, and `refinement` says which values of a size satisfy a
+condition.
 
 Read `natural.py` first (the normal form), then `division.py` (its laws), `bounds.py` and
-`simplification.py` (what facts are good for), and `unify.py`. `text.py` prints and parses.
+`simplification.py` (how facts are used), and `unify.py`. `text.py` prints and parses.
 """
 
 from riselang.nat.atoms import Atom, FloorDiv, Max, Min, Mod, Monomial, Term, Variable

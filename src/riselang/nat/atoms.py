@@ -22,7 +22,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class FloorDiv:
-    """The largest integer not above dividend / divisor."""
+    """Floor division: the largest integer not above dividend / divisor."""
 
     dividend: Nat
     divisor: Nat
@@ -30,7 +30,7 @@ class FloorDiv:
 
 @dataclass(frozen=True, slots=True)
 class Mod:
-    """What floor division leaves: in [0, divisor)."""
+    """The remainder of floor division, in [0, divisor)."""
 
     dividend: Nat
     divisor: Nat
@@ -71,17 +71,17 @@ _RANKS: dict[type[Atom], int] = {Variable: 0, FloorDiv: 1, Mod: 2, Min: 3, Max: 
 
 
 def atom_key(atom: Atom) -> SortKey:
-    """Orders atoms: variables by name first, then the others by their operands."""
+    """The sort key of an atom: variables come first, by name, then the others, by operands."""
     if isinstance(atom, Variable):
         return (0, atom.name)
     return (_RANKS[type(atom)], *(operand.sort_key for operand in operands(atom)))
 
 
 def term_key(term: Term) -> SortKey:
-    """Orders terms by falling degree, then lexicographically: a monomial order.
+    """The sort key of a term: by descending degree, then lexicographically; a monomial order.
 
     Powers are negated because long division needs an order that products respect: x * x
-    stands before x * y.
+    comes before x * y.
     """
     monomial = term[1]
     degree = sum(power for _, power in monomial)
@@ -99,7 +99,7 @@ def multiply_monomials(left: Monomial, right: Monomial) -> Monomial:
 
 
 def divide_monomials(dividend: Monomial, divisor: Monomial) -> Monomial | None:
-    """The exact quotient, or None where some factor is missing."""
+    """The exact quotient, or None if a factor is missing."""
     if not divisor:
         return dividend
     powers = dict(dividend)

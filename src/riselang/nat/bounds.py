@@ -1,4 +1,4 @@
-"""What an expression can be at least and at most, and the comparisons that follow.
+"""Lower and upper bounds of expressions, and the comparisons that follow from them.
 
 Everything here is sound and incomplete: a bound that is returned holds for every valuation
 that satisfies the facts, and None or False mean "not found". See Note [Elimination].
@@ -30,12 +30,12 @@ _Combine: TypeAlias = Callable[[Iterable[int | None]], int | None]
 
 
 def lower_bound(nat: NatLike, facts: Facts) -> int | None:
-    """An integer that the natural is never below: the largest one found."""
+    """The largest integer found that the natural is never below."""
     return _lower(as_nat(nat), facts, _EFFORT)
 
 
 def upper_bound(nat: NatLike, facts: Facts) -> int | None:
-    """An integer that the natural is never above: the smallest one found."""
+    """The smallest integer found that the natural is never above."""
     return _upper(as_nat(nat), facts, _EFFORT)
 
 
@@ -46,12 +46,12 @@ def is_nonnegative(nat: NatLike, facts: Facts) -> bool:
 
 
 def is_less_equal(left: NatLike, right: NatLike, facts: Facts) -> bool:
-    """Whether left <= right, provably."""
+    """Whether left <= right is provable."""
     return is_nonnegative(as_nat(right) - left, facts)
 
 
 def is_less(left: NatLike, right: NatLike, facts: Facts) -> bool:
-    """Whether left < right, provably."""
+    """Whether left < right is provable."""
     return is_nonnegative(as_nat(right) - left - 1, facts)
 
 
@@ -147,7 +147,7 @@ def _lower_by_elimination(nat: Nat, facts: Facts, effort: int) -> int | None:
 def _choose_occurrence(nat: Nat, facts: Facts, effort: int) -> _Occurrence | None:
     """The first linear atom with a coefficient of known sign.
 
-    Nested atoms go before what is inside them, and a variable before those in its bounds.
+    A compound atom comes before the atoms inside it, and a variable before those in its bounds.
     """
     for atom in sorted(nat.atoms(), key=lambda atom: _elimination_rank(atom, facts)):
         parts = nat.split_linear(atom)
@@ -168,7 +168,7 @@ def _elimination_rank(atom: Atom, facts: Facts) -> tuple[int, int]:
 
 
 def _relax(occurrence: _Occurrence, facts: Facts, effort: int) -> tuple[_Combine, list[Nat]]:
-    """Expressions without the atom, and how their lower bounds give one of the whole."""
+    """Expressions without the atom, and how to combine their lower bounds into one of the whole."""
     atom = occurrence.atom
     match atom:
         case Variable(name):
@@ -214,12 +214,12 @@ def _is_natural(nat: Nat, facts: Facts, effort: int) -> bool:
 
 # Note [Elimination]
 #
-# Interval arithmetic forgets that two variables belong together: for $i in 0 .. N - 1 it finds
-# no lower bound of N - 1 - $i, because N has no upper bound. So we also replace one atom at a
-# time by its bound, as an expression: $i stands with a negative coefficient, its upper bound is
-# N - 1, and N - 1 - (N - 1) = 0. The coefficient may be symbolic as long as its sign is known,
-# which proves $i * M + $j < N * M. An atom's operands are never touched: other atoms keep their
-# meaning, and each replacement is an inequality between values under the same valuation.
+# Interval arithmetic loses the relation between variables: for $i in 0 .. N - 1 it finds no lower
+# bound of N - 1 - $i, because N has no upper bound. So we also replace one atom at a time by its
+# bound, as an expression: $i has a negative coefficient, its upper bound is N - 1, and
+# N - 1 - (N - 1) = 0. The coefficient may be symbolic as long as its sign is known, which proves
+# $i * M + $j < N * M. The operands of other atoms are never changed, so each replacement is an
+# inequality between values under the same valuation.
 #
-# `effort` bounds the work. It falls with each step and is shared among alternatives; at 0 only
-# interval arithmetic is left.
+# `effort` bounds the work. It decreases with each step and is divided among alternatives; at 0,
+# only interval arithmetic is used.

@@ -1,8 +1,8 @@
 """Floor division and remainder in normal form.
 
 Both start by writing the dividend as q * divisor + r, exact over the integers, so that the
-quotient is q + r floordiv divisor and the remainder r mod divisor; then what r and the divisor
-have in common is cancelled. Divisors are taken to be positive.
+quotient is q + r floordiv divisor and the remainder r mod divisor; then the common factors of r
+and the divisor are canceled. Divisors are assumed to be positive.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def remainder(dividend: Nat, divisor: Nat) -> Nat:
 
 
 def exact_quotient(dividend: Nat, divisor: Nat) -> Nat | None:
-    """The q with dividend = q * divisor for every valuation, or None when none is found."""
+    """The q with dividend = q * divisor for every valuation, or None if none is found."""
     if divisor == 0:
         return None
     for candidate in (dividend, eliminate_mods(dividend)):
@@ -55,7 +55,7 @@ def exact_quotient(dividend: Nat, divisor: Nat) -> Nat | None:
 
 
 def eliminate_mods(nat: Nat) -> Nat:
-    """Writes every x mod m of the polynomial as x - m * (x floordiv m)."""
+    """Rewrite every x mod m of the polynomial as x - m * (x floordiv m)."""
     return nat.map_atoms(_eliminate_mod)
 
 
@@ -72,7 +72,7 @@ def recombine(nat: Nat) -> Nat:
 
 
 def split_multiple(dividend: Nat, divisor: Nat) -> tuple[Nat, Nat]:
-    """Some (q, r) with dividend = q * divisor + r, taking all that is plainly a multiple."""
+    """Some (q, r) with dividend = q * divisor + r, where q has all syntactic multiples."""
     if divisor.is_constant:
         return _split_by_constant(dividend, divisor.offset)
     if divisor.offset == 0 and len(divisor.symbolic) == 1:
@@ -120,7 +120,7 @@ def _flatten(dividend: Nat, divisor: Nat) -> Nat | None:
 
 
 def _divide_without_mods(dividend: Nat, divisor: Nat) -> Nat | None:
-    """Law: (x - x mod m) floordiv m = x floordiv m, and its like."""
+    """Law: (x - x mod m) floordiv m = x floordiv m, and similar laws."""
     if any(isinstance(atom, Mod) for atom in dividend.atoms()):
         return exact_quotient(eliminate_mods(dividend), divisor)
     return None
@@ -162,8 +162,8 @@ def _drop_inner_mods(dividend: Nat, divisor: Nat) -> Nat:
 
 
 def _split_by_constant(dividend: Nat, divisor: int) -> tuple[Nat, Nat]:
-    # Coefficients go towards zero, so that `N - i` is not turned into `N + 3 * i` under
-    # mod 4; the constant goes down, so that the two spellings of a rounded-up division agree.
+    # Coefficients are rounded towards zero, so that `N - i` does not become `N + 3 * i` under
+    # mod 4; the constant is rounded down, so that both spellings of a ceiling division agree.
     whole_offset, rest_offset = divmod(dividend.offset, divisor)
     whole: list[Term] = [(whole_offset, ())]
     rest: list[Term] = [(rest_offset, ())]
@@ -189,9 +189,9 @@ def _split_by_term(dividend: Nat, divisor: Term) -> tuple[Nat, Nat]:
 
 
 def _split_by_polynomial(dividend: Nat, divisor: Nat) -> tuple[Nat, Nat]:
-    """Long division by the leading term, kept only when it makes the rest shorter.
+    """Long division by the leading term, used only if it makes the rest shorter.
 
-    Without that, N floordiv (N + 1) would become 1 + (-1) floordiv (N + 1).
+    Otherwise, N floordiv (N + 1) would become 1 + (-1) floordiv (N + 1).
     """
     leading = divisor.symbolic[0]
     whole, rest, pending = Nat.const(0), Nat.const(0), dividend
@@ -257,7 +257,7 @@ def _cofactor(term: Term, atom: Atom) -> Nat:
 
 
 def _groups(nat: Nat, atom: Atom) -> list[list[Term]]:
-    """The terms with the atom: all together first, then one by one."""
+    """The terms that contain the atom: first all in one group, then one by one."""
     terms = [term for term in nat.symbolic if atom in dict(term[1])]
     singles = [[term] for term in terms]
     return singles if len(terms) == 1 else [terms, *singles]

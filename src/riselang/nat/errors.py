@@ -1,12 +1,12 @@
-"""What goes wrong with naturals."""
+"""Errors of operations on naturals."""
 
 
 class NatError(ValueError):
-    """An operation on naturals that has no meaning or leaves the supported range."""
+    """An operation on naturals that is undefined or exceeds the supported range."""
 
 
 class NatSyntaxError(NatError):
-    """Text that is not a natural; `position` is the character offset of the trouble."""
+    """Text that is not a natural; `position` is the character offset of the error."""
 
     def __init__(self, message: str, position: int) -> None:
         super().__init__(message)

@@ -20,7 +20,7 @@ def nat_max(*arguments: NatLike) -> Nat:
 
 
 def rebuild(atom: Atom, function: Callable[[Nat], Nat]) -> Nat:
-    """The atom's operation applied to the images of its operands."""
+    """Apply the atom's operation to its operands mapped by `function`."""
     match atom:
         case Variable():
             return Nat.from_atom(atom)
@@ -39,7 +39,7 @@ def _extremum(
     choose: Callable[[int, int], int],
     arguments: tuple[NatLike, ...],
 ) -> Nat:
-    # Arguments with the same symbolic part differ by a constant, which decides between them.
+    # Of arguments with the same symbolic part, the constants decide which is the extremum.
     offsets: dict[tuple[Term, ...], int] = {}
     for argument in _flatten(kind, arguments):
         known = offsets.setdefault(argument.symbolic, argument.offset)

@@ -16,14 +16,14 @@ from riselang.support.lazy import cached_property
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Both ends are included; no upper end means unbounded."""
+    """Inclusive bounds of a variable; an upper bound of None means unbounded."""
 
     lower: Nat
     upper: Nat | None
 
     @property
     def variables(self) -> frozenset[str]:
-        """The names that the ends mention."""
+        """The variables that the bounds mention."""
         if self.upper is None:
             return self.lower.variables
         return self.lower.variables | self.upper.variables
@@ -34,12 +34,12 @@ _SIZE = Bounds(Nat.const(0), None)
 
 @dataclass(frozen=True)
 class Facts:
-    """Bounds by variable name. No variable bounds itself, not even through others."""
+    """Bounds by variable name. No variable bounds itself, directly or through others."""
 
     entries: tuple[tuple[str, Bounds], ...] = ()
 
     def with_bounds(self, name: str, lower: NatLike, upper: NatLike | None) -> Facts:
-        """These facts with lower <= name <= upper in place of what was known of `name`."""
+        """These facts, with the bounds of `name` replaced by lower <= name <= upper."""
         bounds = Bounds(as_nat(lower), None if upper is None else as_nat(upper))
         others = {known: entry for known, entry in self.entries if known != name}
         if name in _reachable(bounds.variables, others):
@@ -47,7 +47,7 @@ class Facts:
         return Facts(tuple(sorted({**others, name: bounds}.items(), key=lambda item: item[0])))
 
     def bounds_of(self, name: str) -> Bounds:
-        """What is known of `name`."""
+        """The bounds of `name`."""
         return self._by_name.get(name, _SIZE)
 
     @cached_property

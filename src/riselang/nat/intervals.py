@@ -1,4 +1,4 @@
-"""Arithmetic on integer intervals with open ends."""
+"""Arithmetic on integer intervals that may be unbounded."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """All integers from lower to upper, both included; None is no end."""
+    """All integers from lower to upper, both included; None means unbounded."""
 
     lower: int | None
     upper: int | None
@@ -60,13 +60,13 @@ def smallest(candidates: Iterable[int | None]) -> int | None:
 
 
 def smallest_if_all(candidates: Iterable[int | None]) -> int | None:
-    """The smallest one, when all are known."""
+    """The smallest one, if all are known."""
     values = list(candidates)
     return None if None in values else smallest(values)
 
 
 def largest_if_all(candidates: Iterable[int | None]) -> int | None:
-    """The largest one, when all are known."""
+    """The largest one, if all are known."""
     values = list(candidates)
     return None if None in values else largest(values)
 
@@ -76,7 +76,7 @@ def _add(left: int | None, right: int | None) -> int | None:
 
 
 def _multiply(left: int | None, right: int | None) -> int | None:
-    """The product of two ends of the same sign, of which None is the infinite one."""
+    """The product of two ends of the same sign; None is infinity."""
     if left == 0 or right == 0:
         return 0
     return None if left is None or right is None else left * right
@@ -89,7 +89,7 @@ def _finite_product(left: int | None, right: int | None) -> int | None:
 def _divide_end(
     end: int | None, if_negative: int | None, otherwise: int | None, when_unbounded: int
 ) -> int | None:
-    """Divides an end by the divisor that moves it furthest out."""
+    """Divide an end by the divisor that makes the interval largest."""
     if end is None:
         return None
     divisor = if_negative if end < 0 else otherwise

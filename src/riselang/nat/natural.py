@@ -90,7 +90,7 @@ class Nat:
             collected[monomial] = collected.get(monomial, 0) + coefficient
         return _normalise(collected)
 
-    # What it is made of.
+    # Structure.
 
     @property
     def is_constant(self) -> bool:
@@ -99,14 +99,14 @@ class Nat:
 
     @property
     def constant(self) -> int:
-        """The value of a constant; NatError when it is not one."""
+        """The value of a constant; raises NatError if this is not one."""
         if self.symbolic:
             raise NatError(f"'{self}' is not a constant")
         return self.offset
 
     @property
     def atom(self) -> Atom | None:
-        """The atom that this natural is, if it is nothing more."""
+        """The atom, if this natural is a single atom."""
         if self.offset or len(self.symbolic) != 1:
             return None
         coefficient, monomial = self.symbolic[0]
@@ -114,7 +114,7 @@ class Nat:
 
     @property
     def variables(self) -> frozenset[str]:
-        """The names that occur, also inside atoms."""
+        """The names of the variables that occur, also inside atoms."""
         if self._variables is None:
             names = (_atom_variables(atom) for atom in self.atoms())
             self._variables = frozenset[str]().union(*names)
@@ -130,14 +130,14 @@ class Nat:
 
     @property
     def sort_key(self) -> SortKey:
-        """Orders naturals, the same way in every process."""
+        """A key that orders naturals in the same way in every process."""
         if self._sort_key is None:
             symbolic = tuple((term_key(term), term[0]) for term in self.symbolic)
             self._sort_key = (symbolic, self.offset)
         return self._sort_key
 
     def terms(self) -> tuple[Term, ...]:
-        """Coefficients and monomials, highest degree first, the constant (if any) last."""
+        """Coefficients and monomials, highest degree first; the constant, if any, is last."""
         return (*self.symbolic, (self.offset, ())) if self.offset else self.symbolic
 
     def atoms(self) -> tuple[Atom, ...]:
@@ -148,13 +148,13 @@ class Nat:
         return self._atoms
 
     def degree_in(self, name: str) -> int:
-        """The highest power of the variable in the polynomial; inside atoms does not count."""
+        """The highest power of the variable in the polynomial, not counting compound atoms."""
         variable = Variable(name)
         powers = (dict(monomial).get(variable, 0) for _, monomial in self.symbolic)
         return max(powers, default=0)
 
     def split_linear(self, atom: Atom) -> tuple[Nat, Nat] | None:
-        """The (c, r) with self = c * atom + r, or None when a higher power occurs.
+        """The (c, r) with self = c * atom + r, or None if a higher power occurs.
 
         Other atoms are opaque here: c and r may still mention a variable inside one.
         """
@@ -174,7 +174,7 @@ class Nat:
     def is_affine_in(self, names: Collection[str]) -> bool:
         """Whether MLIR accepts this as an affine expression with `names` as dimensions.
 
-        Every other variable is a symbol. MLIR bounds both kinds alike: linear, with floordiv
+        Every other variable is a symbol. MLIR's rules are the same for both: linear, with floordiv
         and mod by positive constants; so the answer is the same for every choice of `names`.
         """
         return all(
@@ -182,10 +182,10 @@ class Nat:
             for _, monomial in self.symbolic
         )
 
-    # Putting something in the place of variables and atoms.
+    # Substitution and evaluation.
 
     def map_atoms(self, function: Callable[[Atom], Nat]) -> Nat:
-        """The same polynomial over other atoms."""
+        """Replace every atom of the polynomial."""
         images = {atom: function(atom) for atom in self.atoms()}
         if all(image.atom == atom for atom, image in images.items()):
             return self
@@ -199,7 +199,7 @@ class Nat:
         return total
 
     def substitute(self, replacements: Mapping[str, NatLike]) -> Nat:
-        """Replaces variables, all at the same time."""
+        """Replace variables simultaneously."""
         if isinstance(atom := self.atom, Variable):
             return _coerce(replacements.get(atom.name, self))
         if not any(name in replacements for name in self.variables):
@@ -207,7 +207,7 @@ class Nat:
         return self.map_atoms(lambda atom: _substitute_atom(atom, replacements))
 
     def evaluate(self, valuation: Mapping[str, int]) -> int:
-        """The value; NatError for an unbound name or a divisor that is not positive."""
+        """Evaluate; raise NatError for an unbound name or a divisor that is not positive."""
         total = self.offset
         for coefficient, monomial in self.symbolic:
             for atom, power in monomial:
@@ -220,7 +220,7 @@ class Nat:
     def __add__(self, other: NatLike) -> Nat:
         right = _coerce(other)
         if not right.symbolic or not self.symbolic:
-            # Through const, which checks the range.
+            # `const` checks the range.
             offset = Nat.const(self.offset + right.offset).offset
             return Nat(self.symbolic or right.symbolic, offset)
         return Nat.from_terms((*self.terms(), *right.terms()))
@@ -268,7 +268,7 @@ class Nat:
     __radd__ = __add__
     __rmul__ = __mul__
 
-    # Being a value.
+    # Equality, hashing and printing.
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -294,7 +294,7 @@ class Nat:
         return f"Nat('{self}')"
 
     def __reduce__(self) -> tuple[type[Nat], tuple[tuple[Term, ...], int]]:
-        # Caches stay behind: hashes of strings differ between processes.
+        # Without the caches: hashes of strings differ between processes.
         return Nat, (self.symbolic, self.offset)
 
 
@@ -309,7 +309,7 @@ def as_nat(value: Nat | int | str) -> Nat:
 
 
 def _coerce(value: NatLike) -> Nat:
-    # `index` lets in the integers of other libraries, and keeps floats out.
+    # `index` accepts the integers of other libraries, and rejects floats.
     return value if isinstance(value, Nat) else Nat.const(int(index(value)))
 
 

@@ -1,4 +1,4 @@
-"""What a condition on a size says of it: `N` is a multiple of 4 when it is `4 * q` for some `q`."""
+"""Solving conditions on sizes: `N` is a multiple of 4 exactly when it is `4 * q` for some `q`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Refinement:
 
 
 def refinement(condition: Divides, refinable: Collection[str]) -> Refinement | None:
-    """All the values of one variable for which the condition holds, whatever the others are."""
+    """All values of one variable for which the condition holds, whatever the others are."""
     for name in sorted(condition.dividend.variables.intersection(refinable)):
         parts = condition.dividend.split_linear(Variable(name))
         if parts is None or name in parts[1].variables or name in condition.divisor.variables:

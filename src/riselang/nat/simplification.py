@@ -1,6 +1,6 @@
-"""Using what is known of variables to remove floordiv, mod, min and max.
+"""Using what is known about variables to remove floordiv, mod, min and max.
 
-The index arithmetic of nested views is made of divisions that bounds decide: for
+The index arithmetic of nested views has many divisions that bounds decide: for
 0 <= $j < m, ($i * m + $j) floordiv m is $i. See Note [Digits].
 """
 
@@ -22,7 +22,7 @@ _CACHE_SIZE = 1 << 14
 
 
 def simplify(nat: NatLike, facts: Facts) -> Nat:
-    """A natural of the same value under every valuation that satisfies the facts."""
+    """Simplify; the value is the same under every valuation that satisfies the facts."""
     value = as_nat(nat)
     if facts.pinned:
         value = value.substitute(facts.pinned)
@@ -41,7 +41,7 @@ def provably_equal(left: NatLike, right: NatLike, facts: Facts) -> bool:
 
 
 def divides(divisor: NatLike, nat: NatLike) -> bool:
-    """Whether the natural is a multiple of `divisor` for every valuation, provably."""
+    """Whether the natural is provably a multiple of `divisor` for every valuation."""
     return as_nat(nat) == 0 or exact_quotient(as_nat(nat), as_nat(divisor)) is not None
 
 
@@ -58,7 +58,7 @@ def _simplify_atom(atom: Atom, facts: Facts) -> Nat:
 
 
 def _decide(atom: Atom, facts: Facts) -> Nat:
-    """Simplifies an atom whose operands are simple."""
+    """Simplify an atom whose operands are already simplified."""
     match atom:
         case Variable():
             return Nat.from_atom(atom)
@@ -127,7 +127,7 @@ def _digit_splits(dividend: Nat, divisor: Nat, facts: Facts) -> Iterator[_DigitS
 
 
 def _units(dividend: Nat, divisor: Nat) -> list[Nat]:
-    """The common divisors of the divisor and some term of the dividend, except 1."""
+    """The common divisors, except 1, of the divisor and each term of the dividend."""
     found: dict[Nat, None] = {}
     for term in dividend.symbolic:
         unit = Nat.from_terms((_common_term(term, divisor),))
@@ -146,7 +146,7 @@ def _common_term(term: Term, divisor: Nat) -> Term:
 def _undominated(
     arguments: tuple[Nat, ...], facts: Facts, kind: type[Min] | type[Max]
 ) -> list[Nat]:
-    """The arguments without those that another one makes superfluous."""
+    """The arguments without those that another argument makes redundant."""
     kept = list(arguments)
     for argument in arguments:
         others = [other for other in kept if other is not argument]
@@ -164,6 +164,6 @@ def _is_superfluous(argument: Nat, other: Nat, facts: Facts, kind: type[Min] | t
 # Note [Digits]
 #
 # A flattened index is a number in a mixed base: in $i * 6 + $j with 0 <= $j < 6, $j is the low
-# digit. Dividing it by 12 = 6 * 2 does not depend on the low digit, which gives $i floordiv 2,
-# and the remainder keeps it: ($i mod 2) * 6 + $j. We look for such a unit (here 6) among what
-# the divisor and the terms of the dividend have in common; the unit may be symbolic.
+# digit. The quotient by 12 = 6 * 2 does not depend on the low digit: it is $i floordiv 2. The
+# remainder contains it: ($i mod 2) * 6 + $j. We look for such a unit (here 6) among the common
+# factors of the divisor and the terms of the dividend; the unit may be symbolic.

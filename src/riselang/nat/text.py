@@ -5,7 +5,7 @@
     signed  ::= "-"* primary
     primary ::= integer | name | "(" sum ")" | ("min" | "max") "(" sum ("," sum)* ")"
 
-What `format_nat` writes, `parse_nat` reads back as the same natural.
+`parse_nat` reads the output of `format_nat` back as the same natural.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_NESTING = 100
 
 
 def format_nat(nat: Nat) -> str:
-    """The text of a natural, starting with a term that is not negative where there is one."""
+    """Format a natural, starting with a term that is not negative if there is one."""
     terms = list(nat.terms())
     if not terms:
         return "0"
@@ -36,7 +36,7 @@ def format_nat(nat: Nat) -> str:
 
 
 def parse_nat(text: str) -> Nat:
-    """The natural that `text` spells; NatSyntaxError when it spells none."""
+    """Parse a natural; raise NatSyntaxError if `text` is not one."""
     parser = _Parser(_tokenise(text))
     nat = parser.parse_sum()
     if parser.token.text:
@@ -45,7 +45,7 @@ def parse_nat(text: str) -> Nat:
 
 
 def _format_term(term: Term) -> str:
-    """The term without its sign."""
+    """Format a term without its sign."""
     magnitude, monomial = abs(term[0]), term[1]
     factors = [atom for atom, power in monomial for _ in range(power)]
     if not factors:
@@ -58,7 +58,7 @@ def _format_term(term: Term) -> str:
 
 def _format_negated(term: Term) -> str:
     atom = (-Nat.from_terms((term,))).atom
-    # The sign binds closer than floordiv and mod do.
+    # The sign binds tighter than floordiv and mod.
     return f"-{_format_term(term) if atom is None else _format_operand(Nat.from_atom(atom))}"
 
 
@@ -85,7 +85,7 @@ def _format_operand(nat: Nat) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Token:
-    """A piece of the text; the end is the token with empty text."""
+    """A token; the end of the text is a token with empty text."""
 
     text: str
     position: int
@@ -122,7 +122,7 @@ def _tokenise(text: str) -> list[_Token]:
 
 
 class _Parser:
-    """Recursive descent; the depth of nesting is bounded, so the stack is too."""
+    """A recursive descent parser; the nesting depth is bounded, and so is the stack."""
 
     def __init__(self, tokens: list[_Token]) -> None:
         self._tokens = tokens

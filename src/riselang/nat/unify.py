@@ -1,7 +1,7 @@
-"""Making two naturals equal by choosing some of their variables.
+"""Solving an equation between two naturals for some of their variables.
 
-`solve` answers for one equation at a time. Variables range over naturals; those that may not be
-chosen are rigid, and an equation must hold for every value of them.
+`solve` handles one equation at a time. Variables range over naturals; the variables that are not
+solvable are rigid, and the equation must hold for all of their values.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Divides(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Solved:
-    """With the substitution both sides are equal, as far as each condition in `requires` holds."""
+    """The substitution makes both sides equal if every condition in `requires` holds."""
 
     substitution: dict[str, Nat] = field(default_factory=dict[str, Nat])
     requires: tuple[Divides, ...] = ()
@@ -36,7 +36,7 @@ class Solved:
 
 @dataclass(frozen=True, slots=True)
 class Impossible:
-    """No choice makes the sides equal."""
+    """No substitution makes the sides equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +50,10 @@ _SIZES_ONLY = Facts()
 
 
 def solve(left: Nat, right: Nat, solvable: Collection[str]) -> Solution:
-    """Finds a value of one solvable variable that occurs linearly.
+    """Solve for one solvable variable that occurs linearly.
 
-    A symbolic coefficient is taken to be positive. A value that is not provably a multiple of
-    the coefficient is divided all the same, and the condition reported in `requires`.
+    A symbolic coefficient is assumed to be positive. If a value is not provably a multiple of the
+    coefficient, it is divided all the same, and the condition is reported in `requires`.
     """
     difference = left - right
     unknowns = sorted(difference.variables.intersection(solvable))
@@ -68,7 +68,7 @@ def solve(left: Nat, right: Nat, solvable: Collection[str]) -> Solution:
 
 
 def _is_never_zero(difference: Nat) -> bool:
-    """Whether size or divisibility by a common factor rules 0 out."""
+    """Whether bounds, or divisibility by a common factor, exclude 0."""
     factor = gcd(*(coefficient for coefficient, _ in difference.symbolic))
     if difference.offset % factor:
         return True
@@ -85,15 +85,15 @@ def _solve_for(difference: Nat, name: str) -> Solution:
     if exact is not None:
         return _solved_unless_negative(name, exact)
     if lower_bound(coefficient, _SIZES_ONLY) is None:
-        # It may be negative without end, so that it is not plausibly a length.
+        # It has no lower bound, so it is unlikely to be a length.
         return Deferred()
     return _solved_unless_negative(name, value // coefficient, Divides(coefficient, value))
 
 
 def _solve_for_any(difference: Nat, unknowns: list[str]) -> Solution:
-    """With several unknowns only a value that is certain to be a natural will do.
+    """Solve for one of several unknowns, if its value is certain to be a natural.
 
-    Any other would restrict the unknowns that it mentions.
+    Any other value would restrict the unknowns that it mentions.
     """
     for name in unknowns:
         equation = _isolate(difference, name)
@@ -104,7 +104,7 @@ def _solve_for_any(difference: Nat, unknowns: list[str]) -> Solution:
 
 
 def _isolate(difference: Nat, name: str) -> tuple[Nat, Nat] | None:
-    """The (c, v) with difference = 0 exactly when c * name = v, c not plainly negative."""
+    """The (c, v) with difference = 0 exactly when c * name = v; c is not a negative constant."""
     parts = difference.split_linear(Variable(name))
     if parts is None:
         return None

@@ -1,6 +1,6 @@
-"""The immutable typed term that interpreter, rewriting and lowering work on.
+"""The immutable typed term that the interpreter, the rewriter and the lowering work on.
 
-Comes in: nodes under construction (`build.py`) from a front end, or a lowering unit of the dialect
-(`from_dialect.py`). Goes out: a closed `Term` (`nodes.py`, read that first), or ops of the dialect
-again (`to_dialect.py`).
+Front ends build nodes (`build.py`), from which `finish.py` makes a closed `Term` (`nodes.py`, read
+that first). `from_dialect.py` reads terms from a lowering unit of the dialect, and `to_dialect.py`
+translates them back.
 """

@@ -1,8 +1,8 @@
-"""What terms have in common, and functions of what they differ in.
+"""Anti-unification: the common structure of several terms, as a function of their differences.
 
-Anti-unification: of `f(x |> drop(1))` and `f(y |> take(2))` the common form is `f(p)`, with
+The common form of `f(x |> drop(1))` and `f(y |> take(2))` is `f(p)`, with the arguments
 `x |> drop(1)` and `y |> take(2)` for the parameter `p`. Terms may differ in the variables that they
-mention, in views of these, and in literals.
+mention, in views of variables, and in literals.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from riselang.term.nodes import Apply, Free, Literal, Pattern, Term, spine, subt
 from riselang.term.substitution import with_children
 
 MOST_COPIED = 256
-"""How many elements of a view a call may copy: the copy is to cost less than the call saves."""
+"""The maximum number of elements that a call may copy: the copy must cost less than it saves."""
 
 
 def is_view_of_variable(term: Term) -> bool:
-    """Whether the term is a variable, or views of one, each with constants alone beside it."""
+    """Whether the term is a variable or a view of one, with constants as the other arguments."""
     if term.open:
         return False
     while not isinstance(term, Free):
@@ -44,14 +44,14 @@ def _have_variables(terms: Sequence[Term]) -> bool:
 
 
 def free_variables(term: Term) -> dict[Free, None]:
-    """The free variables of a term, each once, in the order of the text."""
+    """The free variables of a term, each once, in the order of occurrence."""
     return dict.fromkeys(each for each in subterms(term) if isinstance(each, Free))
 
 
 def form_of(term: Term) -> tuple[Term, tuple[Term, ...], int]:
-    """The term with numbered variables for what others may have there, these parts, and its size.
+    """The term with numbered variables for the parts that may differ, these parts, and its size.
 
-    Terms of equal forms may be made calls of one function.
+    Terms with equal forms can become calls of one function.
     """
     parts: dict[Term, Free] = {}
     size = 0
@@ -70,12 +70,12 @@ def form_of(term: Term) -> tuple[Term, tuple[Term, ...], int]:
 
 
 def filled(form: Term, parts: Sequence[Term]) -> Term:
-    """The term of a form that has these parts."""
+    """The term that has this form and these parts."""
     return replaced(form, {Free(f"#{at}", part.type): part for at, part in enumerate(parts)})
 
 
 def replaced(term: Term, meanings: Mapping[Term, Term]) -> Term:
-    """The term with what stands for the free variables in it, which are not below its lambdas."""
+    """Replace free variables in a term; the replacements must not mention its bound variables."""
     known: dict[Term, Term] = {}
 
     def visit(term: Term) -> Term:
@@ -93,16 +93,16 @@ def replaced(term: Term, meanings: Mapping[Term, Term]) -> Term:
 class CommonForms:
     """The common forms of several rows of terms, and the parameters in which the rows differ.
 
-    Variables of `inside` are those that a function computes itself: it cannot take them.
+    The variables in `inside` are computed by the function itself, so they cannot be parameters.
     """
 
     def __init__(self, inside: Mapping[Term, object]):
         self.parameters: dict[tuple[Term, ...], Free] = {}
-        """What each row has for a parameter, and the parameter."""
+        """The arguments, one from each row, and the parameter they are passed to."""
         self._inside = inside
 
     def common(self, terms: Sequence[Term]) -> Term | None:
-        """The common form of a term of each row; None where there is none."""
+        """The common form of one term from each row, or None if there is none."""
         first, *others = terms
         if all(other == first for other in others) and self._is_inside(first):
             return first
@@ -118,7 +118,7 @@ class CommonForms:
         return self._parameter(terms)
 
     def _is_inside(self, term: Term) -> bool:
-        """Whether the function has all that a term mentions."""
+        """Whether the function computes everything that a term mentions."""
         return all(each in self._inside for each in free_variables(term))
 
     def _parameter(self, terms: Sequence[Term]) -> Free | None:
@@ -137,7 +137,7 @@ def _is_float(term: Term) -> bool:
 
 
 def _may_be_passed(type: RiseType) -> bool:
-    """Whether a call may take something that is not in memory as it is."""
+    """Whether a value of this type may be copied to pass it to a call."""
     if isinstance(type, ScalarType):
         return is_float(type)
     if not isinstance(type, ArrayType) or not type.is_closed:

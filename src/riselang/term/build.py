@@ -1,8 +1,8 @@
 """Open terms under construction: named variables, types with unknowns, sharing by identity.
 
-Front ends build `Node`s; `finish` turns them into a `Term` in one pass: unknown types are filled
-in, variables become indices, overloaded operators become ops, and a computed value that is used
-more than once in the scope where it was made becomes a `let`.
+Front ends build `Node`s; `finish` turns them into a `Term` in one pass: it fills in unknown types,
+replaces variables by de Bruijn indices and overloaded operators by ops, and adds a `let` for each
+computed value that is used more than once in the scope where it was created.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _serials = itertools.count()
 
 
 class Scope:
-    """A place where shared values may be named: the body of a lambda, or a block."""
+    """The body of a lambda, or a block: where a `let` can bind a shared value."""
 
     __slots__ = ("parent",)
 
@@ -39,14 +39,14 @@ class Scope:
 
 @dataclass(eq=False)
 class Node:
-    """A node with a type that may still have unknowns, and the scope it was made in."""
+    """A node whose type may still contain unknowns, and the scope in which it was created."""
 
     type: RiseType
     scope: Scope | None = field(default=None, kw_only=True)
     location: SourceLocation | None = field(default=None, kw_only=True)
     serial: int = field(default_factory=lambda: next(_serials), kw_only=True)
     label: str | None = field(default=None, kw_only=True)
-    """What its author calls it, where a let names it."""
+    """Its name in the source, if a let binds it."""
 
     @property
     def children(self) -> tuple[Node, ...]:
@@ -71,12 +71,12 @@ class Function(Node):
 
 @dataclass(eq=False)
 class DependentFunction(Node):
-    """A function of the size or data type that the types in `body` call `name`."""
+    """A function of a size or data type; types in `body` mention it as `name`."""
 
     kind: str
     name: str
     hint: str
-    """What its author calls it."""
+    """The name of the size or data type in the source."""
     body: Node
     inner: Scope
 
@@ -107,7 +107,7 @@ class Application(Node):
 
 @dataclass(eq=False)
 class Constant(Node):
-    """A number whose type may come from its use; or a literal attribute with its type."""
+    """A number whose type may follow from its uses, or a literal attribute, which has a type."""
 
     number: Number | LiteralAttr
 
@@ -156,7 +156,7 @@ class Foreign(Node):
 def mixed_operands(
     operands: Sequence[Node], types: Sequence[RiseType]
 ) -> tuple[VectorType, Node] | None:
-    """A vector among the operands and a scalar among them, where an operation has both."""
+    """The type of a vector operand and a scalar operand, if an operation mixes the two."""
     vectors = [type for type in types if isinstance(type, VectorType)]
     scalars = [
         operand
@@ -167,7 +167,7 @@ def mixed_operands(
 
 
 def shown_scalar(node: Node) -> tuple[str, str]:
-    """What an error calls a scalar, and how that may be written."""
+    """How an error message describes a scalar, and how it spells it in a suggested fix."""
     if isinstance(node, Constant):
         return f"the number {node.number}", str(node.number)
     if isinstance(node, Variable):
@@ -176,9 +176,9 @@ def shown_scalar(node: Node) -> tuple[str, str]:
 
 
 def is_view(node: Node, named: Collection[Node] = ()) -> bool:
-    """Whether reading the node costs nothing: layout patterns over variables and named nodes.
+    """Whether reading the node costs nothing: layout patterns over variables and let-bound nodes.
 
-    A map of such patterns is one itself.
+    A map of such patterns is a view, too.
     """
     stack = [node]
     while stack:
@@ -201,10 +201,10 @@ def is_view(node: Node, named: Collection[Node] = ()) -> bool:
 
 
 def shared_nodes(root: Node) -> dict[Scope | None, list[Node]]:
-    """The computed values to be named, by the scope they were made in, oldest first.
+    """The nodes that get a let, by the scope in which they were created, oldest first.
 
-    These are the values with two or more uses, and those that are used in a scope further inside,
-    which may run many times; and functions that give arrays and are called twice or more.
+    These are the computed values that have two or more uses, or a use in a nested scope, which may
+    run many times; and the functions that return arrays and are called twice or more.
     """
     uses: dict[Node, int] = {}
     used_inside: set[Node] = set()
@@ -230,7 +230,7 @@ def shared_nodes(root: Node) -> dict[Scope | None, list[Node]]:
 
 
 def _called_often(uses: Mapping[Node, int]) -> set[Node]:
-    """The functions that give arrays and whose uses are calls with all arguments, two or more."""
+    """The functions that return arrays and have two or more uses, all of them complete calls."""
     calls: dict[Node, int] = {}
     for node in uses:
         if isinstance(node, Application) and isinstance(node.function, Function):

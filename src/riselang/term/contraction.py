@@ -1,9 +1,8 @@
-"""Float contraction: a sum with a product becomes one `fma`, which rounds once.
+"""Float contraction: a multiplication and an addition become one `fma`, which rounds once.
 
-It is decided here, on the source term, and written into it; nothing below contracts anything. So
-every way of running a program gives the same bits, and the interpreter, which computes `fma`
-exactly, gives them too. f16 and bf16 are left alone: not every processor has their fma. Vectors are
-contracted as their lanes would be.
+Contraction happens here, on the source term; no later stage contracts anything. So every back end
+gives bitwise identical results, and so does the interpreter, which computes `fma` exactly. f16 and
+bf16 are not contracted: not every CPU has an fma for them. Vectors are contracted like scalars.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from riselang.term.substitution import with_children
 
 
 def contract(term: Term) -> Term:
-    """`term` with element functions inlined and sums of products contracted."""
+    """Inline element functions, and contract multiplications with additions."""
     return _contracted(inline_element_functions(term))
 
 
@@ -32,7 +31,7 @@ def _contracted(term: Term) -> Term:
 
 
 def _contract_sum(term: Scalar) -> Scalar:
-    """`a * b + c`, `c + a * b`, `a * b - c` and `c - a * b`; of two products the left one."""
+    """Contract `a * b + c`, `c + a * b`, `a * b - c` or `c - a * b`; of two products the left."""
     if term.op not in ("arith.addf", "arith.subf"):
         return term
     left, right = term.operands

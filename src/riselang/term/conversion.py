@@ -1,4 +1,4 @@
-"""Which op converts one scalar type into another."""
+"""The ops that convert one scalar type to another."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def width(type: ScalarType) -> int:
 
 
 def conversion_op(source: ScalarType, target: ScalarType) -> list[tuple[str, ScalarType]]:
-    """The ops, each with the type it gives, that convert `source` to `target`; none when equal.
+    """The ops that convert `source` to `target`, each with its result type; none if both are equal.
 
-    To i1 is not among them: that is a comparison with zero.
+    A conversion to i1 is not supported here: it is a comparison with zero.
     """
     if source == target:
         return []

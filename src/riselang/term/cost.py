@@ -1,7 +1,7 @@
-"""What a program costs as it is written: operations, and bytes that must be moved at least.
+"""The cost of a program as written: its operations, and the bytes that it must move at least.
 
-Each function of a pattern is applied once to values of which nothing is known, and what it does is
-counted as often as the pattern applies it. A size that is open stays a name in the counts.
+Each function that a pattern takes is evaluated once, on unknown values, and its operations are
+multiplied by the number of times the pattern applies it. Counts may be symbolic in the sizes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from riselang.term.nodes import (
 from riselang.term.recursion import recursive
 
 Count = int | Nat
-"""A number, or a polynomial in the sizes that are open."""
+"""A number, or a polynomial in the symbolic sizes."""
 
 FLOPS: Mapping[str, int] = {
     **dict.fromkeys(("arith.addf", "arith.subf", "arith.mulf", "arith.divf", "arith.negf"), 1),
@@ -46,7 +46,7 @@ FLOPS: Mapping[str, int] = {
     **dict.fromkeys(("math.sqrt", "math.absf"), 1),
     "math.fma": 2,
 }
-"""Floating-point operations in each arith or math op that has any."""
+"""The number of floating-point operations of each arith or math op that has any."""
 
 
 INDEX_BITS = 64
@@ -54,18 +54,18 @@ INDEX_BITS = 64
 
 @dataclass(frozen=True)
 class Cost:
-    """What a program costs as it is written, whatever a compiler makes of it."""
+    """The cost of a program as written, independent of optimizations."""
 
     flops: Count
-    """Floating-point additions, multiplications and their kind; a multiply-add is two."""
+    """Floating-point additions, multiplications and so on; a multiply-add counts as two."""
     transcendentals: Count
-    """Calls of exp, sin and so on, which are not among the flops."""
+    """Calls of exp, sin and so on, which are not counted as flops."""
     bytes_read: Count
     """The inputs, each once."""
     bytes_written: Count
     """The results, each once."""
     is_exact: bool
-    """Whether nothing depends on data, as the rounds of a while do, which count once."""
+    """Whether no count depends on data. The iterations of a while do, and are counted once."""
 
     @property
     def bytes(self) -> Count:
@@ -73,7 +73,7 @@ class Cost:
 
     @property
     def intensity(self) -> float | None:
-        """Flops for each byte; None where a size is open, or no byte is moved."""
+        """Flops per byte; None if a count is symbolic, or if no byte is moved."""
         if isinstance(self.flops, Nat) or isinstance(self.bytes, Nat) or not self.bytes:
             return None
         return self.flops / self.bytes
@@ -86,20 +86,20 @@ class Cost:
 
 @dataclass(frozen=True)
 class _Function:
-    """A function that was not applied to all its arguments."""
+    """A function that has not been applied to all its arguments."""
 
     apply: Callable[[_Value], _Value]
 
 
 _Value = _Function | None
-"""What the counter knows of a value: how a function is applied, and of data nothing."""
+"""What the counter knows about a value: how to apply it if it is a function; data is None."""
 _Scope = tuple[_Value, ...]
-"""The values of the lambdas around a place, the innermost first."""
+"""The values of the enclosing lambdas' variables, the innermost first."""
 
 
 @recursive
 def cost(program: Term, results: int = 1) -> Cost:
-    """The cost of a program that gives so many results, or of a part of one."""
+    """The cost of a program with `results` results, or of a part of a program."""
     counter = _Counter()
     inputs, _ = uncurry(program.type)
     counter.count(program)
@@ -113,14 +113,14 @@ def cost(program: Term, results: int = 1) -> Cost:
 
 
 class _Counter:
-    """Evaluates a term with nothing known of the data, and counts."""
+    """Evaluates a term on unknown data, and counts its operations."""
 
     def __init__(self) -> None:
         self.flops = Nat.const(0)
         self.transcendentals = Nat.const(0)
         self.is_exact = True
         self._times = Nat.const(1)
-        """How often what is looked at now happens."""
+        """How many times the current term is evaluated."""
 
     def count(self, program: Term) -> None:
         inputs, _ = uncurry(program.type)
@@ -129,7 +129,7 @@ class _Counter:
     def _evaluate(self, term: Term, scope: _Scope) -> _Value:
         match term:
             case Bound(index):
-                # Of what stands around a part of a program nothing is known.
+                # A part of a program may mention variables from outside, which are unknown.
                 return scope[index] if index < len(scope) else None
             case Lambda(_, _, body):
                 return _Function(lambda value: self._evaluate(body, (value, *scope)))
@@ -166,7 +166,7 @@ class _Counter:
             self.flops += self._times * lanes * FLOPS.get(term.op, 0)
 
     def _pattern(self, pattern: Pattern, arguments: tuple[_Value, ...]) -> _Value:
-        """The pattern, waiting for the arguments that are left."""
+        """Apply a pattern to its arguments, or return a function of the missing ones."""
         if len(arguments) < pattern.spec.arity:
             return _Function(lambda value: self._pattern(pattern, (*arguments, value)))
         if pattern.spec.name == "let":
@@ -198,7 +198,7 @@ def _run(function: _Value, *arguments: _Value) -> _Value:
 
 
 def bytes_of(types: Iterable[RiseType]) -> Nat:
-    """What arrays and scalars of these types take together."""
+    """The total size, in bytes, of values of these types."""
     total = Nat.const(0)
     for type in types:
         for lengths, leaf in leaves(type):

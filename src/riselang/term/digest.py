@@ -1,4 +1,4 @@
-"""A name for a term by which it is found again in another process."""
+"""Digests of terms, the same in every process, which name them in caches on disk."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from riselang.support.recursion import deep
 from riselang.term.nodes import Key, Pattern, Term, parameter_names, subterms
 
 WHERE_MATTERS = ("checkIdx",)
-"""Patterns whose failure is reported with the place where they were written."""
+"""Patterns whose failure at run time is reported with their source location."""
 
 
 @deep
 def digest(term: Term, *, every_place: bool = False) -> str:
-    """Equal for equal terms in every process, and different for different ones.
+    """A digest that is equal for equal terms in every process, and differs for different ones.
 
-    The names of the parameters count, since messages have them, and so do the places of checks,
-    or, for code with debug info, all places.
+    It includes the names of the parameters, which messages mention, and the locations of run-time
+    checks, or, for code with debug info, all locations.
     """
     hashed = hashlib.sha256()
     numbers: dict[Key, int] = {}
@@ -42,9 +42,9 @@ def digest(term: Term, *, every_place: bool = False) -> str:
 
 
 class PartDigests:
-    """Short digests of terms that have parts in common: each part is looked at once.
+    """Short digests of terms that share subterms: each subterm is digested once.
 
-    Names and places do not count.
+    They do not include names and locations.
     """
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ def _text(part: Hashable, numbers: dict[Key, int], texts: dict[Hashable, str]) -
     if isinstance(part, tuple):
         parts = cast(tuple[Hashable, ...], part)
         return f"({', '.join(_text(each, numbers, texts) for each in parts)})"
-    # Equal values of several types, such as 1 and True, are kept apart by the name of the type.
+    # The name of the type distinguishes equal values of different types, such as 1 and True.
     known = (type(part), part)
     if known not in texts:
         texts[known] = f"{type(part).__name__}:{part}"
@@ -83,7 +83,7 @@ def _text(part: Hashable, numbers: dict[Key, int], texts: dict[Hashable, str]) -
 
 
 def _places(term: Term, every_place: bool) -> list[str]:
-    """Where each check, or everything, was written, in the order in which the term has it."""
+    """The source locations of the checks, or of all subterms, in the order of the term."""
     found: list[str] = []
     for current in subterms(term):
         is_check = isinstance(current, Pattern) and current.spec.name in WHERE_MATTERS

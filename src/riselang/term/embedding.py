@@ -1,4 +1,4 @@
-"""A tree of operations as one `rise.embed`, shared by printing and by lowering."""
+"""Turning a tree of scalar operations into one `rise.embed`, for printing and for lowering."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ NO_FASTMATH = arith.FastMathFlagsAttr("none")
 
 
 def scalar_leaves(term: Term) -> list[Term]:
-    """The operands of the largest tree of operations at `term`, from left to right.
+    """The leaves of the maximal tree of operations at `term`, from left to right.
 
-    All of them are scalars, or vectors of one length.
+    They are all scalars, or all vectors of the same length.
 
-    A variable stands once however often it is used. What is applied twice in the term stays so:
-    sharing it here would read back as another term, with a let.
+    A variable is listed once, however often it is used. An application that occurs twice is listed
+    twice: if it were shared, it would read back as a different term, with a let.
     """
     found: list[Term] = []
     stack = [term]
@@ -57,7 +57,7 @@ def fold_tree(
     values: Sequence[Value],
     combine: Callable[[Term, Sequence[Value]], Value],
 ) -> Value:
-    """The value of a tree from those of its leaves; `combine` gives that of every other node."""
+    """Compute the value of a tree from the values of its leaves; `combine` handles inner nodes."""
     pairs = list(zip(leaves, values, strict=True))
     variables: dict[Term, Value] = {leaf: value for leaf, value in pairs if isinstance(leaf, Bound)}
     others = iter([value for leaf, value in pairs if not isinstance(leaf, Bound)])
@@ -74,7 +74,7 @@ def fold_tree(
 
 
 def embed_tree(term: Term, leaves: Sequence[Term], values: Sequence[SSAValue]) -> EmbedOp:
-    """The embed that computes `term`, given the values of its leaves."""
+    """Create the embed that computes `term` from the values of its leaves."""
     block = Block(arg_types=[_plain_type(leaf) for leaf in leaves])
     builder = Builder(InsertPoint.at_end(block))
 
@@ -105,7 +105,7 @@ def _plain_type(term: Term) -> Attribute:
 def scalar_operation(
     name: str, operands: Sequence[SSAValue], type: Attribute, predicate: str | None = None
 ) -> Operation:
-    """The arith or math op that a scalar operation of a term names."""
+    """Create the arith or math op with this name."""
     op_class, takes_flags = _op_class(name)
     properties: dict[str, Attribute] = {"fastmath": NO_FASTMATH} if takes_flags else {}
     if predicate is not None:

@@ -44,18 +44,19 @@ from riselang.term.nodes import (
 )
 
 SHARED = "shared"
-"""The name of a let that nobody wrote."""
+"""The name of a let that is not in the source."""
 MOST_PARTS = 10_000
-"""The size of a type that a program may have: a tuple has a buffer for each of its scalars."""
+"""The maximum size of a type in a program: a tuple has one buffer for each of its scalars."""
 
 
 @deep
 def finish(
     root: build.Node, inference: Inference | None = None, *, stores_once: bool = False
 ) -> Term:
-    """The term that `root` stands for.
+    """Turn the nodes below `root` into a term.
 
-    With `stores_once`, `toMem(heap)` of a value that gets a let is that value, which is in memory.
+    With `stores_once`, `toMem(heap)` of a let-bound value is the value itself, which is stored in
+    memory anyway.
     """
     solver = inference or Inference()
     nodes = _reachable(root)
@@ -70,7 +71,7 @@ def finish(
     finisher = _Finisher(solver, shared, stores_once)
     if isinstance(solver.resolve(root.type), FunType | DepFunType):
         return finisher.term(root, 0)
-    # A program without parameters has no function that the lets could stand in.
+    # A program without parameters has no function body that could contain the lets.
     return finisher.lets(shared.get(root.scope, []), 0, root, 0)
 
 
@@ -89,7 +90,7 @@ def _reachable(root: build.Node) -> list[build.Node]:
 
 
 def _default(node: build.Constant, solver: Inference) -> None:
-    """A number whose type nothing decides is f32 or i32."""
+    """Give a number whose type nothing determines the type f32 or i32."""
     if isinstance(solver.resolve(node.type), TypeVariable):
         is_integer = isinstance(node.number, int)
         solver.unify(node.type, i32 if is_integer else f32)
@@ -105,13 +106,13 @@ class _Finisher:
         self.solver = solver
         self.shared = shared
         self.levels: dict[build.Node, int] = {}
-        """The number of lambdas around the binder of each variable and let-bound node."""
+        """The number of lambdas that enclose the binder of each variable and let-bound node."""
         self.named = {node for nodes in shared.values() for node in nodes if stores_once}
 
     def term(self, node: build.Node, level: int) -> Term:
         if node in self.levels:
             return Bound(level - 1 - self.levels[node], self.type(node), node.location)
-        match node:  # the most frequent first
+        match node:  # the most frequent ones first
             case build.Application():
                 return self.application(node, level)
             case build.PatternUse():
@@ -140,7 +141,7 @@ class _Finisher:
                     node.location,
                 )
             case _:
-                raise TypeError(f"{node} is no node")
+                raise TypeError(f"{node} is not a node")
 
     def application(self, node: build.Application, level: int) -> Term:
         if self.named and (kept := _kept(node)) in self.levels and kept in self.named:
@@ -252,7 +253,7 @@ class _Finisher:
         return result
 
     def truth(self, operand: Term, type: Lanes, node: build.Node) -> Term:
-        """A number as a truth value: whether it is not zero."""
+        """Convert a number to a Boolean: whether it is not zero."""
         op, predicate = scalars.comparison("ne", scalar_type(operand))
         zero = _zero(operand.type)
         return Scalar(op, [operand, zero], type, predicate, node.location)
@@ -288,7 +289,7 @@ class _Finisher:
 
 
 def _kept(node: build.Application) -> build.Node:
-    """What an application of `toMem(heap)` keeps; a value that has a let is in memory already."""
+    """The value that an application of `toMem(heap)` stores; a let-bound value is stored anyway."""
     function = node.function
     if not isinstance(function, build.PatternUse) or function.spec is not TO_MEM:
         return node

@@ -1,4 +1,4 @@
-"""A program as the sequence of values that it computes and keeps."""
+"""Flattening a program into the sequence of values that it computes and stores."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from riselang.term.substitution import with_children
 
 @dataclass(eq=False)
 class KeptValue:
-    """Something that the program computes and keeps, between the others of its kind."""
+    """A value that the program computes and stores or names."""
 
     variable: Free
     name: str
     term: Term
-    """Mentions other values, and parameters of the program, as free variables."""
+    """Its definition, in which other values and the program's parameters are free variables."""
     kind: str
-    """How the program keeps it: `named` by a let, `stored` by toMem, or a `result`."""
+    """Why the program has it: `named` by a let, `stored` by toMem, or a `result`."""
     form: Term | None = None
-    """Its term without the parts in which others may differ: equal for what is computed alike."""
+    """Its term, with numbered variables for `parts`: equal for values that are computed alike."""
     parts: tuple[Term, ...] = ()
-    """Variables, views of them and numbers that its form leaves open."""
+    """The variables, views of variables and literals that its form abstracts from."""
     size: int = 0
 
     @property
@@ -68,7 +68,7 @@ class Flattened:
         return variable
 
     def _let(self, term: Term, name: str) -> Term:
-        """What stands for a let: a view is used as it is, anything else is kept."""
+        """The term that replaces the variable of a let: a view itself, or a new variable."""
         if not is_view_of_variable(term):
             return self._keep(term, "named", name)
         if self.values and self.values[-1].variable == term:
@@ -84,7 +84,7 @@ class Flattened:
         return self._keep(self._stored(term), "result")
 
     def _stored(self, term: Term) -> Term:
-        """The term with a variable for each value in it that is stored, in no function."""
+        """Replace each `toMem(heap)` outside of functions by a variable."""
         head, arguments = spine(term)
         if not isinstance(head, Pattern) or head.spec is LET or not arguments:
             return term
@@ -112,7 +112,7 @@ def _applied_let(term: Term) -> tuple[Term, Lambda] | None:
 
 
 def _opened(term: Term, scope: Sequence[Term]) -> Term:
-    """The term with what the lambdas around it bind, which mentions free variables alone."""
+    """Replace the variables of the enclosing lambdas by the terms in `scope`."""
 
     def visit(term: Term, level: int) -> Term:
         if term.open <= level:

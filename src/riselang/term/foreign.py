@@ -1,4 +1,4 @@
-"""Regions of foreign ops that a term carries without looking inside."""
+"""Regions of foreign ops, which are opaque in terms."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from riselang.support.lazy import cached_property
 
 @dataclass(frozen=True, eq=False)
 class ForeignRegion:
-    """A region owned by a term; never changed, only cloned. Equal when its text is."""
+    """A region owned by a term; never changed, only cloned. Regions with equal text are equal."""
 
     region: Region = field(repr=False)
 
     @cached_property
     def text(self) -> str:
-        # Printing modules brings in every dialect, which most programs never need.
+        # Printing a module imports every dialect, which most programs never need.
         from riselang.dialects.module import module_text
 
         holder = ModuleOp(self.region.clone())

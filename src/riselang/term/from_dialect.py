@@ -1,4 +1,4 @@
-"""From the dialect to terms: each lowering unit becomes one closed term.
+"""Translating the `rise` dialect to terms: each lowering unit becomes one closed term.
 
 The function of a pattern that accumulates takes the element first in the dialect, and the
 accumulator first in terms.
@@ -47,7 +47,7 @@ from riselang.term.scalars import CMPF_PREDICATES, CMPI_PREDICATES, SCALAR_OPS
 
 @dataclass(frozen=True)
 class Unit:
-    """A RISE program between buffers: `term` takes the inputs and gives the outputs as a tuple."""
+    """A RISE program with its buffers: `term` takes the inputs and returns a tuple of outputs."""
 
     term: Term
     inputs: tuple[tuple[SSAValue, ...], ...]
@@ -56,7 +56,7 @@ class Unit:
 
 @deep
 def unit_of(outs: Sequence[OutOp]) -> Unit:
-    """The program that the `rise.out` ops of one block store."""
+    """The program whose results the `rise.out` ops of one block store."""
     reader = _Reader()
     scope = build.Scope()
     block = outs[0].parent
@@ -75,7 +75,7 @@ def unit_of(outs: Sequence[OutOp]) -> Unit:
 
 @deep
 def units(function: Operation) -> list[tuple[Operation, Unit]]:
-    """Every program in a function: its lowering units, and each `rise.out` outside of one."""
+    """The programs in a function: its lowering units, and each `rise.out` outside of one."""
     found: list[tuple[Operation, Unit]] = []
     for op in walk(function):
         if isinstance(op, LoweringUnitOp):
@@ -161,7 +161,7 @@ class _Reader:
     def accumulator_first(
         self, value: SSAValue, node: build.Node, scope: build.Scope
     ) -> build.Node:
-        """A function of (element, accumulator) as one of (accumulator, element)."""
+        """Turn a function of (element, accumulator) into one of (accumulator, element)."""
         op = value.owner
         if not isinstance(op, LambdaOp) or len(op.body.block.args) != 2:
             return _swapping(node, scope)
@@ -240,7 +240,7 @@ def _swapping(function: build.Node, scope: build.Scope) -> build.Node:
 
 
 def _function_with_swapped_arguments(op: LambdaOp) -> SSAValue | None:
-    """The function f, from outside, of `fun((x, acc), f(acc, x))`."""
+    """The function f of `fun((x, acc), f(acc, x))`, if it is defined outside of the lambda."""
     block = op.body.block
     first = block.first_op
     if not isinstance(first, ApplyOp) or first.next_op is not block.last_op:
@@ -253,7 +253,7 @@ def _function_with_swapped_arguments(op: LambdaOp) -> SSAValue | None:
 
 
 def _as_in_dialect(pattern: build.Node) -> build.Node:
-    """A pattern that is not applied, as a function of a function of (element, accumulator)."""
+    """Wrap an unapplied pattern, so that it takes a function of (element, accumulator)."""
     assert isinstance(pattern.type, FunType)
     assert pattern.scope is not None
     scope, location = pattern.scope, pattern.location
@@ -289,14 +289,14 @@ def _is_scalar_operation(op: Operation) -> bool:
 
 
 def _works_on_lanes(op: Operation) -> bool:
-    """Whether the op takes and gives scalars, or vectors of one length."""
+    """Whether the operands and results are all scalars, or all vectors of the same length."""
     types = [wrapped(value.type) for value in (*op.operands, *op.results)]
     lengths = {type.length if isinstance(type, VectorType) else None for type in types}
     return None not in types and len(lengths) == 1
 
 
 def _literal(op: ConstantOp) -> LiteralAttr | None:
-    """The constant, or that of each lane where they are all the same."""
+    """The constant, or the splat value of a vector constant."""
     value = op.value
     if isinstance(value, DenseIntOrFPElementsAttr) and value.is_splat():
         value = next(iter(value.iter_attrs()))
@@ -329,7 +329,7 @@ def _scalar_node(
 
 
 def _repeated(constant: build.Constant, plain: Attribute) -> build.Node:
-    """A constant, as often as a vector has lanes."""
+    """Broadcast a constant to a vector, if `plain` is one."""
     type = wrapped(plain)
     if not isinstance(type, VectorType):
         return constant

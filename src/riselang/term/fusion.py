@@ -1,8 +1,8 @@
-"""Inlining element functions: a map that is only read, into the loop that reads it.
+"""Inlining element functions: fusing a map that is only read into the loop that reads it.
 
-`reduce(f, init, map(g, xs))` computes the same values as `reduce(f . g, init, xs)`, and lowering
-makes the same loop of both. After this pass the scalar operations of an element stand together,
-which is where float contraction is decided.
+`reduce(f, init, map(g, xs))` computes the same values as `reduce(f . g, init, xs)`, and both are
+lowered to the same loop. After this pass, all scalar operations on an element are in one
+expression, where float contraction sees them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _FUSIBLE = frozenset((*MAPS, *FOLDS, FST.name, SND.name))
 
 @recursive
 def inline_element_functions(term: Term) -> Term:
-    """`term` with the functions of inner maps inlined through map, zip and reduce."""
+    """Inline the functions of inner maps through map, zip and reduce."""
     return _visit(term)
 
 
@@ -65,7 +65,7 @@ def _fuse(term: Term) -> Term:
 
 
 def _is_fusible(term: Term) -> bool:
-    """Whether a pattern is applied here that may take in what its argument is made of."""
+    """Whether the term applies a pattern that may be fused with its argument."""
     head = term.head
     return head is not None and head.name in _FUSIBLE and term.given == head.arity
 
@@ -112,7 +112,7 @@ def _fold_after(function: Term, element: Lambda, term: Term) -> Term:
 
 
 def _step_names(function: Term, element: Lambda) -> tuple[str, str]:
-    """What the parameters are called: the element as in the map, where that is another name."""
+    """The names of the parameters; the element has its name in the map, if the two differ."""
     if not isinstance(function, Lambda):
         return "acc", element.name
     if element.name == function.name and isinstance(function.body, Lambda):
@@ -121,7 +121,7 @@ def _step_names(function: Term, element: Lambda) -> tuple[str, str]:
 
 
 def _producer(xs: Term) -> tuple[Term, Lambda] | None:
-    """An array as the elements of another array under a function, where a map makes it."""
+    """The array and the element function of a map, if `xs` is one."""
     if xs.head not in (MAP, ZIP) or xs.given != 2:
         return None
     first, second = spine(xs)[1]
@@ -139,7 +139,7 @@ def _as_lambda(function: Term) -> Lambda:
 
 
 def _zip_producer(first: Term, second: Term) -> tuple[Term, Lambda] | None:
-    """`zip(map(f, xs), ys)` is `zip(xs, ys)` under a function on pairs."""
+    """`zip(map(f, xs), ys)` as a map of a function on pairs over `zip(xs, ys)`."""
     producers = _producer(first), _producer(second)
     if producers == (None, None):
         return None
@@ -174,7 +174,7 @@ def _length(xs: Term) -> Nat:
 
 
 def beta(function: Lambda, argument: Term) -> Term:
-    """The function applied; what is computed and used often is named, not repeated."""
+    """Beta-reduce; a computed argument that is used often gets a let instead of being copied."""
     is_free = is_view(argument) or isinstance(argument, Literal | Lambda | Pattern)
     if is_free or not is_used_often(function.body):
         return instantiate(function.body, argument)
@@ -186,7 +186,7 @@ def beta(function: Lambda, argument: Term) -> Term:
 
 
 def _beta_pair(function: Lambda, first: Term, second: Term) -> Term:
-    """A function of a pair as one of its components: each may be free, or used only once."""
+    """Beta-reduce a function of a pair; each component is inlined or gets a let on its own."""
     types = (first.type, second.type)
     whole = apply_all(Pattern(TUPLE, types), [Bound(1, first.type), Bound(0, second.type)])
     body = _visit(instantiate(shift(function.body, 2, 1), whole))

@@ -1,10 +1,10 @@
 """Type and size inference: metavariables and the equations that solve them.
 
 Unknown data types are `TypeVariable`s, unknown sizes are `Nat` variables, both with names that
-start with `?`. Equations between sizes that cannot be solved yet wait until others are.
+start with `?`. Size equations that cannot be solved yet are retried after others are solved.
 
-A program is for all sizes that its patterns permit: where a length `N` has to be a multiple of 4,
-`N` becomes `4 * N_by_4`, and a call with another length is refused.
+A program is valid for all sizes that its patterns permit: if a length `N` has to be a multiple of
+4, `N` becomes `4 * N_by_4`, and a call with another length is rejected.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _WORD_BREAKS = re.compile(r"\W+")
 
 
 class TypeMismatch(Exception):
-    """Two types that had to be equal are not; `detail` says more where there is more to say."""
+    """Two types that must be equal differ; `detail` says why, if that is known."""
 
     def __init__(self, expected: RiseType, found: RiseType, detail: str = ""):
         super().__init__(f"expected {show(expected)}, found {show(found)}")
@@ -45,7 +45,7 @@ class TypeMismatch(Exception):
 
 
 def order_note(pattern: str) -> str:
-    """What is said of a function that would be right with its parameters swapped."""
+    """The note for a function that would be correct with its parameters swapped."""
     return (
         f"the function of {pattern} takes (accumulator, element) since 0.1.0, and no longer "
         "(element, accumulator); swap its parameters"
@@ -53,23 +53,23 @@ def order_note(pattern: str) -> str:
 
 
 class Inference:
-    """The unknowns of one program, and what is known of them so far."""
+    """The unknowns of one program, and what is known about them so far."""
 
     def __init__(self) -> None:
         self._types: dict[str, RiseType] = {}
         self._sizes: dict[str, Nat] = {}
         self._waiting: list[tuple[Nat, Nat]] = []
         self._lanes: list[tuple[RiseType, RiseType, ScalarType]] = []
-        """Operands, and results that are a scalar, or vectors of it as the operands are."""
+        """Operand and result types of operations: the result has as many lanes as the operand."""
         self._count = 0
         self._refined: list[str] = []
         self._unified: set[tuple[RiseType, RiseType]] = set()
-        """What was made equal since `unify` was called: parts are shared, and met often."""
+        """The pairs unified in the current call of `unify`: shared parts occur many times."""
         self._fixed: set[str] = set()
-        """The sizes that a dependent function binds: it has to work at all of their values."""
+        """The sizes that dependent functions bind: they must work for every value of these."""
 
     def forget(self, type: RiseType) -> None:
-        """Know nothing of the unknowns in a type any more, and leave what waits for them alone."""
+        """Forget what is known about the unknowns in a type; keep the equations that wait."""
         for name in type_variables(type):
             self._types.pop(name, None)
         for name in nat_variables(type):
@@ -86,7 +86,7 @@ class Inference:
         return f"?{self._count}"
 
     def instantiate(self, spec: PatternSpec, given: Mapping[str, Argument]) -> dict[str, Argument]:
-        """Fresh unknowns for the parameters of a pattern, except those that are given."""
+        """Create fresh unknowns for the parameters of a pattern, except for those in `given`."""
         return {
             name: given[name]
             if name in given
@@ -97,7 +97,7 @@ class Inference:
         }
 
     def resolve(self, type: RiseType) -> RiseType:
-        """`type` with everything filled in that is known by now."""
+        """Replace the unknowns in `type` that are known by now."""
         if type.is_closed:
             return type
         if isinstance(type, TypeVariable):
@@ -133,7 +133,7 @@ class Inference:
             raise TypeMismatch(self.resolve(expected), self.resolve(found), clash.detail) from None
 
     def with_lane(self, operand: RiseType, lane: ScalarType) -> RiseType:
-        """What an operation gives for an operand: `lane`, or as many of it as a vector has."""
+        """The result type of an operation: `lane`, or a vector of it, as long as the operand."""
         if not self._is_open(operand):
             return with_lane(self._head(operand), lane)
         result = self.fresh_type()
@@ -141,13 +141,16 @@ class Inference:
         return result
 
     def settle_lanes(self) -> None:
-        """What nothing shows to be a vector is a scalar."""
+        """Make each result a scalar that is not known to be a vector."""
         for _, result, lane in self._lanes:
             if self._is_open(result):
                 self._unify(result, lane)
 
     def know_function(self, unknown: TypeVariable, function: FunType) -> bool:
-        """Make an unknown a function, as unification never does; False if it would hold itself."""
+        """Bind an unknown to a function type, which unification never does.
+
+        Return False if the type would contain itself.
+        """
         resolved = self.resolve(function)
         if unknown.label.data in type_variables(resolved):
             return False
@@ -162,7 +165,7 @@ class Inference:
         return True
 
     def undecided(self) -> list[tuple[Nat, Nat]]:
-        """Size equations that nothing has decided."""
+        """The size equations that are neither solved nor refuted."""
         return [(self.resolve_size(a), self.resolve_size(b)) for a, b in self._waiting]
 
     def _unify(self, left: RiseType, right: RiseType) -> None:
@@ -192,7 +195,7 @@ class Inference:
                 self._unify(left.input, right.input)
                 self._unify(left.output, right.output)
             case DepFunType(), DepFunType() if left.kind == right.kind:
-                # One name for both variables, which stands for itself alone.
+                # One fresh name for both variables, which is equal only to itself.
                 name = self._fresh_name().replace("?", "$")
                 self._unify(*(self._opened(type, name) for type in (left, right)))
             case ScalarType(), ScalarType() if left == right:
@@ -201,7 +204,7 @@ class Inference:
                 raise _Clash("")
 
     def _relates_lanes(self, operand: RiseType, result: RiseType, lane: ScalarType) -> bool:
-        """Whether it is decided by now that the result is as `with_lane` says."""
+        """Unify operand and result as `with_lane` relates them; return whether that is complete."""
         shape = self._head(result)
         if not self._is_open(operand):
             self._unify(with_lane(self._head(operand), lane), shape)
@@ -219,7 +222,7 @@ class Inference:
         return opened(type, Nat.var(name) if is_nat else variable(name))
 
     def fix(self, name: str) -> None:
-        """`name` is the variable of a dependent function."""
+        """Mark `name` as the variable of a dependent function, which cannot be solved for."""
         self._fixed.add(name)
 
     def _head(self, type: RiseType) -> RiseType:
@@ -228,7 +231,7 @@ class Inference:
             names.append(type.label.data)
             type = self._types[type.label.data]
         for name in names[:-1]:
-            self._types[name] = type  # so that a chain of unknowns is followed once
+            self._types[name] = type  # path compression
         return type
 
     def _is_open(self, type: RiseType) -> bool:
@@ -270,7 +273,7 @@ class Inference:
             self._sizes[name] = size
 
     def _refine(self, condition: Divides) -> None:
-        """Restrict an open size to the values that satisfy the condition."""
+        """Restrict a symbolic size to the values that satisfy the condition."""
         found = refinement(condition, condition.dividend.variables - self._fixed)
         if found is None:
             raise _Clash(f"{condition.dividend} is not known to be a multiple of "
@@ -284,11 +287,11 @@ class Inference:
 
     @property
     def refined(self) -> dict[str, Nat]:
-        """What the sizes that had to be refined are: `N = 4 * N_by_4`."""
+        """The values of the sizes that were refined: `N = 4 * N_by_4`."""
         return {name: self.resolve_size(Nat.var(name)) for name in self._refined}
 
     def _retry(self) -> None:
-        """Solving one unknown may decide the equations that wait."""
+        """Retry the deferred equations: solving one unknown may make others solvable."""
         while self._waiting or self._lanes:
             waiting, self._waiting = self._waiting, []
             for left, right in waiting:
@@ -306,7 +309,7 @@ class _Clash(Exception):
 
 
 def _unknown_size(size: Nat) -> str | None:
-    """The name of the unknown that a size is, if it is nothing else."""
+    """The name of the unknown, if the size is a single unknown."""
     atom = size.atom
     return atom.name if isinstance(atom, Variable) and atom.name.startswith("?") else None
 

@@ -1,4 +1,4 @@
-"""Values that were taken apart, written as lets again, or where they are used."""
+"""Rebuilding a term from flattened values: as lets, or inlined where they are used."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from riselang.term.substitution import with_children
 
 
 class LetWriter:
-    """Writes values that were taken apart as lets, or where they are used."""
+    """Collects flattened values, either as let bindings or to be inlined where they are used."""
 
     def __init__(self) -> None:
         self._bindings: list[tuple[Free, Term, str]] = []
         self._meanings: dict[Term, Term] = {}
-        """What stands for a variable that has no let."""
+        """The term to inline for each variable that has no let."""
         self._plain: dict[Free, Term] = {}
 
     def bind(self, variable: Free, term: Term, name: str) -> None:
@@ -41,13 +41,13 @@ class LetWriter:
             self.use(value, term)
 
     def plain(self, value: KeptValue) -> Term:
-        """A value as the result of a function: its variable where it has one."""
+        """A value as the result of a function: its variable if a let binds it, or its term."""
         if any(variable == value.variable for variable, _, _ in self._bindings):
             return value.variable
         return self._plain[value.variable]
 
     def written(self, term: Term) -> Term:
-        """A term with what stands for the variables in it."""
+        """Replace the inlined variables in a term."""
         return replaced(term, self._meanings)
 
     def whole(self, result: Term) -> Lets:
@@ -56,14 +56,14 @@ class LetWriter:
 
 @dataclass(frozen=True)
 class Lets:
-    """Bindings and what they are for."""
+    """Let bindings, in order, and the term that uses them."""
 
     bindings: tuple[tuple[Free, Term, str], ...]
     result: Term
 
 
 def closed(parameters: Sequence[Lambda], variables: Sequence[Free], body: Lets) -> Term:
-    """A function of these variables, called as these parameters are."""
+    """A function of these variables, with the names and types of these parameters."""
     levels: dict[Term, int] = {each: at for at, each in enumerate(variables)}
     values: list[Term] = []
     for variable, value, _ in body.bindings:

@@ -1,8 +1,8 @@
-"""Lets in normal form: the one that a module of the dialect reads back as.
+"""The normal form of lets, which is also the form that reading a `rise` module gives.
 
-A let stands at the top of the function that it is in, and there is one for each computed value that
-is used twice, or by a function inside, which may run many times. What is used once where it is
-made, and what is only a view, has none.
+Every let is at the top of its function, and binds a computed value that is used twice, or in a
+nested function, which may run many times. A value that is used once in the same function, and a
+view, have no let.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Environment = tuple[build.Node, ...]
 
 @recursive
 def with_settled_lets(term: Term, results: int = 1) -> Term:
-    """A program of so many results with its lets in normal form, and the results as a tuple."""
+    """Bring the lets of a program into normal form; the program returns a tuple of `results`."""
     if results == 1 and not has_pattern(term, LET.name):
         return term
     scope = build.Scope()
@@ -58,11 +58,11 @@ def with_settled_lets(term: Term, results: int = 1) -> Term:
 
 
 class _Nodes:
-    """Makes nodes of terms; a let makes none, but names what it binds."""
+    """Turns terms into nodes; a let becomes no node, but labels the node of its value."""
 
     def __init__(self, taken: set[str]):
         self._taken = taken
-        """The names of sizes and data types that a binder may not take."""
+        """The names of sizes and data types that are in use."""
 
     def node(self, term: Term, environment: Environment, scope: build.Scope) -> build.Node:
         match term:
@@ -152,7 +152,7 @@ class _Nodes:
     def bound(
         self, arguments: Sequence[Term], environment: Environment, scope: build.Scope
     ) -> Environment:
-        """The environment of the body of a let."""
+        """The environment for the body of a let."""
         value = self.node(arguments[0], environment, scope)
         assert isinstance(arguments[1], Lambda)
         value.label = value.label or arguments[1].name
@@ -161,7 +161,7 @@ class _Nodes:
     def results(
         self, body: Term, environment: Environment, count: int, scope: build.Scope
     ) -> list[build.Node]:
-        """The values of a tuple of `count` results, which lets may stand around."""
+        """The components of a tuple of `count` results, which may be inside lets."""
         values: list[build.Node] = []
         while len(values) < count - 1:
             head, arguments = spine(body)

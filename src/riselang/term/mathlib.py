@@ -1,4 +1,4 @@
-"""Which function of the C math library each op of the math dialect means."""
+"""The C math library functions that ops of the math dialect correspond to."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ LIBRARY_NAMES = (
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos",
     "atan", "sinh", "cosh", "tanh", "erf", "cbrt", "atan2",
 )  # fmt: skip
-"""The ops that have the name of their library function."""
+"""The ops that have the same name as their library function."""
 
 LIBRARY_FUNCTIONS: Mapping[str, str] = {
     "math.powf": "pow",

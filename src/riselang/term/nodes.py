@@ -2,8 +2,8 @@
 
 Variables that a lambda of the term binds are numbered from the inside out (de Bruijn indices), so
 alpha-equivalent terms are the same structure. Each node owns a *key*, interned in a table: two
-terms are equal exactly when their keys are one object, and comparing or hashing never walks the
-term. Names and locations travel with a node, but are not part of the key.
+terms are equal exactly when their keys are the same object, and comparing or hashing never walks
+the term. Names and locations are attached to a node, but are not part of the key.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from riselang.term.foreign import ForeignRegion
 
 
 class Key:
-    """An interned structure; holds its parts so that they stay interned as long as it does."""
+    """An interned structure; it holds its parts, so they stay interned as long as it does."""
 
     __slots__ = ("__weakref__", "parts")
 
@@ -35,7 +35,7 @@ class Key:
 
 
 class _Reference(weakref.ref[Key]):
-    """A reference to a key that knows where in the table it stands."""
+    """A weak reference to a key, with the parts under which the table has it."""
 
     __slots__ = ("parts",)
 
@@ -43,8 +43,8 @@ class _Reference(weakref.ref[Key]):
 
 
 _KEYS: dict[tuple[Hashable, ...], _Reference] = {}
-"""A dictionary of weak values, without the layers of the one in the library: every term is looked
-up here."""
+"""A dictionary with weak values. Every term is looked up here, and `WeakValueDictionary` has more
+overhead."""
 
 
 def _forget(reference: weakref.ref[Key]) -> None:
@@ -54,7 +54,7 @@ def _forget(reference: weakref.ref[Key]) -> None:
 
 
 ARITHMETIC = 1
-"""The bit of terms that have operations on scalars in them, beside those of patterns."""
+"""The bit in `Term.patterns` of a term that contains scalar operations."""
 
 
 def _intern(parts: tuple[Hashable, ...]) -> Key:
@@ -68,18 +68,18 @@ def _intern(parts: tuple[Hashable, ...]) -> Key:
 
 
 PRINTER = "riselang.notation.printer"
-"""The module that puts its printer into `Term.show`."""
+"""The module that assigns its printer to `Term.show`."""
 
 
 def _show_first(term: Term) -> str:
-    """The first term that is written: the printer is imported, and takes this place."""
+    """Import the printer, which replaces this function, and print a term."""
     with hold_forks():
         import_module(PRINTER)
     return Term.show(term)
 
 
 class Term:
-    """Base of the closed set of nodes below. Immutable."""
+    """Base class of the nodes below, which are all there are. Immutable."""
 
     __slots__ = (
         "binders", "depth", "given", "head", "key", "location", "open", "patterns", "type",
@@ -91,15 +91,15 @@ class Term:
     depth: int
     """Height of the tree."""
     open: int
-    """How many enclosing lambdas the term refers to at most; 0 when it is closed."""
+    """The number of enclosing lambdas the term may refer to; 0 if it is closed."""
     binders: int
-    """How many dependent lambdas stand below each other at most, or how many such types."""
+    """The maximum nesting depth of dependent lambdas, or of dependent function types."""
     patterns: int
-    """Which patterns are in it, a bit for each; see `has_pattern`."""
+    """A bit for each pattern that occurs in the term; see `has_pattern`."""
     head: PatternSpec | None
-    """The pattern that the term is, or applies last."""
+    """The pattern that the term is, or that it applies."""
     given: int
-    """How many arguments the term applies its head to."""
+    """The number of arguments that the head is applied to."""
     location: SourceLocation | None
 
     def _init(
@@ -109,7 +109,8 @@ class Term:
         location: SourceLocation | None,
         *key: Hashable,
     ) -> None:
-        # One plain loop: more terms are made than anything else, and built-ins cost three times it.
+        # One plain loop: no other code creates as many objects, and built-ins take three times as
+        # long.
         parts, depth, open, binders = [self.__class__.__name__, *key], 0, 0, 0
         patterns = 0
         for child in children:
@@ -142,7 +143,7 @@ class Term:
         return hash(self.key)
 
     show: ClassVar[Callable[[Term], str]] = _show_first
-    """How a term is written; the notation, a room above this one, puts its printer here."""
+    """Formats a term. The package `notation`, which this one does not import, sets its printer."""
 
     def __repr__(self) -> str:
         return Term.show(self)
@@ -152,7 +153,7 @@ class Term:
 
 
 class Bound(Term):
-    """The variable of the `index`-th lambda around this place, counted from the inside."""
+    """The variable of the `index`-th enclosing lambda, counted from the inside."""
 
     __slots__ = ("index",)
     __match_args__ = ("index",)
@@ -164,7 +165,7 @@ class Bound(Term):
 
 
 class Free(Term):
-    """A variable without a binder in this term: one of the terms of an open rule or program."""
+    """A variable without a binder in this term, as in rules and in parts of programs."""
 
     __slots__ = ("name",)
     __match_args__ = ("name",)
@@ -175,7 +176,7 @@ class Free(Term):
 
 
 class Lambda(Term):
-    """A function of one parameter; `name` is what its author called that."""
+    """A function of one parameter; `name` is the parameter's name in the source."""
 
     __slots__ = ("body", "name", "parameter")
     __match_args__ = ("name", "parameter", "body")
@@ -211,7 +212,7 @@ class Apply(Term):
         function_type = function.type
         assert isinstance(function_type, FunType), function_type
         assert function_type.input == argument.type, (function_type, argument.type)
-        # What `_init` does: more applications are made than anything else.
+        # `_init`, inlined: there are more applications than any other nodes.
         self.type = function_type.output
         self.key = _intern(("Apply", function.key, argument.key))
         self.depth = 1 + (function.depth if function.depth > argument.depth else argument.depth)
@@ -228,10 +229,10 @@ class Apply(Term):
 
 
 class DepLambda(Term):
-    """A function of a size (kind `nat`) or a data type (kind `data`), which types in `body` name.
+    """A function of a size (kind `nat`) or a data type (kind `data`) that types in `body` mention.
 
-    The variable is named by the height of its binder, as in `DepFunType`; `name` is what the
-    author called it.
+    The variable is named by the height of its binder, as in `DepFunType`; `name` is its name in
+    the source.
     """
 
     __slots__ = ("binder", "body", "kind", "name")
@@ -245,7 +246,7 @@ class DepLambda(Term):
         binder: str | None = None,
         location: SourceLocation | None = None,
     ):
-        """`body` calls the variable `binder`, or `name` if that is not given."""
+        """In `body`, the variable is called `binder`, or `name` if `binder` is None."""
         # Deferred: renaming a size variable is defined on the nodes of this module.
         from riselang.term.sizes import renamed
 
@@ -298,7 +299,7 @@ class Literal(Term):
 
 
 class Pattern(Term):
-    """A pattern with all its sizes and types, a function; `to` is the loop dialect asked for."""
+    """A pattern with all its sizes and types; it is a function. `to` selects the loop dialect."""
 
     __slots__ = ("arguments", "spec", "to")
     __match_args__ = ("spec",)
@@ -329,9 +330,9 @@ class Pattern(Term):
 
 
 class Scalar(Term):
-    """An operation of the arith or math dialect, by its MLIR name, on scalars or on each lane.
+    """An op of the arith or math dialect, by its MLIR name, on scalars or on each lane.
 
-    Its operands are scalars, or vectors of one length, which is that of the result, too.
+    The operands and the result are all scalars, or all vectors of the same length.
     """
 
     __slots__ = ("op", "operands", "predicate")
@@ -357,7 +358,7 @@ class Scalar(Term):
 
 
 class Embed(Term):
-    """A region of foreign ops on scalars and vectors, an opaque leaf for all but lowering."""
+    """A region of foreign ops on scalars and vectors; opaque to everything but lowering."""
 
     __slots__ = ("operands", "region")
     __match_args__ = ("region", "operands")
@@ -380,12 +381,12 @@ class Embed(Term):
 
 
 def _distinguish(number: Number) -> str:
-    # 0.0 and -0.0, and NaNs, compare in ways that must not make them one literal or two.
+    # 0.0 == -0.0, but they are different literals; NaN != NaN, but they are the same literal.
     return repr(number)
 
 
 def spine(term: Term) -> tuple[Term, list[Term]]:
-    """`f(a)(b)` as `f` and `[a, b]`."""
+    """Split `f(a)(b)` into `f` and `[a, b]`."""
     arguments: list[Term] = []
     while isinstance(term, Apply):
         arguments.append(term.argument)
@@ -395,7 +396,7 @@ def spine(term: Term) -> tuple[Term, list[Term]]:
 
 
 def subterms(term: Term) -> Iterator[Term]:
-    """The term and all that is in it; what is shared is met once."""
+    """Iterate over the term and all its subterms; a shared subterm is visited once."""
     seen: set[int] = set()
     stack = [term]
     while stack:
@@ -410,7 +411,7 @@ _BITS: dict[str, int] = {}
 
 
 def pattern_bits(*names: str) -> int:
-    """Patterns as the bits that terms have for them."""
+    """The bits in `Term.patterns` of these patterns."""
     bits = 0
     for name in names:
         if name not in _BITS:
@@ -420,12 +421,12 @@ def pattern_bits(*names: str) -> int:
 
 
 def has_pattern(term: Term, *names: str) -> bool:
-    """Whether one of these patterns is anywhere in a term, which takes no look into it."""
+    """Whether one of these patterns occurs anywhere in a term; does not walk the term."""
     return bool(term.patterns & pattern_bits(*names))
 
 
 def parameter_names(term: Term) -> list[str]:
-    """What the author of a function calls its parameters."""
+    """The names of a function's parameters in the source."""
     names: list[str] = []
     while isinstance(term, Lambda):
         names.append(term.name)

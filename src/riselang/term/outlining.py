@@ -1,13 +1,13 @@
-"""Repeated structure as functions: what a program computes several times the same way.
+"""Outlining repeated structure: one function for values that are computed in the same way.
 
     let a = x |> map(f(u)); let b = a |> map(f(v)); g(b)
     ~>  let repeated = fun((p, q), p |> map(f(q))); let a = repeated(x, u); ...
 
-The layers of a deep network differ in their weights alone. Each becomes a call of one function,
-which is rewritten, lowered and compiled once. The values that a program stores or names are taken
-in the order in which they are computed; runs of them that occur twice or more, wired in the same
-way, become functions of what they take from outside: variables, small views of variables (the even
-and the odd elements, in a Fourier transform), and numbers in which the runs differ.
+The layers of a deep network differ only in their weights. Each becomes a call of one function,
+which is rewritten, lowered and compiled once. The values that a program stores or names form a
+sequence, in the order in which they are computed. A run of values that occurs twice or more, with
+the same dependences, becomes a function of its inputs from outside: variables, small views of
+variables (the even and the odd elements, in a Fourier transform), and literals that differ.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ from riselang.term.recursion import recursive
 from riselang.term.repeats import Repeats
 
 LEAST_SAVING = 100
-"""How many nodes of the program a function must spare to be worth a call."""
+"""The minimum number of nodes that a function must remove from the program to be worth a call."""
 NAME = "repeated"
 
 
 @recursive
 def outline(program: Term) -> Term:
-    """The program with functions for what it computes repeatedly; itself where that is nothing."""
+    """Outline repeated runs of values; a program without any is returned unchanged."""
     if not has_pattern(program, "let", "toMem", "tuple") or _calls_named_functions(program):
         return program
     flat = Flattened(program)
@@ -62,28 +62,28 @@ def _calls_named_functions(program: Term) -> bool:
 
 @dataclass(eq=False)
 class _Block:
-    """Runs of values that are computed alike, each to be a call of one function."""
+    """Runs of values that are computed alike; each becomes a call of one function."""
 
     runs: list[range]
     given: list[int]
-    """Positions in a run of the values that are needed outside of it."""
+    """The positions, in a run, of the values that are needed outside of it."""
     common: _Common
 
 
 @dataclass(frozen=True)
 class _Common:
-    """What runs have in common: a function, and what each passes to it."""
+    """The common function of several runs, and the arguments that each passes to it."""
 
     terms: list[Term]
-    """The values of a run, which mention parameters, and each other by `inside`."""
+    """The values of a run, in which parameters and the variables of `inside` are free."""
     inside: list[Free]
     parameters: list[Free]
     arguments: list[list[Term]]
-    """For each run."""
+    """The arguments of each run."""
 
 
 def _chosen_blocks(values: Sequence[KeptValue], result: Term) -> list[_Block]:
-    """What spares the most first; no value is in two blocks."""
+    """The blocks to outline, those that save the most first; no value is in two blocks."""
     numbers: dict[Term | None, int] = {}
     forms = [numbers.setdefault(value.form, len(numbers)) for value in values]
     sizes = [value.size for value in values]
@@ -98,7 +98,7 @@ def _chosen_blocks(values: Sequence[KeptValue], result: Term) -> list[_Block]:
 
 
 class _Uses:
-    """Which values mention which, and which of them the program gives."""
+    """Which values mention which, and which of them are results of the program."""
 
     def __init__(self, values: Sequence[KeptValue], result: Term):
         self.results = {each for each in subterms(result) if isinstance(each, Free)}
@@ -111,7 +111,7 @@ class _Uses:
 
 
 def _blocks(runs: Sequence[range], values: Sequence[KeptValue], uses: _Uses) -> Iterator[_Block]:
-    """All runs as one block; where they differ in too much, those that are wired alike."""
+    """All runs as one block; if they differ too much, a block for each group of equal wiring."""
     if (block := _block(runs, values, uses)) is not None:
         yield block
         return
@@ -124,17 +124,17 @@ def _blocks(runs: Sequence[range], values: Sequence[KeptValue], uses: _Uses) -> 
 
 
 def _block(runs: Sequence[range], values: Sequence[KeptValue], uses: _Uses) -> _Block | None:
-    """The runs, where they may become calls of one function."""
+    """The runs as a block, if they can become calls of one function."""
     if not runs or (len(runs) - 1) * sum(values[at].size for at in runs[0]) < LEAST_SAVING:
         return None
     if all(isinstance(values[at].form, Free) for at in runs[0]):
-        # Views alone: the program does nothing for them.
+        # These are only views, which compute nothing.
         return None
     given = [at for at in range(len(runs[0])) if any(_is_given(r, at, values, uses) for r in runs)]
     if not given:
         return None
     if len(given) > 1 and any(values[each[at]].kind == "result" for each in runs for at in given):
-        # They would be copied to where the program leaves its results.
+        # They would have to be copied to the result buffers of the program.
         return None
     if not all(_can_be_called(each, given, values, uses) for each in runs):
         return None
@@ -143,7 +143,7 @@ def _block(runs: Sequence[range], values: Sequence[KeptValue], uses: _Uses) -> _
 
 
 def _common(runs: Sequence[range], values: Sequence[KeptValue]) -> _Common | None:
-    """What the runs have in common; None where a function of it would take too much."""
+    """The common function of the runs; None if a difference cannot be passed as an argument."""
     inside = _inside(runs[0], values)
     forms = CommonForms(dict.fromkeys(inside))
     names = [_names_inside(run, values, inside) for run in runs]
@@ -164,19 +164,19 @@ def _common(runs: Sequence[range], values: Sequence[KeptValue]) -> _Common | Non
 
 
 def _inside(run: range, values: Sequence[KeptValue]) -> list[Free]:
-    """Names for the values of a run, the same for runs of one form."""
+    """Variables for the values of a run, the same for runs of the same form."""
     return [Free(f"@inside{at}", values[number].variable.type) for at, number in enumerate(run)]
 
 
 def _names_inside(
     run: range, values: Sequence[KeptValue], inside: Sequence[Free]
 ) -> dict[Term, Term]:
-    """What a function calls the values of a run."""
+    """The variables that replace the values of a run in the function."""
     return {values[number].variable: name for number, name in zip(run, inside, strict=True)}
 
 
 def _wiring(run: range, values: Sequence[KeptValue]) -> tuple[Term, ...]:
-    """The parts of all values of a run, with its own values and those outside by number."""
+    """The parts of all values of a run, with variables numbered by first use."""
     names = _names_inside(run, values, _inside(run, values))
     for number in run:
         for name in values[number].taken:
@@ -194,7 +194,7 @@ def _is_given(run: range, at: int, values: Sequence[KeptValue], uses: _Uses) -> 
 def _can_be_called(
     run: range, given: Sequence[int], values: Sequence[KeptValue], uses: _Uses
 ) -> bool:
-    """Whether what a run gives are arrays that no loop behind it would take in."""
+    """Whether the outputs of a run are arrays that no later loop would be fused with."""
     types = [values[run[at]].variable.type for at in given]
     return all(map(contains_array, types)) and not any(
         _is_taken_in(run[at], run, values, uses) for at in given
@@ -202,7 +202,7 @@ def _can_be_called(
 
 
 def _is_taken_in(number: int, run: range, values: Sequence[KeptValue], uses: _Uses) -> bool:
-    """Whether a loop outside may become a part of the one that computes a value: a bias, say."""
+    """Whether a loop outside, such as adding a bias, may be fused into the loop of a value."""
     value = values[number]
     if value.kind != "stored" or not has_pattern(value.term, "reduce"):
         return False
@@ -240,7 +240,7 @@ def _rebuilt(flat: Flattened, blocks: Sequence[_Block]) -> Term:
 
 
 def _function(values: Sequence[KeptValue], block: _Block) -> Term:
-    """The function that a block of runs becomes; names and kinds are those of the first."""
+    """The function that a block becomes; names and kinds are those of the first run."""
     common = block.common
     first = [values[at] for at in block.runs[0]]
     run = [

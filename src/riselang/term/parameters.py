@@ -1,7 +1,7 @@
-"""What the types of arguments tell of the parameters of a pattern, without unification.
+"""Inferring the parameters of a pattern from the types of its arguments, without unification.
 
-Most types are known where a pattern is applied. Then its scheme is compared with them, which makes
-no unknowns, and the same pattern at the same types is looked up.
+Most types are known when a pattern is applied. Its type scheme is then matched against them, which
+creates no unknowns, and the result is cached for the same pattern at the same types.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ _CACHE_SIZE = 1 << 12
 
 
 class Unknown(Enum):
-    """An argument without a type of its own."""
+    """An argument whose type is not known."""
 
-    NUMBER = "a number, which may be of any type of scalars"
-    OTHER = "a function, or a mistake"
+    NUMBER = "a number, which may have any scalar type"
+    OTHER = "a function, or an error"
 
 
 def known_parameters(
     spec: PatternSpec, given: Mapping[str, Argument], types: Sequence[RiseType | Unknown]
 ) -> Mapping[str, Argument]:
-    """The parameters that are given, and those that closed types of arguments tell.
+    """The parameters in `given`, and those that follow from the argument types that are closed.
 
-    Where arguments do not fit, it is what is given: there unification finds out why.
+    If the arguments do not match, the result is `given`, and unification will report why.
     """
     found = _found(spec, tuple(given.items()), tuple(types))
     return given if found is None else found
@@ -65,7 +65,7 @@ def _found(
 
 
 def _may_be(input: RiseType, argument: Unknown, known: Mapping[str, Argument]) -> bool:
-    """Whether an argument without a type is what a pattern takes there."""
+    """Whether an argument of unknown type may be what the pattern expects."""
     if argument is Unknown.OTHER:
         return isinstance(input, FunType)
     type = known.get(input.label.data) if isinstance(input, TypeVariable) else input
@@ -73,7 +73,7 @@ def _may_be(input: RiseType, argument: Unknown, known: Mapping[str, Argument]) -
 
 
 def _fits(scheme: RiseType, found: RiseType, known: dict[str, Argument]) -> bool:
-    """Whether a type is what a scheme says; what it tells is added to what is known."""
+    """Match a type against a scheme, and add the parameters that follow to `known`."""
     match scheme, found:
         case TypeVariable(), _:
             return known.setdefault(scheme.label.data, found) == found

@@ -1,4 +1,4 @@
-"""Entering a recursion over a term."""
+"""Running recursive functions on deep terms."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from riselang.support.recursion import deep, is_deep
 from riselang.term.nodes import Term
 
 SHALLOW = 24
-"""Terms of at most so many levels are walked wherever the caller is: a thread takes longer."""
+"""The depth up to which a term is walked on the caller's stack: starting a thread takes longer."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -19,7 +19,7 @@ R = TypeVar("R")
 def recursive(
     function: Callable[Concatenate[Term, P], R],
 ) -> Callable[Concatenate[Term, P], R]:
-    """For the entry point of a recursion over a term: `deep`, where the term is."""
+    """Decorate the entry point of a recursion over a term: run it with `deep` if the term is."""
     entered = deep(function)
 
     @wraps(function)

@@ -1,4 +1,4 @@
-"""Runs of a sequence that occur in it more than once."""
+"""Finding runs that occur more than once in a sequence."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from itertools import accumulate
 import numpy as np
 
 LONGEST_PERIOD = 512
-"""The longest run that is looked for where its occurrences follow each other."""
+"""The maximum length of a run whose occurrences are adjacent."""
 LONGEST_APART = 8
-"""The longest run that is looked for where they do not."""
+"""The maximum length of a run whose occurrences are not adjacent."""
 MOST_TRIED = 256
 BASE = 0x9E3779B97F4A7C15
 """An odd number: its powers differ modulo 2**64."""
@@ -19,23 +19,23 @@ BASE = 0x9E3779B97F4A7C15
 
 @dataclass(frozen=True, order=True)
 class Run:
-    """Something that occurs at `start`, and again; ordered by how much it may save."""
+    """A run that occurs at `start`, and again later; ordered by how much it may save."""
 
     rank: int
-    """The negated sizes of all occurrences but the first, if none of them overlap."""
+    """The negated total size of all occurrences but the first, if none of them overlap."""
     length: int
     start: int
 
 
 @dataclass
 class Repeats:
-    """The runs of equal numbers that save at least so much, those that save the most first."""
+    """The runs of equal numbers that save at least `least`, those that save the most first."""
 
     numbers: Sequence[int]
     sizes: Sequence[int]
     least: int
     taken: set[int] = field(default_factory=set[int])
-    """Positions that belong to an earlier run and to no later one."""
+    """The positions that belong to an earlier run, which later runs cannot use."""
 
     def __iter__(self) -> Iterator[Run]:
         ends = list(accumulate(self.sizes, initial=0))
@@ -43,11 +43,11 @@ class Repeats:
             Run(-count * (ends[start + length] - ends[start]), length, start)
             for start, length, count in {*self._adjacent(), *_apart(self.numbers)}
         ]
-        # Of runs that save the same, the shorter occurs more often.
+        # Of runs that save the same amount, the shorter one occurs more often.
         return iter(sorted(run for run in found if -run.rank >= self.least)[:MOST_TRIED])
 
     def occurrences(self, run: Run) -> list[range]:
-        """Where the run occurs, without overlaps and positions that are taken."""
+        """The occurrences of the run, without overlaps and without positions in `taken`."""
         wanted = list(self.numbers[run.start : run.start + run.length])
         places: list[range] = []
         at = run.start
@@ -65,7 +65,7 @@ class Repeats:
         return list(self.numbers[place.start : place.stop])
 
     def _adjacent(self) -> Iterator[tuple[int, int, int]]:
-        """Runs that somewhere follow each other: where first, their length, how often again."""
+        """Runs with adjacent occurrences: first position, length, number of further occurrences."""
         hashes = _Hashes(self.numbers)
         known: set[tuple[int, int]] = set()
         for start, length in sorted(_adjacent(self.numbers)):
@@ -76,18 +76,18 @@ class Repeats:
 
 
 class _Hashes:
-    """Where equal runs of a sequence are, as far as their hashes tell."""
+    """Finds equal runs of a sequence by their rolling hashes."""
 
     def __init__(self, numbers: Sequence[int]):
         count, kinds = len(numbers), max(numbers, default=0) + 1
         codes = np.random.default_rng(0).integers(1, 1 << 63, kinds, np.uint64)
         self._powers = np.cumprod(np.full(count + 1, BASE, np.uint64), dtype=np.uint64)
-        # Sums of code * base**position: those of equal runs differ by a power of the base.
+        # Sums of code * base**position: the sums of equal runs differ by a power of the base.
         self._sums = np.zeros(count + 1, np.uint64)
         np.cumsum(codes[np.array(numbers, np.int64)] * self._powers[:count], out=self._sums[1:])
 
     def places(self, start: int, length: int) -> list[int]:
-        """Where what is at `start` is, in order."""
+        """The positions at which the run at `start` occurs, in order."""
         sums = self._sums[length:] - self._sums[:-length]
         last = len(sums) - 1
         at_end = sums * self._powers[last::-1][: last + 1]
@@ -103,7 +103,7 @@ def _without_overlaps(places: Sequence[int], length: int) -> int:
 
 
 def _adjacent(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Runs that follow each other: every start they may have, and their length."""
+    """Runs that are repeated immediately: every possible start, and the length."""
     array = np.array(numbers)
     known: dict[int, list[tuple[int, int]]] = {}
     for period in range(1, min(len(numbers) // 2, LONGEST_PERIOD) + 1):
@@ -122,7 +122,7 @@ def _adjacent(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 
 def _apart(numbers: Sequence[int]) -> Iterator[tuple[int, int, int]]:
-    """Short runs that occur anywhere: where first, their length, how often again."""
+    """Short runs that occur anywhere: first position, length, number of further occurrences."""
     for length in range(1, min(LONGEST_APART, len(numbers) // 2) + 1):
         seen: dict[tuple[int, ...], list[int]] = {}
         for at in range(len(numbers) - length + 1):

@@ -1,8 +1,8 @@
-"""The scalar operations: the ops of arith and math that terms understand.
+"""The scalar operations: the ops of arith and math that terms support.
 
-A term names an operation by its MLIR name. People write `add` or `a + b`; `resolve` finds the op
-for the operand type. Flags such as fastmath or nsw are permissions we never use, so they are not
-kept.
+A term has an operation under its MLIR name. Users write `add` or `a + b`; `resolve` selects the op
+for the operand type. Flags such as fastmath or nsw are permissions that we never use, so terms do
+not have them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from riselang.term.mathlib import LIBRARY_NAMES
 
 @dataclass(frozen=True)
 class ScalarOp:
-    """How an MLIR op appears in terms."""
+    """The signature of an MLIR op in terms."""
 
     name: str
     arity: int
@@ -54,9 +54,9 @@ SCALAR_OPS: Mapping[str, ScalarOp] = {
 }
 
 EXACT_NAMES = ("sqrt", "floor", "ceil", "trunc", "round", "roundeven", "copysign", "fma")
-"""The math functions that the processor computes exactly."""
+"""The math functions that hardware computes exactly."""
 
-# What people write -> (op on floats, op on integers); None where there is none.
+# Name in the source -> (op on floats, op on integers); None if there is none.
 OVERLOADS: Mapping[str, tuple[str | None, str | None]] = {
     "add": ("arith.addf", "arith.addi"),
     "sub": ("arith.subf", "arith.subi"),
@@ -84,7 +84,7 @@ CMPI_PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", 
 
 
 def resolve(name: str, type: ScalarType) -> str | None:
-    """The MLIR op that `name` means on operands of `type`, or None where it means nothing."""
+    """The MLIR op that implements `name` on operands of `type`, or None if there is none."""
     on_floats, on_integers = OVERLOADS[name]
     if is_float(type):
         return on_floats
@@ -94,7 +94,7 @@ def resolve(name: str, type: ScalarType) -> str | None:
 
 
 def comparison(name: str, type: ScalarType) -> tuple[str, str]:
-    """The op and the predicate for `a < b` and its kind."""
+    """The op and the predicate of a comparison such as `a < b`."""
     if is_float(type):
         return "arith.cmpf", FLOAT_PREDICATES[name]
     return "arith.cmpi", SIGNED_PREDICATES[name]

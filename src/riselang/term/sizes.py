@@ -1,4 +1,4 @@
-"""Terms that work at every size, and what they are at given sizes and data types."""
+"""Substituting sizes and data types in terms that are polymorphic in them."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ from riselang.term.recursion import recursive
 
 
 def free_sizes(term: Term) -> frozenset[str]:
-    """The names of the sizes that a closed term leaves open."""
+    """The names of the symbolic sizes in a closed term."""
     return nat_variables(term.type)
 
 
 def at_sizes(term: Term, sizes: Mapping[str, Nat]) -> Term:
-    """`term` with sizes replaced by name, in every type and pattern."""
+    """Replace sizes by name, in every type and pattern."""
     return at(term, sizes, {})
 
 
 def at(term: Term, sizes: Mapping[str, Nat], types: Mapping[str, RiseType]) -> Term:
-    """`term` with sizes and data types replaced by name."""
+    """Replace sizes and data types by name."""
     return _substituted(term, sizes, types)
 
 
 def check_sizes(term: Term, sizes: Mapping[str, Nat]) -> None:
-    """Refuses sizes at which a pattern of the term would not be what its type says."""
+    """Reject sizes that violate a condition of one of the patterns in the term."""
     seen: set[Term] = set()
     stack = [term]
     while stack:
@@ -71,14 +71,14 @@ def _check_pattern(pattern: Pattern, sizes: Mapping[str, Nat]) -> None:
 
 
 def at_argument(function: DepLambda, argument: Nat | RiseType) -> Term:
-    """The body of a dependent function at an argument, as beta reduction does."""
+    """Instantiate the body of a dependent function, as beta reduction does."""
     if isinstance(argument, Nat):
         return _substituted(function.body, {function.binder: argument}, {})
     return _substituted(function.body, {}, {function.binder: argument})
 
 
 def renamed(term: Term, kind: str, old: str, new: str) -> Term:
-    """`term` with another name for a size or data type."""
+    """Rename a size or data type."""
     if old == new:
         return term
     if kind == "nat":
@@ -87,7 +87,7 @@ def renamed(term: Term, kind: str, old: str, new: str) -> Term:
 
 
 def opened_binder(function: DepLambda, others: Collection[str] = ()) -> tuple[str, Term]:
-    """A name for the variable of a dependent function that nothing else has, and the body."""
+    """A fresh name for the variable of a dependent function, and the body with that name."""
     taken = names_in(function.body).union(others)
     candidates = (f"{function.name}{number or ''}" for number in itertools.count())
     name = next(name for name in candidates if name not in taken)

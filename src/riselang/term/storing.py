@@ -1,7 +1,7 @@
-"""Memory for what is computed with a sum and read often, so that it is computed as a whole.
+"""Storing reductions that are read often, so that a library can compute them as a whole.
 
-`map(f, xs)` computes an element of `xs` where `f` needs it. A library computes a matrix at once, so
-a matrix product that another one reads is put into memory.
+`map(f, xs)` computes an element of `xs` where `f` needs it. A library computes a whole matrix, so a
+matrix multiplication whose result another one reads is stored in a buffer.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from riselang.term.substitution import is_used_often, with_children
 
 
 def stored_for(library: str, term: Term) -> Term:
-    """`term` with memory for each array that has sums in it and whose elements are read often."""
+    """Store each array that is computed by reductions and whose elements are read often."""
     return term if library == "none" else _stored(term)
 
 
@@ -38,7 +38,7 @@ def _visit(term: Term) -> Term:
 
 
 def _has_sum(term: Term) -> bool:
-    """Whether a value that is not in memory yet is computed with a sum."""
+    """Whether a value that is not stored yet is computed by a reduction."""
     head = spine(term)[0]
     is_stored = isinstance(head, Pattern) and head.spec is TO_MEM
     return has_pattern(term, *FOLDS) and not is_stored

@@ -1,4 +1,4 @@
-"""Moving terms under and out of binders: shift, instantiate, beta."""
+"""Moving terms under and out of binders: shifting, substitution, beta reduction."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Visit = Callable[[Term], Term]
 
 
 def with_children(term: Term, visit: Visit, visit_body: Visit) -> Term:
-    """`term` with `visit` applied to its children, and `visit_body` to the body of a lambda."""
+    """Rebuild `term` with `visit` applied to its children, and `visit_body` to lambda bodies."""
     match term:
         case Apply():
             return Apply(visit(term.function), visit(term.argument), term.location)
@@ -44,7 +44,7 @@ def with_children(term: Term, visit: Visit, visit_body: Visit) -> Term:
 
 @recursive
 def shift(term: Term, by: int, cutoff: int = 0) -> Term:
-    """`term` moved under `by` more lambdas."""
+    """Move `term` under `by` more lambdas."""
     if by == 0:
         return term
 
@@ -60,7 +60,7 @@ def shift(term: Term, by: int, cutoff: int = 0) -> Term:
 
 @recursive
 def instantiate(body: Term, replacement: Term) -> Term:
-    """The body of a lambda with its variable replaced, as beta reduction does."""
+    """Replace the variable in the body of a lambda, as beta reduction does."""
     shifted: dict[int, Term] = {}
 
     def go(term: Term, level: int) -> Term:
@@ -78,7 +78,7 @@ def instantiate(body: Term, replacement: Term) -> Term:
 
 
 def mentions(term: Term, index: int) -> bool:
-    """Whether the variable of the `index`-th lambda around a term is in it."""
+    """Whether a term mentions the variable of the `index`-th lambda around it."""
     stack = [(term, index)]
     while stack:
         current, level = stack.pop()
@@ -95,7 +95,7 @@ def mentions(term: Term, index: int) -> bool:
 
 @recursive
 def without(term: Term, index: int) -> Term:
-    """The term without the `index`-th lambda around it, whose variable it does not mention."""
+    """Move a term out of the `index`-th lambda around it, whose variable it does not mention."""
 
     def visit(term: Term, level: int) -> Term:
         if term.open <= level:
@@ -110,7 +110,7 @@ def without(term: Term, index: int) -> Term:
 
 @recursive
 def swapped(term: Term) -> Term:
-    """The term with the two innermost lambdas around it in the other order."""
+    """Swap the variables of the two innermost lambdas around a term."""
 
     def visit(term: Term, level: int) -> Term:
         if term.open <= level:
@@ -143,21 +143,22 @@ def count_uses(body: Term) -> int:
 
 
 def is_used_often(body: Term) -> bool:
-    """Whether the body of a lambda reads its variable twice, or in a function, which may run often.
+    """Whether the body of a lambda uses its variable twice, or in a function that may run often.
 
-    The function of a let runs once, and so does that of further parameters.
+    The function of a let runs once, and so does a function that takes further parameters.
     """
     return sum(_weights(body)) > 1
 
 
 def parts_used_often(body: Term) -> tuple[bool, bool]:
-    """The same for the components of a variable that is a pair."""
+    """Whether `is_used_often` holds for each component of a variable that is a pair."""
     whole, first, second = _weights(body)
     return whole + first > 1, whole + second > 1
 
 
 _Weights = tuple[int, int, int]
-"""Uses of a variable, of its first and of its second component; many count as two."""
+"""The uses of a variable, of its first and of its second component; a use in a function counts as
+two."""
 
 
 @recursive
@@ -192,7 +193,7 @@ def _weights(body: Term) -> _Weights:
 
 
 def _part_of(term: Term, level: int) -> int | None:
-    """Which component of the variable of the `level`-th lambda the term is, if it is one."""
+    """Which component of the `level`-th lambda's variable the term is, if it is one."""
     if isinstance(term, Apply) and isinstance(term.function, Pattern):
         argument, name = term.argument, term.function.spec.name
         if isinstance(argument, Bound) and argument.index == level:
@@ -201,7 +202,7 @@ def _part_of(term: Term, level: int) -> int | None:
 
 
 def _is_let_of(term: Term) -> bool:
-    """Whether the term is a let with its value, that waits for its body."""
+    """Whether the term is `let` applied to its value, but not yet to its body."""
     return (
         isinstance(term, Apply)
         and isinstance(term.function, Pattern)

@@ -1,9 +1,9 @@
-"""From terms to the dialect.
+"""Translating terms to the `rise` dialect.
 
-Nested lambdas and applications become one op each, a let becomes a shared value, and the largest
-tree of scalar operations one embed: the canonical form, which reading gives back unchanged. The
-function of a pattern that accumulates takes the element first in the dialect: its parameters are
-swapped here, and swapped back in reading.
+Nested lambdas become one op, and so do nested applications; a let becomes a shared SSA value, and
+each maximal tree of scalar operations one embed. Reading this canonical form gives the same term.
+In the dialect, the function of a pattern that accumulates takes the element first: its parameters
+are swapped here, and swapped back in `from_dialect`.
 """
 
 from __future__ import annotations
@@ -88,12 +88,12 @@ def emit_program(
 
 
 PARAMETERS = "rise.parameters"
-"""The attribute of a function whose values do not have the names of its parameters."""
+"""The attribute with the parameters' names, if the names of the SSA values cannot be the same."""
 
 
 @dataclass(frozen=True)
 class Shell:
-    """A function between buffers, for results and then for inputs, whose program is empty."""
+    """A function that takes output buffers, then input buffers, with an empty lowering unit."""
 
     module: ModuleOp
     function: FuncOp
@@ -103,7 +103,7 @@ class Shell:
 
 
 def program_shell(term: Term, name: str, results: int = 1) -> Shell:
-    """A module with one function that a program with this type can be put into."""
+    """Create a module with one function, with buffers for a program of this type."""
     function, values = _function(term, name, results)
     unit = LoweringUnitOp(Region(Block()))
     function.body.block.add_ops([unit, FuncReturnOp()])
@@ -112,7 +112,7 @@ def program_shell(term: Term, name: str, results: int = 1) -> Shell:
 
 
 def program_module(term: Term, name: str, results: int = 1) -> ModuleOp:
-    """A module with one function that takes output buffers, then input buffers, and runs `term`."""
+    """Create a module with one function that takes output, then input buffers, and runs `term`."""
     shell = program_shell(term, name, results)
     block = shell.unit.body.block
     emit_program(term, block, shell.inputs, shell.outputs)
@@ -146,14 +146,14 @@ def _function(term: Term, name: str, results: int) -> tuple[FuncOp, list[list[SS
     names = _name_arguments(term, values, results)
     function = FuncOp(name, FunctionType.from_lists(types, []), Region(block))
     if names != [argument.name_hint for argument in block.args]:
-        # A value cannot be called x_0, which would be x.
+        # xDSL reserves names such as x_0, which it generates to make x unique.
         function.attributes[PARAMETERS] = ArrayAttr(StringAttr(each) for each in names)
     function.location = location_attribute(term.location)
     return function, values
 
 
 def _name_arguments(term: Term, groups: list[list[SSAValue]], results: int) -> list[str]:
-    """Name the buffers as far as values can have such names; the names that they should have."""
+    """Name the buffers, if SSA values can have these names, and return the intended names."""
     names = [f"out{position}" if position else "out" for position in range(results)]
     for _ in groups[results:]:
         assert isinstance(term, Lambda)
@@ -167,13 +167,13 @@ def _name_arguments(term: Term, groups: list[list[SSAValue]], results: int) -> l
 
 @dataclass(frozen=True)
 class _Names:
-    """The names of sizes and data types that a binder may not take."""
+    """The names of sizes and data types that are in use."""
 
     term: Term
     bound: frozenset[str] = frozenset()
 
     def opened(self, function: DepLambda) -> tuple[str, Term, _Names]:
-        """A name for a variable, the body that it stands in, and the names that are taken there."""
+        """A fresh name for the variable, the body that mentions it, and the names in use there."""
         name, body = opened_binder(function, names_in(self.term) | self.bound)
         return name, body, _Names(self.term, self.bound | {name})
 
@@ -215,7 +215,7 @@ class _Emitter:
                 op = EmbedOp(operands, term.region.region.clone(), operation_type(term))
                 return self.add(op, term.location).results[0]
             case _:
-                raise TypeError(f"{term} is no term")
+                raise TypeError(f"{term} is not a term")
 
     def pattern(self, term: Pattern) -> SSAValue:
         if not term.spec.in_dialect:
@@ -275,14 +275,14 @@ class _Emitter:
         return self.add(ApplyOp(function, values), term.location).results[0]
 
     def element_first(self, function: Term, environment: Environment) -> SSAValue:
-        """A function of (accumulator, element) as one of (element, accumulator)."""
+        """Turn a function of (accumulator, element) into one of (element, accumulator)."""
         if isinstance(function, Lambda) and isinstance(function.body, Lambda):
             return self.value(_with_swapped_parameters(function, function.body), environment)
         value = self.value(function, environment)
         return self.value(_swapping(function.type), (*environment, value))
 
     def bound(self, arguments: Sequence[Term], environment: Environment) -> Environment:
-        """The environment of the body of a let, whose value has the name that the let gives it."""
+        """The environment for the body of a let; the value gets the name of the let."""
         value = self.value(arguments[0], environment)
         assert isinstance(arguments[1], Lambda)
         name = arguments[1].name
@@ -291,7 +291,7 @@ class _Emitter:
         return (*environment, value)
 
     def results(self, body: Term, environment: Environment, count: int) -> list[SSAValue]:
-        """The values of a tuple of `count` results, which lets may stand around."""
+        """The components of a tuple of `count` results, which may be inside lets."""
         values: list[SSAValue] = []
         while len(values) < count - 1:
             head, arguments = spine(body)

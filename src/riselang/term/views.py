@@ -1,4 +1,4 @@
-"""Which terms cost nothing to read, and views that undo views."""
+"""Which terms are views, and the inverses of views."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ INVERSES: Mapping[str, tuple[PatternSpec, Callable[[Arguments], Arguments]]] = {
     "asVector": (AS_SCALAR, _same),
     "asScalar": (AS_VECTOR, _same),
 }
-"""The views that have every element once, with the view that undoes each."""
+"""The views that are permutations of the elements, each with its inverse."""
 
 
 def is_view(term: Term) -> bool:
-    """Whether reading `term` computes nothing: layout patterns over variables, and maps of such."""
+    """Whether reading `term` computes nothing: layout patterns over variables, and maps of them."""
     stack = [term]
     while stack:
         head, arguments = spine(stack.pop())
@@ -59,7 +59,7 @@ def is_view(term: Term) -> bool:
 
 
 def undoing(function: Term) -> Term | None:
-    """The function that undoes a function of views, which has every element once."""
+    """The inverse of a function that is composed of views, if it permutes the elements."""
     if isinstance(function, Pattern) and function.spec.name in INVERSES:
         spec, arguments = INVERSES[function.spec.name]
         return Pattern(spec, arguments(function.arguments))
@@ -71,7 +71,7 @@ def undoing(function: Term) -> Term | None:
 
 
 def undone_in(body: Term, value: Term) -> Term | None:
-    """What the innermost variable is, where `body` shows it in another layout as `value`."""
+    """Solve `body = value` for the innermost variable, if `body` is a view of it."""
     while not isinstance(body, Bound):
         before = before_view(body, value)
         if before is None:
@@ -81,7 +81,7 @@ def undone_in(body: Term, value: Term) -> Term | None:
 
 
 def before_view(term: Term, value: Term) -> tuple[Term, Term] | None:
-    """What a term shows in another layout, and what that is where the term is `value`."""
+    """The argument of a view, and the value that it has if the term is equal to `value`."""
     if not isinstance(term, Apply):
         return None
     undo = _undoing_one(term.function)
@@ -93,7 +93,7 @@ def before_view(term: Term, value: Term) -> tuple[Term, Term] | None:
 
 
 def _undoing_one(function: Term) -> Term | None:
-    """The function that undoes a view, or a map of views."""
+    """The inverse of one view, or of one map of views."""
     head, arguments = spine(function)
     if not isinstance(head, Pattern) or head.spec is not MAP or len(arguments) != 1:
         return undoing(function) if isinstance(function, Pattern) else None

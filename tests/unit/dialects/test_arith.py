@@ -37,16 +37,22 @@ OPS = [
     "%0 = arith.index_cast %s : i32 to index",
 ]
 REFUSED = [
-    ("¦%0 = arith.sitofp %n : vector<4xi32> to vector<2xf32>", "works on vectors of one shape"),
-    ("¦%0 = arith.sitofp %n : vector<4xi32> to f32", "works on vectors of one shape"),
+    (
+        "¦%0 = arith.sitofp %n : vector<4xi32> to vector<2xf32>",
+        "expected vectors of the same shape",
+    ),
+    ("¦%0 = arith.sitofp %n : vector<4xi32> to f32", "expected vectors of the same shape"),
     ("¦%0 = arith.extsi %n : vector<4xi32> to vector<4xi8>", "bit-width must be larger"),
     ("¦%0 = arith.extsi %s : i32 to i8", "bit-width must be larger"),
     ("¦%0 = arith.fptosi %n : vector<4xi32> to vector<4xi8>", "i32"),
-    ("¦%0 = arith.select %c, %m, %m : vector<4xi1>, vector<2xi32>", "works on vectors of one"),
+    (
+        "¦%0 = arith.select %c, %m, %m : vector<4xi1>, vector<2xi32>",
+        "expected vectors of the same shape",
+    ),
     ("¦%0 = arith.select %n, %n, %n : vector<4xi32>, vector<4xi32>", "i32"),
     (
         '¦%0 = "arith.cmpi"(%n, %n) <{predicate = 2 : i64}> : (vector<4xi32>, vector<4xi32>) -> i1',
-        "works on vectors of one shape",
+        "expected vectors of the same shape",
     ),
 ]
 

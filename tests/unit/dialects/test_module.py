@@ -66,7 +66,7 @@ def test_a_program_round_trips() -> None:
 def test_errors_show_the_line_and_a_caret() -> None:
     error = refusal("%0 = rise.literal #rise.lit<300, scalar<i8>>")
     head, line, caret = str(error).splitlines()[:3]
-    assert head.startswith("program.mlir:1:29: error: 300 is no literal of type i8")
+    assert head.startswith("program.mlir:1:29: error: 300 is not a literal of type i8")
     assert line == "  %0 = rise.literal #rise.lit<300, scalar<i8>>"
     assert caret.index("^") == line.index("300")
 

@@ -91,13 +91,13 @@ def test_a_literal_that_rounds_is_the_nearest_number() -> None:
     [
         (
             "#rise.lit<¦300, scalar<i8>>",
-            "300 is no literal of type i8: it does not fit into 8 bits",
+            "300 is not a literal of type i8: it does not fit into 8 bits",
         ),
-        ("#rise.lit<¦-129, scalar<i8>>", "-129 is no literal of type i8"),
-        ("#rise.lit<¦2, scalar<i1>>", "2 is no literal of type i1"),
-        ("#rise.lit<¦1.5, scalar<i32>>", "a float is no integer literal"),
+        ("#rise.lit<¦-129, scalar<i8>>", "-129 is not a literal of type i8"),
+        ("#rise.lit<¦2, scalar<i1>>", "2 is not a literal of type i1"),
+        ("#rise.lit<¦1.5, scalar<i32>>", "a float is not an integer literal"),
         ("#rise.lit<¦1, array<4, scalar<f32>>>", "a literal is a scalar"),
-        ("#rise.lit<¦0x1ffffffff>", "is no literal of type f32"),
+        ("#rise.lit<¦0x1ffffffff>", "is not a literal of type f32"),
         ("#rise.lit<1, ¦f32>", "expected one of scalar"),
         ("#rise.lit<¦>", "expected"),
         ("¦42 : i32", "expected a literal such as #rise.lit<0.0>"),

@@ -321,10 +321,10 @@ def test_refusals_say_what_is_wrong() -> None:
         "fst: wrong component": "are not related by fst",
         "zipAcc1: no pairs": "expected an array of pairs, but found !rise.array<4, scalar<f32>>",
         "idx: wrong result": "expected a result of type !rise.array<4, scalar<f32>>",
-        "assign: other types": "stores a value of type !rise.scalar<f32> where !rise.scalar<i32>",
+        "assign: other types": "stores a value of type !rise.scalar<f32> to a target of type",
         "mapread: region takes another element": "its region must take one element of",
         "mapread: no return": "the region of the mapread must end in 'rise.return' with one value",
-        "cast: to another scalar": "no cast leads from",
+        "cast: to another scalar": "cannot cast",
     }
     for name, message in messages.items():
         assert_refused(REFUSED[name], message)

@@ -83,8 +83,8 @@ def test_types_do_not_depend_on_the_names_of_variables() -> None:
     ("text", "message"),
     [
         ("%f = rise.depLambda (n : ¦size) -> !rise.scalar<f32> {}", "expected 'nat' or 'data'"),
-        ("%f = rise.depLambda (¦mod : nat) -> !rise.scalar<f32> {}", "this is no name"),
-        ("%f = rise.depLambda (n : nat) -> ¦f32 {}", "f32 is no RISE type"),
+        ("%f = rise.depLambda (¦mod : nat) -> !rise.scalar<f32> {}", "this is not a name"),
+        ("%f = rise.depLambda (n : nat) -> ¦f32 {}", "expected a RISE type, but found f32"),
         (
             '%x = "test.op"() : () -> !rise.scalar<f32>\n¦%f = rise.depLambda (n : nat) -> '
             "!rise.scalar<i32> {\n  rise.return %x : !rise.scalar<f32>\n}",
@@ -94,15 +94,15 @@ def test_types_do_not_depend_on_the_names_of_variables() -> None:
         (
             '%x = "test.op"() : () -> !rise.array<n, scalar<f32>>\n¦%f = rise.depLambda (n : nat) '
             "-> !rise.array<n, scalar<f32>> {\n  rise.return %x : !rise.array<n, scalar<f32>>\n}",
-            "speaks of another n; rename the one that is bound here",
+            "mentions another n; rename the one that is bound here",
         ),
         (
             f"%i = rise.iterate #rise.nat<n> #rise.scalar<f32>\n¦{REVERSED.strip()}",
-            "another n is in use around it; rename the one that is bound here",
+            "another n is in scope; rename the one that is bound here",
         ),
         (
             '%f = "test.op"() : () -> !rise.scalar<f32>\n%g = rise.depApply %f, ¦#rise.nat<4>',
-            "which is no dependent function",
+            "expected a dependent function to apply, but found !rise.scalar<f32>",
         ),
         (
             f"{REVERSED}\n%g = rise.depApply %rev, ¦#rise.scalar<f32>",

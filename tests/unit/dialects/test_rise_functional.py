@@ -210,7 +210,7 @@ REFUSED_CUSTOM = {
           rise.return %a : f32
         }
         """,
-        "f32 is no RISE type, so a lambda cannot take it",
+        "a lambda takes RISE types, but f32 is not one",
     ),
     "lambda: no parameters": (
         """
@@ -226,7 +226,7 @@ REFUSED_CUSTOM = {
           rise.return %a : !rise.scalar<f32>
         }
         """,
-        "f32 is no RISE type, so a lambda cannot give it",
+        "a lambda returns a RISE type, but f32 is not one",
     ),
     "lambda: no function type": (
         """
@@ -234,7 +234,7 @@ REFUSED_CUSTOM = {
           rise.return %a : !rise.scalar<f32>
         }
         """,
-        "a lambda has a function type, but !rise.scalar<f32> is none",
+        "a lambda has a function type, but !rise.scalar<f32> is not",
     ),
     "lambda: more parameters than the type has": (
         """
@@ -287,7 +287,7 @@ REFUSED_CUSTOM = {
     ),
     "apply: no function": (
         "%0 = rise.apply ¦%x, %x",
-        "'rise.apply' applies a value of type !rise.scalar<f32>, which is no function",
+        "'rise.apply' expected a function to apply, but found !rise.scalar<f32>",
     ),
     "apply: no argument": ("%0 = rise.apply ¦%f", "'rise.apply' needs at least one argument"),
     "apply: too many arguments": (
@@ -333,7 +333,7 @@ REFUSED_CUSTOM = {
           rise.return %x : f32
         } : ¦!rise.array<4, scalar<f32>>
         """,
-        "an embed gives a scalar or a vector, not !rise.array<4, scalar<f32>>",
+        "an embed returns a scalar or a vector, not !rise.array<4, scalar<f32>>",
     ),
     "embed: no result type": (
         """
@@ -360,10 +360,10 @@ REFUSED_CUSTOM = {
         """,
         "p",
     ),
-    "in: no RISE type": ("%0 = rise.in %m : ¦memref<4xf32>", "is no RISE data type"),
+    "in: no RISE type": ("%0 = rise.in %m : ¦memref<4xf32>", "is not a RISE data type"),
     "in: function type": (
         "%0 = rise.in %m : ¦!rise.fun<scalar<f32> -> scalar<f32>>",
-        "is no RISE data type",
+        "is not a RISE data type",
     ),
     "in: wrong length": (
         "¦%0 = rise.in %m : !rise.array<5, scalar<f32>>",
@@ -503,7 +503,7 @@ REFUSED_GENERIC = {
           rise.return %1 : {F32}
         }}) : () -> !rise.fun<scalar<f32> -> scalar<f32>>
         """,
-        "f32 is no RISE type, so a lambda cannot take or give it",
+        "a lambda takes and returns RISE types, but f32 is not",
     ),
     "lambda: gives a foreign value": (
         f"""
@@ -513,7 +513,7 @@ REFUSED_GENERIC = {
           rise.return %1 : f32
         }}) : () -> !rise.fun<scalar<f32> -> scalar<f32>>
         """,
-        "f32 is no RISE type, so a lambda cannot take or give it",
+        "a lambda takes and returns RISE types, but f32 is not",
     ),
     "lambda: wrong type": (
         f"""

@@ -39,7 +39,7 @@ def test_types_inside_an_embed(type: Lanes, plain: Attribute) -> None:
 
 @pytest.mark.parametrize("type", [vector("N", f32), vector(0, f32), vector(4, variable("t"))])
 def test_vectors_that_have_no_form_inside_an_embed(type: Lanes) -> None:
-    with pytest.raises(VerifyException, match="a vector needs a number of lanes"):
+    with pytest.raises(VerifyException, match="the number of lanes of a vector must be"):
         unwrapped(type)
 
 
@@ -90,7 +90,7 @@ def test_an_embed_on_vectors_prints_and_reads_back() -> None:
         ),
         (
             "¦%0 = rise.embed(%w) { rise.return %w : vector<4xf32> } : !rise.scalar<f32>",
-            "a vector needs a number of lanes that is known",
+            "the number of lanes of a vector must be",
         ),
     ],
 )

@@ -241,7 +241,7 @@ def test_a_wrong_type_behind_a_pattern_is_refused() -> None:
             "attribute s of rise.map must be a data type",
         ),
         ("%0 = rise.split #rise.nat<¦> #rise.nat<4> #rise.scalar<f32>", "expected a size"),
-        ("%0 = rise.fst #rise.scalar¦<i3> #rise.scalar<f32>", "i3 is no scalar type"),
+        ("%0 = rise.fst #rise.scalar¦<i3> #rise.scalar<f32>", "i3 is not a scalar type"),
         ("%0 = rise.fst ¦#rise.unknown<i3> #rise.scalar<f32>", "but found #rise.unknown"),
     ],
 )

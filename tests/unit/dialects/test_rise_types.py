@@ -67,10 +67,10 @@ def test_other_spellings(written: str, canonical: str) -> None:
 @pytest.mark.parametrize(
     ("type", "message"),
     [
-        ("!rise.scalar¦<i7>", "i7 is no scalar type"),
-        ("!rise.scalar¦<vector<4xf32>>", "vector<4xf32> is no scalar type"),
-        ("!rise.scalar¦<f128>", "f128 is no scalar type"),
-        ("!rise.scalar¦<!rise.scalar<f32>>", "is no scalar type"),
+        ("!rise.scalar¦<i7>", "i7 is not a scalar type"),
+        ("!rise.scalar¦<vector<4xf32>>", "vector<4xf32> is not a scalar type"),
+        ("!rise.scalar¦<f128>", "f128 is not a scalar type"),
+        ("!rise.scalar¦<!rise.scalar<f32>>", "is not a scalar type"),
         ("!rise.array<4¦>", "expected"),
         ("!rise.array<scalar¦<f32>>", "between an array's length and its element type"),
         ("!rise.array<¦, scalar<f32>>", "expected a size, but expected a natural"),
@@ -94,7 +94,7 @@ def test_other_spellings(written: str, canonical: str) -> None:
         ),
         ("!rise.tuple<scalar<f32>¦>", "between the two types of a tuple"),
         ("!rise.fun<scalar<f32>¦, scalar<f32>>", "between argument and result"),
-        ("!rise.array<4, ¦!other.scalar<f32>>", "'!other.scalar' is no RISE type"),
+        ("!rise.array<4, ¦!other.scalar<f32>>", "'!other.scalar' is not a RISE type"),
         ("!rise.tuple<array¦<-2, scalar<f32>>, scalar<f32>>", "negative length -2"),
     ],
 )
@@ -137,7 +137,7 @@ def test_notation(type: ScalarType, notation: str) -> None:
 
 @pytest.mark.parametrize("element", [IntegerType(3), Float128Type()])
 def test_scalars_of_other_types_cannot_be_built(element: IntegerType) -> None:
-    with pytest.raises(VerifyException, match="is no scalar type"):
+    with pytest.raises(VerifyException, match="is not a scalar type"):
         ScalarType(element)
 
 

@@ -210,7 +210,7 @@ def test_an_index_out_of_range_is_an_error_at_run_time() -> None:
         (lambda x: x | rl.pad_reflect(0, 6), "padReflect: r must be at most 5, but is 6"),
         (lambda x: x | rl.take(7), "take, argument 1"),
         (lambda x: x | rl.to_mem("attic"), "expected one of heap, stack, register, shared"),
-        (lambda x: x | rl.map(lambda v: rl.clamp_idx(4, rl.cast(v, rl.f32))), "f32 is none"),
+        (lambda x: x | rl.map(lambda v: rl.clamp_idx(4, rl.cast(v, rl.f32))), "but found f32"),
         (lambda x: rl.at(x | rl.reduce(rl.add, 0), x), "at, argument 1: expected idx[6]"),
     ],
 )

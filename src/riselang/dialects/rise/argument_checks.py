@@ -1,4 +1,4 @@
-"""What a pattern asks of its arguments beside their types."""
+"""Conditions on the parameters of a pattern that its type does not express."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from riselang.dialects.rise.types import RiseType
 from riselang.nat import Nat, as_nat
 
 Argument = Nat | RiseType | str
-"""What a parameter of a pattern stands for: a size, a data type or a keyword."""
+"""The value of a pattern's parameter: a size, a data type or a keyword."""
 Check = Callable[[Mapping[str, "Argument"]], str | None]
-"""Says what is wrong with the arguments of a pattern, if anything."""
+"""Returns what is wrong with the parameters of a pattern, or None."""
 Inequality = tuple[Nat, Nat]
 """Two sizes that may mention the parameters of a pattern; the first is at most the second."""
 
 
 @dataclass(frozen=True)
 class AtLeast:
-    """Refuses constant sizes below `minimum`."""
+    """Rejects constant sizes below `minimum`."""
 
     minimum: int
     names: tuple[str, ...]
@@ -37,7 +37,7 @@ class AtLeast:
 
 @dataclass(frozen=True)
 class AtMost:
-    """Refuses constant sizes above another one, less `margin`."""
+    """Rejects constant sizes above `limit - margin`."""
 
     limit: Nat
     margin: int
@@ -58,7 +58,7 @@ class AtMost:
 
 @dataclass(frozen=True)
 class Both:
-    """Refuses what one of several checks refuses."""
+    """Rejects what any of several checks rejects."""
 
     checks: tuple[Check, ...]
 
@@ -84,5 +84,5 @@ def both(*checks: Check) -> Check:
 
 
 def inequalities(check: Check) -> tuple[Inequality, ...]:
-    """What a check asks of sizes, also of those that are no constants."""
+    """The inequalities that a check requires, also of sizes that are not constants."""
     return check.inequalities if isinstance(check, AtLeast | AtMost | Both) else ()

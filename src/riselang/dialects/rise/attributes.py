@@ -1,4 +1,4 @@
-"""Attributes of the dialect: literals, and data types written with `#` as the seeds do."""
+"""Attributes of the dialect: literals, and data types in attribute syntax (`#rise.scalar<f32>`)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FLOAT_BITS = {Float16Type: "<e", Float32Type: "<f", Float64Type: "<d"}
 
 @irdl_attr_definition
 class LiteralAttr(ParametrizedAttribute):
-    """A scalar constant: `#rise.lit<0.0>` is f32, `#rise.lit<0, scalar<i32>>` says its type."""
+    """A scalar constant: `#rise.lit<0.0>` is f32, `#rise.lit<0, scalar<i32>>` states its type."""
 
     name = "rise.lit"
     value: Attribute
@@ -39,7 +39,7 @@ class LiteralAttr(ParametrizedAttribute):
 
     @property
     def plain(self) -> FloatAttr | IntegerAttr:
-        """The value as an attribute of other dialects."""
+        """The value as a builtin attribute."""
         assert isinstance(self.value, FloatAttr | IntegerAttr)
         return self.value
 
@@ -63,11 +63,12 @@ class LiteralAttr(ParametrizedAttribute):
             if parser.parse_optional_punctuation(",") is not None:
                 type = parse_bare_type(parser)
                 if not isinstance(type, ScalarType):
-                    parser.raise_error(f"a literal is a scalar, but {type} is none", position)
+                    parser.raise_error(f"a literal is a scalar, but {type} is not", position)
         try:
             literal_attribute = literal(_from_bits(number, type) if is_bits else number, type)
         except (VerifyException, OverflowError, ValueError) as error:
-            parser.raise_error(f"{number} is no literal of type {type.element}: {error}", position)
+            problem = f"{number} is not a literal of type {type.element}: {error}"
+            parser.raise_error(problem, position)
         return list(literal_attribute.parameters)
 
     def print_parameters(self, printer: Printer) -> None:
@@ -82,16 +83,16 @@ class LiteralAttr(ParametrizedAttribute):
 
 
 def literal(number: Number, type: ScalarType) -> LiteralAttr:
-    """The literal `number` of scalar type `type`; refuses what the type cannot hold."""
+    """The literal `number` of scalar type `type`; rejects a number that the type cannot hold."""
     element = type.element
     if is_float(type):
         value = FloatAttr(float(number), cast(Float32Type, element))
     elif isinstance(element, IndexType | IntegerType):
         if isinstance(number, float):
-            raise VerifyException("a float is no integer literal")
+            raise VerifyException("a float is not an integer literal")
         value = IntegerAttr(_wrap_checked(int(number), element), element)
     else:
-        raise VerifyException(f"no literal has the type {element}")
+        raise VerifyException(f"{element} has no literals")
     return LiteralAttr(value, type)
 
 
@@ -105,7 +106,7 @@ def _wrap_checked(number: int, element: IndexType | IntegerType) -> int:
 
 
 def _parse_number(parser: AttrParser) -> tuple[Number, bool]:
-    """A number, and whether it is a float written by its bits (`0x7FC00000`)."""
+    """Parse a number; also return whether it has the form of a float's bits (`0x7FC00000`)."""
     boolean = parser.parse_optional_boolean()
     if boolean is not None:
         return int(boolean), False
@@ -125,7 +126,7 @@ def _from_bits(number: Number, type: ScalarType) -> Number:
 
 
 def _spelling(keyword: str) -> type[ParametrizedAttribute]:
-    """`#rise.scalar<f32>` in generic form: read as the type itself, which is also an attribute."""
+    """An attribute such as `#rise.scalar<f32>`, which is parsed as the type itself."""
 
     def parse_parameters(cls: object, parser: AttrParser) -> Sequence[Attribute]:
         return [parse_type_body(parser, keyword)]

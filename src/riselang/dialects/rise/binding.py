@@ -1,4 +1,4 @@
-"""Variables of types: what binds them, what is put in their place, and where they stand."""
+"""Type and size variables: binding, substitution, and free variables of types."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from riselang.nat import Nat
 
 
 def dep_fun(kind: str, name: str, body: RiseType) -> DepFunType:
-    """The function type of a size or data type `name`, which `body` mentions."""
+    """The type of a function of a size or data type `name`, which `body` mentions."""
     label = binder_label(binder_height(body))
     renamed = renamed_binder(body, kind, name, label)
     return DepFunType(StringAttr(kind), StringAttr(label), renamed)
 
 
 def opened(type: DepFunType, argument: Nat | RiseType) -> RiseType:
-    """What a dependent function gives for an argument."""
+    """The result type of a dependent function for an argument."""
     if isinstance(argument, Nat):
         return substitute(type.body, {type.binder: argument}, {})
     return substitute(type.body, {}, {type.binder: argument})
@@ -49,15 +49,15 @@ def renamed_binder(type: RiseType, kind: str, old: str, new: str) -> RiseType:
 
 
 def binder_label(height: int) -> str:
-    """The name of a variable whose binder has others of at most `height` below it.
+    """The name of the variable of a binder whose body contains binders of at most `height`.
 
-    What is put into the body of a binder has smaller binders than that, so nothing is captured.
+    Types that are substituted into the body have lower binders, so no variable is captured.
     """
     return f"${height + 1}"
 
 
 def binder_height(type: RiseType) -> int:
-    """How many dependent functions stand below each other in a type at most."""
+    """The maximum nesting depth of dependent functions in a type."""
     if isinstance(type, DepFunType):
         return int(type.binder[1:])
     return kept(type, "_binder_height", _height_of_parts)
@@ -72,7 +72,7 @@ def rebuilt(
     size: Callable[[Nat], Nat],
     variable: Callable[[TypeVariable], RiseType],
 ) -> RiseType:
-    """`type` with its sizes and type variables replaced; the same object where nothing is."""
+    """Replace the sizes and type variables in a type; an unchanged type is the same object."""
     if type.is_closed:
         return type
     known: dict[RiseType, RiseType] = {}
@@ -114,7 +114,7 @@ def rebuilt(
 
 
 def substitute(type: RiseType, nats: Mapping[str, Nat], types: Mapping[str, RiseType]) -> RiseType:
-    """`type` with naturals and type variables replaced by name."""
+    """Replace naturals and type variables by name."""
     return rebuilt(
         type,
         lambda size: size.substitute(nats),
@@ -123,7 +123,7 @@ def substitute(type: RiseType, nats: Mapping[str, Nat], types: Mapping[str, Rise
 
 
 def type_variables(type: RiseType) -> tuple[str, ...]:
-    """The labels of the type variables in `type`, each once, in the order in which they stand."""
+    """The labels of the type variables in `type`, each once, in the order of occurrence."""
     return kept(type, "_type_variables", _type_variables)
 
 
@@ -156,7 +156,7 @@ def bound_name(type: RiseType) -> str | None:
 
 
 def named_binder(type: DepFunType) -> tuple[str, RiseType]:
-    """A name for the variable of a dependent function that nothing else has, and its body."""
+    """A fresh name for the variable of a dependent function, and the body with that name."""
     taken = nat_variables(type.body) | frozenset(type_variables(type.body))
     hints = "nmklij" if type.kind.data == "nat" else "tsuvwr"
     names = (f"{hint}{number or ''}" for number in itertools.count() for hint in hints)

@@ -1,7 +1,7 @@
-"""Laws of patterns by which `canonicalize` simplifies programs, bit by bit the same.
+"""Laws of patterns by which `canonicalize` simplifies programs, with bitwise identical results.
 
-A law that leaves one of the values it is given is a fold: nothing is built. Loops that a program
-asks for by name (`mapSeq`, `toMem`, ...) stay: they say how, which no law may change.
+A law whose right-hand side is one of the operands is a folder, which creates no ops. Low-level
+patterns (`mapSeq`, `toMem`, ...) are not changed: they fix the implementation.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from riselang.dialects.rise.pattern_registry import (
 from riselang.dialects.rise.patterns import PatternOp
 
 Law = Callable[[Sequence[SSAValue]], SSAValue | None]
-"""What remains of a pattern applied to these arguments, if anything."""
+"""Returns the value that a pattern applied to these arguments is equal to, or None."""
 LAWS: dict[str, Law] = {}
 
 
 def applied_pattern(value: SSAValue) -> tuple[PatternSpec, list[SSAValue]] | None:
-    """The pattern whose application gives `value`, and its arguments, be they given in steps."""
+    """The pattern whose application is `value`, and its arguments, also of nested applications."""
     arguments: list[SSAValue] = []
     while isinstance(value, OpResult) and isinstance(value.op, ApplyOp):
         arguments = [*value.op.arguments, *arguments]
@@ -47,7 +47,7 @@ def applied_pattern(value: SSAValue) -> tuple[PatternSpec, list[SSAValue]] | Non
 
 
 def folded(op: Operation) -> SSAValue | None:
-    """The value that an application is by one of the laws; it has the type of the application."""
+    """The value that an application is equal to by one of the laws; it has the same type."""
     found = applied_pattern(op.results[0])
     if found is None or len(found[1]) != found[0].arity or found[0].name not in LAWS:
         return None
@@ -56,7 +56,7 @@ def folded(op: Operation) -> SSAValue | None:
 
 
 def law(spec: PatternSpec) -> Callable[[Law], Law]:
-    """Register what holds for the applications of a pattern."""
+    """Register a law for applications of a pattern."""
 
     def register(law: Law) -> Law:
         LAWS[spec.name] = law
@@ -125,7 +125,7 @@ def _is_identity(function: SSAValue) -> bool:
 class FlattenApplication(RewritePattern):
     """`apply(apply(f, x), y) ~> apply(f, x, y)`
 
-    Only of a partial application that is used here alone: of others the work may be shared.
+    Only if the partial application has no other use: otherwise its work may be shared.
     """
 
     @op_type_rewrite_pattern

@@ -1,8 +1,8 @@
-"""The intermediate ops between the two lowering phases (seed 000 section 4.2).
+"""The intermediate ops between the two lowering phases.
 
-Values still have RISE types, but there are no functions any more: an op of this family is a step
-of an access path. Phase 2 follows the steps from each use back to a buffer and emits one load or
-store. The steps that end in `Acc` stand on the store side.
+Values still have RISE types, but there are no functions anymore: each of these ops is a step of an
+access path. Phase 2 follows the steps from each use back to a buffer and emits one load or store.
+The steps that end in `Acc` are on the store side.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ PAIR_FORMAT = "$first `,` $second attr-dict `:` type($first) `,` type($second) `
 
 @irdl_op_definition
 class CastOp(RiseOperation):
-    """The border: buffers or a plain scalar as a RISE value, or a RISE scalar as a plain one."""
+    """Casts buffers or a builtin scalar to a RISE value, or a RISE scalar to a builtin one."""
 
     name = "rise.codegen.cast"
     sources = var_operand_def()
@@ -79,7 +79,7 @@ class CastOp(RiseOperation):
         if isinstance(result, DataType) and types and isinstance(types[0], MemRefType):
             check_buffers(types, result)
         elif len(types) != 1 or not _is_unwrapping(types[0], result):
-            raise VerifyException(f"no cast leads from {[str(type) for type in types]} to {result}")
+            raise VerifyException(f"cannot cast {[str(type) for type in types]} to {result}")
 
 
 def _is_unwrapping(one: Attribute, other: Attribute) -> bool:
@@ -91,7 +91,7 @@ def _is_unwrapping(one: Attribute, other: Attribute) -> bool:
 
 @irdl_op_definition
 class SizeOp(RiseOperation):
-    """Says that an index is the size that types call by a name: `rise.codegen.size "N" = %n`."""
+    """Declares the value of a size that types mention by name: `rise.codegen.size "N" = %n`."""
 
     name = "rise.codegen.size"
     size = prop_def(StringAttr)
@@ -128,7 +128,7 @@ class IdxOp(RiseOperation):
 
 @irdl_op_definition
 class ZipOp(RiseOperation):
-    """Two arrays read as one of pairs."""
+    """Two arrays, read as an array of pairs."""
 
     name = "rise.codegen.zip"
     first = operand_def(ArrayType)
@@ -166,7 +166,7 @@ class TupleOp(RiseOperation):
 
 @irdl_op_definition
 class ListOp(RiseOperation):
-    """An array of elements that are values of their own; a run-time index selects one of them."""
+    """An array whose elements are separate values; a run-time index selects one of them."""
 
     name = "rise.codegen.list"
     elements = var_operand_def(DataType)
@@ -191,7 +191,7 @@ class ListOp(RiseOperation):
 
 @irdl_op_definition
 class ConcatOp(RiseOperation):
-    """Two arrays read as one."""
+    """Two arrays, read as their concatenation."""
 
     name = "rise.codegen.concat"
     first = operand_def(ArrayType)
@@ -206,7 +206,7 @@ class ConcatOp(RiseOperation):
     def verify_(self) -> None:
         types = [data_type(self.first), data_type(self.second), data_type(self.result)]
         if match_scheme(CONCAT.type, types) is None:
-            raise VerifyException(f"{types[0]} and {types[1]} do not make up {types[2]}")
+            raise VerifyException(f"{types[0]} and {types[1]} do not concatenate to {types[2]}")
 
 
 @irdl_op_definition
@@ -252,12 +252,12 @@ class GatherOp(RiseOperation):
     def verify_(self) -> None:
         types = [data_type(self.indices), data_type(self.source), data_type(self.result)]
         if match_scheme(GATHER.type, types) is None:
-            raise VerifyException(f"{types[0]} does not pick {types[2]} out of {types[1]}")
+            raise VerifyException(f"{types[0]} does not select {types[2]} from {types[1]}")
 
 
 @irdl_op_definition
 class SliceAtOp(RiseOperation):
-    """A part of an array from an index on, to read or to write."""
+    """A slice of an array, starting at an index, to read or to write."""
 
     name = "rise.codegen.sliceAt"
     source = operand_def(ArrayType)
@@ -274,7 +274,7 @@ class SliceAtOp(RiseOperation):
         assert isinstance(whole, ArrayType)
         assert isinstance(part, ArrayType)
         if whole.element != part.element:
-            raise VerifyException(f"{part} is no part of {whole}")
+            raise VerifyException(f"{part} is not a slice of {whole}")
 
 
 @irdl_op_definition
@@ -339,7 +339,7 @@ class ZipSecondAccOp(ZipAccOp):
 
 
 class ElementsOp(RiseOperation):
-    """An array, and a region that says of one element what the op says of all."""
+    """Base class of ops on all elements of an array, with a region for one element."""
 
     source = operand_def(ArrayType)
     body = region_def("single_block")
@@ -368,14 +368,14 @@ class MapReadOp(ElementsOp):
 
 @irdl_op_definition
 class MapAccOp(ElementsOp):
-    """What a map of views gives, to be written as the array before it; the region has the views."""
+    """The result of a map of views, written as its argument; the region contains the views."""
 
     name = "rise.codegen.mapAcc"
 
 
 @irdl_op_definition
 class AssignOp(RiseOperation):
-    """Stores a scalar, or a vector of them, at the end of an acceptor path."""
+    """Stores a scalar or a vector through an access path on the store side."""
 
     name = "rise.codegen.assign"
     value = operand_def(DataType)
@@ -389,10 +389,10 @@ class AssignOp(RiseOperation):
     def verify_(self) -> None:
         for operand in (self.value, self.target):
             if not isinstance(operand.type, ScalarType | VectorType | IdxType):
-                raise VerifyException(f"stores one scalar, but {operand.type} is none")
+                raise VerifyException(f"expected a scalar to store, but found {operand.type}")
         if self.value.type != self.target.type:
             raise VerifyException(
-                f"stores a value of type {self.value.type} where {self.target.type} goes"
+                f"stores a value of type {self.value.type} to a target of type {self.target.type}"
             )
 
 
@@ -400,7 +400,7 @@ FstOp, SndOp, SplitOp, SlideOp, TakeOp, DropOp, PadWrapOp, PrefetchOp = (
     READ_OPS[name]
     for name in ("fst", "snd", "split", "slide", "take", "drop", "padWrap", "prefetch")
 )
-"""The steps made from the registry that lowering has by name."""
+"""The steps generated from the registry that lowering refers to by name."""
 CODEGEN_OPS = (
     CastOp, SizeOp, IdxOp, ZipOp, TupleOp, ConcatOp, PadConstOp, GatherOp, SliceAtOp, GenerateOp,
     ListOp, ZipFirstAccOp, ZipSecondAccOp, MapReadOp, MapAccOp, AssignOp,

@@ -1,7 +1,7 @@
 """Steps of access paths that are views: each is a pattern of one argument, to read or to write.
 
-They are made from the registry of patterns. Those that end in `Acc` stand on the store side: what
-the pattern gives is to be written as what it was given.
+They are generated from the pattern registry. Those that end in `Acc` are on the store side: the
+result of the pattern is written as its argument.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ def data_type(value: SSAValue) -> RiseType:
 
 
 class ViewOp(RiseOperation):
-    """Base of the steps with one operand; the pattern relates operand and result."""
+    """Base class of the steps with one operand; the pattern relates operand and result."""
 
     SPEC: ClassVar[PatternSpec]
     VIEW: ClassVar[View]
     IS_STORE: ClassVar[bool]
-    """Acceptors run the other way: the pattern maps the result type to the operand type."""
+    """On the store side, the pattern maps the result type to the operand type."""
     ROUTE: ClassVar[Route]
-    """What becomes of a path into the result."""
+    """Maps a path into the result to a path into the operand."""
     ROUTE_SIZES: ClassVar[Sequence[SizeReader]]
     ROOM: ClassVar[Route | None]
-    """What must not be negative for something to be stored, if that is not always so."""
+    """An expression that is negative for elements that are not stored; None if all are stored."""
     SIZES: ClassVar[Mapping[str, SizeReader]]
 
     source = operand_def(DataType)
@@ -62,15 +62,15 @@ class ViewOp(RiseOperation):
             self.properties[self.VIEW.kept.attribute] = kept
 
     def size(self, name: str) -> Nat:
-        """What a parameter of the pattern stands for."""
+        """The value of a pattern parameter that is a size."""
         return self.SIZES[name](self)
 
     def lead(self, path: Path) -> Path:
-        """The path into the operand that a path into the result becomes."""
+        """Map a path into the result to a path into the operand."""
         return self.ROUTE([read(self) for read in self.ROUTE_SIZES], path)
 
     def room(self, path: Path) -> Nat:
-        """What must not be negative for something to be stored at a path into the result."""
+        """The expression that is negative if the element at a path is not stored."""
         assert self.ROOM is not None
         found = self.ROOM([self.size(name) for name in self.ROOM.sizes], path)[0]
         assert isinstance(found, Nat)
@@ -89,20 +89,20 @@ class ViewOp(RiseOperation):
 
 
 class ShiftedPadOp(ViewOp):
-    """Base of the pads that need to know how much stands on the left."""
+    """Base class of the pads that need the number of elements on the left."""
 
     left = prop_def(NatAttr)
 
 
 SizeReader: TypeAlias = Callable[[ViewOp], Nat]
 Hops: TypeAlias = "tuple[str, ...]"
-"""The way from an op to one of the lengths in its types, by attributes."""
+"""The attribute names that lead from an op to one of the lengths in its types."""
 
 
 def _size_readers(spec: PatternSpec, is_store: bool) -> Mapping[str, SizeReader]:
-    """How the sizes of a pattern are read from the types of a step, and from what it keeps.
+    """Functions that read the sizes of a pattern from the types and the attribute of a step.
 
-    A size that is a length is read as it is; one in a sum is what is left of a length.
+    A size that is a length is read directly; a size in a sum is a length minus the other terms.
     """
     assert spec.view is not None
     inputs, output = uncurry(spec.type)
@@ -182,10 +182,10 @@ def _view_op(spec: PatternSpec, is_store: bool) -> type[ViewOp]:
 READ_OPS: Mapping[str, type[ViewOp]] = {
     name: _view_op(spec, is_store=False) for name, spec in PATTERNS.items() if spec.view is not None
 }
-"""The step that reads a view, by the name of the pattern."""
+"""The op that reads a view, by the name of the pattern."""
 STORE_OPS: Mapping[str, type[ViewOp]] = {
     name: _view_op(spec, is_store=True)
     for name, spec in PATTERNS.items()
     if spec.view is not None and spec.view.store is not None
 }
-"""The step that stores through a view, of those that have one."""
+"""The op that stores through a view, by the name of the pattern, if it has one."""

@@ -36,7 +36,7 @@ from riselang.nat import Nat
 
 @irdl_op_definition
 class DepLambdaOp(RiseOperation):
-    """A function of a size or data type, by whose name the types in its region call it."""
+    """A function of a size or data type, which the types in its region mention by name."""
 
     name = "rise.depLambda"
     parameter = prop_def(StringAttr)
@@ -60,21 +60,19 @@ class DepLambdaOp(RiseOperation):
             raise VerifyException("a dependent lambda takes no values; put a lambda into it")
         value = returned_value(self.body, "the dependent lambda")
         if not isinstance(value.type, RiseType):
-            raise VerifyException(f"{value.type} is no RISE type, so it cannot be returned")
+            raise VerifyException(f"expected to return a RISE type, but found {value.type}")
         actual = dep_fun(kind, name, value.type)
         if actual != self.result.type:
             raise VerifyException(
                 f"it is declared as {self.result.type}, but what it returns makes it {actual}"
             )
         self._check_scope(name)
-        # Passes that know no names take equal ops for the same, here and around.
+        # Passes that do not know about names would merge equal ops inside and outside.
         if name in names_before(self):
-            raise VerifyException(
-                f"another {name} is in use around it; rename the one that is bound here"
-            )
+            raise VerifyException(f"another {name} is in scope; rename the one that is bound here")
 
     def _check_scope(self, name: str) -> None:
-        """A value from outside speaks of another size by that name."""
+        """Reject values from outside whose types mention another size with that name."""
         inside = set(self.body.walk())
         for op in inside:
             for operand in op.operands:
@@ -84,7 +82,7 @@ class DepLambdaOp(RiseOperation):
                     continue
                 if name in names_in(operand.type):
                     raise VerifyException(
-                        f"a value from outside has the type {operand.type}, which speaks of "
+                        f"a value from outside has the type {operand.type}, which mentions "
                         f"another {name}; rename the one that is bound here"
                     )
 
@@ -92,11 +90,11 @@ class DepLambdaOp(RiseOperation):
     def parse(cls, parser: Parser) -> Self:
         with parser.in_parens():
             name, kind = parse_binder(parser)
-        parser.parse_punctuation("->", " and the type that the dependent lambda gives")
+        parser.parse_punctuation("->", " and the result type of the dependent lambda")
         position = parser.pos
         result = parser.parse_type()
         if not isinstance(result, RiseType):
-            parser.raise_error(f"{result} is no RISE type, so it cannot be given", position)
+            parser.raise_error(f"expected a RISE type, but found {result}", position)
         return with_attributes(parser, cls(name, kind, parser.parse_region(), result))
 
     def print(self, printer: Printer) -> None:
@@ -157,9 +155,9 @@ class DepApplyOp(RiseOperation):
 
 
 def dep_applied_type(function: Attribute, argument: Attribute) -> RiseType:
-    """The type of a dependent function at an argument; refuses what does not fit."""
+    """The type of applying a dependent function; rejects an argument of the wrong kind."""
     if not isinstance(function, DepFunType):
-        raise VerifyException(f"applies a value of type {function}, which is no dependent function")
+        raise VerifyException(f"expected a dependent function to apply, but found {function}")
     if function.kind.data == "nat":
         if isinstance(argument, NatAttr):
             return opened(function, argument.data)

@@ -1,4 +1,4 @@
-"""The dialect as a whole."""
+"""The dialect `rise`, with all its ops, types and attributes."""
 
 from xdsl.ir import Dialect
 

@@ -42,7 +42,7 @@ OpT = TypeVar("OpT", bound=Operation)
 
 
 def parse_defined_operand(parser: Parser) -> SSAValue:
-    """An operand whose type is known because its definition stands above."""
+    """Parse an operand that is already defined, so that its type is known."""
     operand = parser.parse_unresolved_operand()
     values = parser.ssa_values.get(operand.operand_name)
     if values is None:
@@ -58,7 +58,7 @@ def parse_defined_operand(parser: Parser) -> SSAValue:
 
 
 class MisplacedOp(VerifyException):
-    """An op that is wrong because of where it stands, found by the op around it."""
+    """An op that is not allowed where it is, found by the verifier of the op around it."""
 
     def __init__(self, op: Operation, problem: str):
         super().__init__(problem)
@@ -66,7 +66,7 @@ class MisplacedOp(VerifyException):
 
 
 def with_attributes(parser: Parser, op: OpT) -> OpT:
-    """`op` with the attribute dictionary that may follow it in the text."""
+    """Parse the attribute dictionary that may follow `op`, and add it."""
     op.attributes.update(parser.parse_optional_attr_dict())
     return op
 
@@ -104,7 +104,7 @@ class ReturnOp(RiseOperation):
 
 
 def returned_value(region: Region, owner: str) -> SSAValue:
-    """The value that ends `region`; refuses any other shape of region."""
+    """The value that `region` returns; rejects a region that does not return one value."""
     block = single_block(region, owner)
     last = block.last_op
     if not isinstance(last, ReturnOp) or len(last.values) != 1:
@@ -138,7 +138,7 @@ class LambdaOp(RiseOperation):
         parts = [*(argument.type for argument in block.args), value.type]
         for part in parts:
             if not isinstance(part, RiseType):
-                raise VerifyException(f"{part} is no RISE type, so a lambda cannot take or give it")
+                raise VerifyException(f"a lambda takes and returns RISE types, but {part} is not")
         actual = fun(*cast("list[RiseType]", parts))
         if actual != self.result.type:
             raise VerifyException(
@@ -158,7 +158,7 @@ class LambdaOp(RiseOperation):
             parser.parse_punctuation("->", " and the result type of the lambda")
             declared = _declared(parser, names, parser.parse_type())
         if not isinstance(declared, FunType):
-            parser.raise_error(f"a lambda has a function type, but {declared} is none", position)
+            parser.raise_error(f"a lambda has a function type, but {declared} is not", position)
         arguments = _resolved(parser, names, declared, position)
         return with_attributes(parser, cls(parser.parse_region(arguments), declared))
 
@@ -188,7 +188,7 @@ def _parse_parameter(parser: Parser) -> _Parameter:
     position = parser.pos
     type = parser.parse_type()
     if not isinstance(type, RiseType):
-        parser.raise_error(f"{type} is no RISE type, so a lambda cannot take it", position)
+        parser.raise_error(f"a lambda takes RISE types, but {type} is not one", position)
     return name, type
 
 
@@ -200,13 +200,13 @@ def _print_parameter(printer: Printer, argument: SSAValue) -> None:
 
 def _declared(parser: Parser, names: Sequence[_Parameter], result: Attribute) -> FunType:
     if not isinstance(result, RiseType):
-        parser.raise_error(f"{result} is no RISE type, so a lambda cannot give it")
+        parser.raise_error(f"a lambda returns a RISE type, but {result} is not one")
     parts: list[RiseType] = []
     for name, type in names:
         if type is None:
             parser.raise_error(
                 f"parameter {name.name.text} has no type; write ({name.name.text} : !rise...), "
-                "or the whole type behind a ':'",
+                "or the whole type after a ':'",
                 name.name,
             )
         parts.append(type)
@@ -243,7 +243,7 @@ class ApplyOp(RiseOperation):
     function = operand_def(FunType)
     arguments = var_operand_def(RiseType)
     result = result_def(RiseType)
-    # Not `Pure`: a while may not end, and a checkIdx may fail, so nothing is computed early.
+    # Not `Pure`: a while may not terminate and a checkIdx may fail, so it must not be speculated.
     traits = traits_def(
         NoMemoryEffect(), ApplicationFolds(), ApplicationPatterns(), AppliesFunction()
     )
@@ -279,14 +279,14 @@ class ApplyOp(RiseOperation):
 
 
 def applied_type(function: Attribute, arguments: Sequence[Attribute]) -> RiseType:
-    """The type of applying `function` to `arguments`; refuses what does not fit."""
+    """The type of applying `function` to `arguments`; rejects arguments of the wrong type."""
     if not arguments:
         raise VerifyException("needs at least one argument")
     result = function
     for position, argument in enumerate(arguments, 1):
         if not isinstance(result, FunType):
             if position == 1:
-                raise VerifyException(f"applies a value of type {function}, which is no function")
+                raise VerifyException(f"expected a function to apply, but found {function}")
             limit = len(uncurry(cast(FunType, function))[0])
             raise VerifyException(
                 f"gives {len(arguments)} arguments to a function that takes at most {limit}"
@@ -323,7 +323,7 @@ class LiteralOp(RiseOperation):
         position = parser.pos
         content = parser.lexer.input.content
         if content.startswith("#lit", position):
-            # The seeds leave the prefix out.
+            # The prefix may be left out.
             parser.parse_characters("#lit")
             value = LiteralAttr.new(LiteralAttr.parse_parameters(parser))
         else:

@@ -1,4 +1,4 @@
-"""The borders to other dialects: embedded ops, lowering units, and buffers that go in and out."""
+"""The interface to other dialects: embedded ops, lowering units, input and output buffers."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class EmbedOp(RiseOperation):
             parser.Delimiter.PAREN, lambda: _parse_embedded(parser), " in the operands"
         )
         outer, undefined = parser.ssa_values, set(parser.forward_ssa_references)
-        # The region is isolated: only the operands' names are visible in it, unwrapped.
+        # The region is isolated: only the operands, unwrapped, are visible in it.
         parser.ssa_values = {}
         region = parser.parse_region(
             [Parser.Argument(name, unwrapped(cast(Lanes, value.type))) for name, value in operands]
@@ -92,7 +92,7 @@ class EmbedOp(RiseOperation):
         position = parser.pos
         result = parser.parse_type()
         if not isinstance(result, Lanes):
-            parser.raise_error(f"an embed gives a scalar or a vector, not {result}", position)
+            parser.raise_error(f"an embed returns a scalar or a vector, not {result}", position)
         return with_attributes(parser, cls([value for _, value in operands], region, result))
 
     def print(self, printer: Printer) -> None:
@@ -124,7 +124,7 @@ def _parse_embedded(parser: Parser) -> tuple[Span[str], SSAValue]:
 
 
 def _print_embedded(printer: Printer, inner: SSAValue, operand: SSAValue, names: set[str]) -> None:
-    """An operand; inside it keeps its name, but where it is listed twice it gets another."""
+    """Print an operand; it has the same name inside, or another one if it is listed twice."""
     known = printer._ssa_values.get(operand)  # pyright: ignore[reportPrivateUsage]
     if known in names:
         printer.print_ssa_value(inner)
@@ -157,7 +157,7 @@ class LoweringUnitOp(RiseOperation):
             raise VerifyException("a lowering unit must end in 'rise.return' without a value")
         for op in block.ops:
             if not op.name.startswith("rise.") or isinstance(op, LoweringUnitOp):
-                raise MisplacedOp(op, "stands in a lowering unit, which holds only a RISE program")
+                raise MisplacedOp(op, "is in a lowering unit, which contains only a RISE program")
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -174,7 +174,7 @@ class LoweringUnitOp(RiseOperation):
 
 @irdl_op_definition
 class InOp(RiseOperation):
-    """Brings buffers in: `rise.in %a : !rise.array<4, scalar<f32>>`, one for each scalar leaf."""
+    """Reads buffers: `rise.in %a : !rise.array<4, scalar<f32>>`, one for each scalar leaf."""
 
     name = "rise.in"
     buffers = var_operand_def(MemRefType)
@@ -194,7 +194,7 @@ class InOp(RiseOperation):
         position = parser.pos
         type = parser.parse_type()
         if not isinstance(type, DataType):
-            parser.raise_error(f"an input is data, but {type} is no RISE data type", position)
+            parser.raise_error(f"an input is data, but {type} is not a RISE data type", position)
         return with_attributes(parser, cls(buffers, type))
 
     def print(self, printer: Printer) -> None:
@@ -242,7 +242,7 @@ def _parse_buffers(parser: Parser) -> list[SSAValue]:
 
 
 def check_buffers(buffers: Sequence[Attribute], type: RiseType) -> None:
-    """One memref for each scalar leaf of `type`, of its shape; refuses anything else."""
+    """Check that there is one memref, of the right shape, for each scalar leaf of `type`."""
     if any(True for _ in type_variables(type)):
         raise VerifyException(f"{type} is not determined, so no buffer can hold it")
     expected = list(leaves(type))

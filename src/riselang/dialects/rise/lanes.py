@@ -1,6 +1,6 @@
-"""Lanes: what the operations of arith and math work on, a scalar or each scalar of a vector.
+"""Lanes: the operand types of arith and math ops, which work on a scalar or each lane of a vector.
 
-Inside `rise.embed` a scalar is unwrapped to `f32`, and a vector to the builtin `vector<4xf32>`.
+Inside `rise.embed`, a scalar is unwrapped to `f32`, and a vector to the builtin `vector<4xf32>`.
 """
 
 from __future__ import annotations
@@ -14,32 +14,32 @@ from xdsl.utils.exceptions import VerifyException
 from riselang.dialects.rise.types import RiseType, ScalarType, VectorType, vector
 
 Lanes = ScalarType | VectorType
-"""The types of operands and results of operations."""
+"""The types of the operands and results of scalar operations."""
 
 
 def lane_of(type: RiseType) -> RiseType:
-    """What each lane of a vector holds; a type that is no vector is its own only lane."""
+    """The type of a vector's lanes; any other type is its own single lane."""
     return type.element if isinstance(type, VectorType) else type
 
 
 def with_lane(type: RiseType, lane: RiseType) -> RiseType:
-    """`lane`, or a vector of as many of it as the vector `type` has."""
+    """`lane`, or a vector of it with the length of `type` if that is a vector."""
     return vector(type.length, lane) if isinstance(type, VectorType) else lane
 
 
 def unwrapped(type: Lanes) -> Attribute:
-    """The type of other dialects that a scalar or a vector has inside an embed."""
+    """The builtin type that a scalar or a vector has inside an embed."""
     return type.element if isinstance(type, ScalarType) else builtin_vector(type)
 
 
 @cache
 def builtin_vector(type: VectorType) -> BuiltinVectorType[Attribute]:
-    """The vector of other dialects."""
+    """The builtin vector type."""
     lane, length = type.element, type.length
     if not isinstance(lane, ScalarType) or not length.is_constant or length.constant < 1:
         raise VerifyException(
-            f"operations on {type} are not possible: a vector needs a number of lanes that is "
-            "known, and at least one"
+            f"operations on {type} are not possible: the number of lanes of a vector must be a "
+            "positive constant"
         )
     return BuiltinVectorType(lane.element, [length.constant])
 

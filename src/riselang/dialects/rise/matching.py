@@ -1,4 +1,4 @@
-"""One-way matching of a type scheme against types: which sizes and data types make it fit?"""
+"""One-way matching of a type scheme against types."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Equation = tuple[Nat, Nat]
 def match_scheme(
     scheme: FunType, types: Sequence[RiseType], known: Mapping[str, Nat] | None = None
 ) -> Binding | None:
-    """What the variables of `scheme` stand for when its arguments and result are `types`."""
+    """The values of the variables of `scheme` for which its arguments and result are `types`."""
     inputs, result = uncurry(_with_unknowns(scheme))
     given = {f"?{name}": size for name, size in (known or {}).items()}
     pairs = list(zip((*inputs, result), types, strict=True))
@@ -42,7 +42,7 @@ def match_scheme(
 
 @cache
 def _with_unknowns(scheme: FunType) -> RiseType:
-    """The scheme with its sizes renamed to `?n`, so that they cannot meet the user's names."""
+    """Rename the sizes of a scheme to `?n`, so that they cannot clash with the user's names."""
     unknowns = {name: Nat.var(f"?{name}") for name in nat_variables(scheme)}
     return substitute(scheme, unknowns, {})
 
@@ -77,7 +77,7 @@ def _match(
 
 
 def _solve(equations: list[Equation], given: Mapping[str, Nat]) -> dict[str, Nat] | None:
-    """Solve by substitution; an equation with several unknowns waits for the others."""
+    """Solve by substitution; an equation with several unknowns is deferred."""
     solution = dict(given)
     waiting = equations
     while waiting:
@@ -85,7 +85,7 @@ def _solve(equations: list[Equation], given: Mapping[str, Nat]) -> dict[str, Nat
         for left, right in waiting:
             left = left.substitute(solution)
             unknowns = [name for name in left.variables if name.startswith("?")]
-            # With several unknowns, 0 = n * m say, there is a choice, so those wait.
+            # An equation with several unknowns, such as 0 = n * m, may have several solutions.
             answer = solve(left, right, unknowns) if len(unknowns) < 2 else None
             if isinstance(answer, Solved):
                 solution.update(answer.substitution)

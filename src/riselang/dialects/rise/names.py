@@ -1,4 +1,4 @@
-"""The names of sizes and data types that types and ops leave open."""
+"""The free size and data type names in types and ops."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from riselang.dialects.rise.types import NatAttr, RiseType
 
 
 def names_in(type: RiseType) -> frozenset[str]:
-    """The sizes and data types that a type leaves open."""
+    """The free sizes and data types of a type."""
     return nat_variables(type) | frozenset(type_variables(type))
 
 
 def names_of(op: Operation) -> frozenset[str]:
-    """Those in the types and attributes of an op, but not of the ops in its regions."""
+    """The free names in the types and attributes of an op, without the ops in its regions."""
     return frozenset(name for attribute in _attributes(op) for name in _names(attribute))
 
 
 def names_before(op: Operation) -> Iterator[str]:
-    """Those of the ops whose values `op` could use: what stands above it, and around it."""
+    """The free names of the ops before and around `op`, whose values it could use."""
     current: Operation | None = op
     while current is not None:
         earlier = current.prev_op

@@ -1,4 +1,4 @@
-"""What all ops of the dialect have in common: they are made quickly."""
+"""The base class of all ops of the dialect, with a fast constructor."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ T = TypeVar("T")
 
 
 class RiseOperation(IRDLOperation, metaclass=PlainClass):
-    """Made without xDSL's look at the form of each argument, which takes most of the time.
+    """An op whose constructor skips xDSL's checks of each argument, which take most of the time.
 
-    None of our ops has several operands or results of varying number, so the lists say it all; the
-    verifier sees what is wrong.
+    None of our ops has more than one variadic operand or result, so the lists are unambiguous; the
+    verifier finds errors.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ def _flat(parts: Sequence[T | Sequence[T]]) -> list[T]:
 
 @cache
 def _is_sequence(kind: type) -> bool:
-    """Whether values of a class are sequences, which takes long to ask of each of them."""
+    """Whether a class is a sequence; cached, since the check is slow."""
     return issubclass(kind, Sequence)
 
 

@@ -1,7 +1,7 @@
-"""The registry of patterns: one `PatternSpec` each, with its type scheme.
+"""The pattern registry: one `PatternSpec` for each pattern, with its type scheme.
 
-Everything else that lists patterns (dialect ops, inference, the Python prelude, `--list-patterns`,
-the reference) reads this registry.
+Everything else that lists patterns (dialect ops, inference, the Python API, `--list-patterns`, the
+reference) reads this registry.
 """
 
 from __future__ import annotations
@@ -38,36 +38,37 @@ from riselang.support.lazy import cached_property
 
 
 class Role(Enum):
-    """What lowering makes of a pattern."""
+    """What a pattern is lowered to."""
 
     LOOP = "a loop"
     PARALLEL = "a parallel loop"
     VIEW = "an access path, no code"
     VALUE = "a value"
-    GPU = "a dimension of a GPU"
+    GPU = "a loop mapped to a GPU"
 
 
 @dataclass(frozen=True, eq=False)
 class PatternSpec:
-    """A pattern: name, type scheme, and the order of its attributes in the dialect."""
+    """A pattern: its name, type scheme, and attributes in the dialect, in order."""
 
     name: str
     parameters: tuple[str, ...]
-    """Attributes of the dialect op, in order: data types `s` and `t`, keywords, else sizes."""
+    """Attributes of the dialect op, in order: `s` and `t` are data types; others are keywords or
+    sizes."""
     explicit: tuple[str, ...]
-    """The parameters a person writes, as in `split(m)`; the others are inferred."""
+    """The parameters that the user writes, as in `split(m)`; the others are inferred."""
     type: FunType
     role: Role
     summary: str
     check: Check
     in_dialect: bool = True
     step: tuple[str, str] | None = None
-    """What the first argument of a pattern that accumulates is a function of.
+    """The parameters of the function that a pattern that accumulates takes.
 
-    The function in the dialect takes both in the other order; `term` converts at the border.
+    In the dialect, the function takes them in the opposite order; `term` converts between the two.
     """
     view: View | None = None
-    """Where the elements of the result are in the argument, of a view that takes one."""
+    """The index functions of a view that takes one argument."""
     applications: Nat | None = None
     """How often it applies its functions, in terms of its parameters."""
     depends_on_data: bool = False
@@ -93,7 +94,7 @@ class PatternSpec:
 
     @cached_property
     def documentation(self) -> str:
-        """What Python says of it."""
+        """The docstring of the pattern in Python."""
         return f"`{self}` — {self.description}"
 
     @cached_property
@@ -107,12 +108,12 @@ class PatternSpec:
 
     @property
     def accepts_all(self) -> bool:
-        """Whether there is nothing to check of its arguments."""
+        """Whether its parameters need no check."""
         return self.check is _accept
 
     @property
     def has_target(self) -> bool:
-        """Whether `{to = "affine"}` may choose the loop dialect."""
+        """Whether `{to = "affine"}` may select the loop dialect."""
         return self.role in (Role.LOOP, Role.PARALLEL)
 
     @property
@@ -136,14 +137,14 @@ class PatternSpec:
 
 @lru_cache(maxsize=1 << 14)
 def _instantiated(scheme: FunType, arguments: tuple[tuple[str, Argument], ...]) -> RiseType:
-    """The same few types come up again and again, in every form of a program."""
+    """Instantiate a type scheme; cached, since a program uses the same few types many times."""
     nats = {name: value for name, value in arguments if isinstance(value, Nat)}
     types = {name: value for name, value in arguments if isinstance(value, RiseType)}
     return substitute(scheme, nats, types)
 
 
 def swapped_inputs(type: RiseType) -> FunType:
-    """The type of a function whose first two parameters trade places."""
+    """The type of a function with its first two parameters swapped."""
     assert isinstance(type, FunType)
     assert isinstance(type.output, FunType)
     return fun(type.output.input, type.input, type.output.output)
@@ -195,14 +196,14 @@ def _integer(arguments: Mapping[str, Argument]) -> str | None:
     type = arguments["t"]
     is_integer = isinstance(type, ScalarType) and not is_float(type)
     if isinstance(type, RiseType) and not is_integer and not isinstance(type, TypeVariable):
-        return f"an index is made of an integer, but {show(type)} is none"
+        return f"expected an integer to convert to an index, but found {show(type)}"
     return None
 
 
 def _scalar(arguments: Mapping[str, Argument]) -> str | None:
     type = arguments["t"]
     if isinstance(type, RiseType) and not isinstance(type, ScalarType | TypeVariable):
-        return f"a vector is made of scalars, but {show(type)} is none"
+        return f"a vector consists of scalars, but {show(type)} is not one"
     return None
 
 
@@ -223,14 +224,16 @@ _SCAN = fun(fun(_t, _s, _t), _t, array(_n, _s), array(_n, _t))
 
 MAP = pattern(
     "map", "n s t", _MAP, Role.LOOP,
-    "applies a function to every element; a view where it is only read",
+    "applies a function to every element; a view if it is only read",
     applications=_n,
 )  # fmt: skip
 MAP_SEQ = pattern("mapSeq", "n s t", _MAP, Role.LOOP, "map as one sequential loop", applications=_n)
-MAP_PAR = pattern(
-    "mapPar", "n s t", _MAP, Role.PARALLEL, "map as a loop over threads", applications=_n
-)
-REDUCE = pattern("reduce", "n s t", _REDUCE, Role.LOOP, "left fold", step=_STEP, applications=_n)
+MAP_PAR = pattern("mapPar", "n s t", _MAP, Role.PARALLEL, "map as a parallel loop", applications=_n)
+REDUCE = pattern(
+    "reduce", "n s t", _REDUCE, Role.LOOP,
+    "combines an initial value with all elements, from left to right", step=_STEP,
+    applications=_n,
+)  # fmt: skip
 REDUCE_SEQ = pattern(
     "reduceSeq", "n s t", _REDUCE, Role.LOOP, "reduce as one sequential loop", step=_STEP,
     applications=_n,
@@ -244,49 +247,49 @@ UNZIP = pattern(
     "splits an array of pairs into a pair of arrays",
     view=View(
         lambda side, i: (i, side), "An array of pairs, read as a pair of arrays.",
-        lambda i, side: (side, i), "What `unzip` gives, to be written as the array of pairs.",
+        lambda i, side: (side, i), "The result of `unzip`, written as the array of pairs.",
     ),
 )  # fmt: skip
 TUPLE = pattern("tuple", "s t", fun(_s, _t, pair(_s, _t)), Role.VIEW, "makes a pair")
 FST = pattern(
-    "fst", "s t", fun(pair(_s, _t), _s), Role.VIEW, "the first of a pair",
-    view=View(lambda: Side.FIRST, "The first of a pair."),
+    "fst", "s t", fun(pair(_s, _t), _s), Role.VIEW, "the first component of a pair",
+    view=View(lambda: Side.FIRST, "The first component of a pair."),
 )  # fmt: skip
 SND = pattern(
-    "snd", "s t", fun(pair(_s, _t), _t), Role.VIEW, "the second of a pair",
-    view=View(lambda: Side.SECOND, "The second of a pair."),
+    "snd", "s t", fun(pair(_s, _t), _t), Role.VIEW, "the second component of a pair",
+    view=View(lambda: Side.SECOND, "The second component of a pair."),
 )  # fmt: skip
 SPLIT = pattern(
     "split", "m n t", fun(array(_n * _m, _t), array(_n, array(_m, _t))), Role.VIEW,
-    "cuts an array into chunks of length m",
+    "splits an array into chunks of length m",
     explicit="m", check=at_least(1, "m"),
     view=View(
-        lambda m, i, j: i * m + j, "An array, read as chunks of it.",
+        lambda m, i, j: i * m + j, "An array, read as an array of chunks.",
         lambda m, i: (i // positive(m), i % positive(m)),
-        "What `split` gives, to be written as the array.",
+        "The result of `split`, written as the flat array.",
     ),
 )  # fmt: skip
 JOIN = pattern(
     "join", "n m t", fun(array(_n, array(_m, _t)), array(_n * _m, _t)), Role.VIEW,
-    "flattens one level; element i is [i / m][i % m]",
+    "flattens the two outer dimensions; element i is [i / m][i % m]",
     view=View(
-        lambda m, i: (i // positive(m), i % positive(m)), "An array of arrays, read as one.",
-        lambda m, i, j: i * m + j, "What `join` gives, to be written as the array of arrays.",
+        lambda m, i: (i // positive(m), i % positive(m)), "An array of arrays, read as a flat one.",
+        lambda m, i, j: i * m + j, "The result of `join`, written as the array of arrays.",
     ),
 )  # fmt: skip
 TRANSPOSE = pattern(
     "transpose", "n m t", fun(array(_n, array(_m, _t)), array(_m, array(_n, _t))), Role.VIEW,
     "swaps the two outer dimensions",
     view=View(
-        lambda i, j: (j, i), "An array of arrays, read with the two dimensions swapped.",
+        lambda i, j: (j, i), "An array of arrays, read with its two outer dimensions swapped.",
         lambda i, j: (j, i),
-        "What `transpose` gives, to be written as the array of arrays before it.",
+        "The result of `transpose`, written as the array that was transposed.",
     ),
 )  # fmt: skip
 SLIDE = pattern(
     "slide", "n sz sp t",
     fun(array(_step * _n + _size - _step, _t), array(_n, array(_size, _t))), Role.VIEW,
-    "overlapping windows of length sz, sp apart",
+    "overlapping windows of length sz, with step sp",
     explicit="sz sp", check=at_least(1, "sz", "sp"),
     view=View(
         lambda sp, i, j: i * sp + j, "An array, read as overlapping windows.",
@@ -295,7 +298,7 @@ SLIDE = pattern(
 )  # fmt: skip
 PAD = pattern(
     "pad", "n l r t", fun(array(_n, _t), array(_l + _n + _r, _t)), Role.VIEW,
-    "repeats the first element l times before and the last r times after",
+    "repeats the first element l times before the array, and the last r times after it",
     explicit="l r", check=at_least(1, "n"),
     view=View(
         lambda l, n, i: nat_max(nat_min(i - l, n - 1), 0),
@@ -311,44 +314,44 @@ LET = pattern(
 )  # fmt: skip
 SCAN = pattern(
     "scan", "n s t", _SCAN, Role.LOOP,
-    "the accumulators of the left fold", step=_STEP,
+    "the accumulators of reduce after each element", step=_STEP,
     applications=_n,
 )  # fmt: skip
 REVERSE = pattern(
-    "reverse", "n t", fun(array(_n, _t), array(_n, _t)), Role.VIEW, "back to front",
+    "reverse", "n t", fun(array(_n, _t), array(_n, _t)), Role.VIEW, "reverses an array",
     view=View(
-        lambda n, i: n - 1 - i, "An array, read back to front.",
-        lambda n, i: n - 1 - i, "What `reverse` gives, to be written as the array before it.",
+        lambda n, i: n - 1 - i, "An array, read in reverse order.",
+        lambda n, i: n - 1 - i, "The result of `reverse`, written as the array in its order.",
     ),
 )  # fmt: skip
 PAD_CONST = pattern(
     "padConst", "n l r t", fun(_t, array(_n, _t), array(_l + _n + _r, _t)), Role.VIEW,
-    "puts a value l times before and r times after",
+    "adds a value l times before the array, and r times after it",
     explicit="l r",
 )  # fmt: skip
 PAD_WRAP = pattern(
     "padWrap", "n l r t", fun(array(_n, _t), array(_l + _n + _r, _t)), Role.VIEW,
-    "puts the last l elements before and the first r after",
+    "adds the last l elements before the array, and the first r after it",
     explicit="l r", check=at_most("n", 0, "l", "r"),
     view=View(
         # The left pad is at most the length, so adding the length once makes it positive.
         lambda l, n, i: (i - l + n) % positive(n),
-        "An array with its end before it and its beginning after it.",
+        "An array with its last elements before it, and its first elements after it.",
         kept=_LEFT, is_pad=True,
     ),
 )  # fmt: skip
 PAD_REFLECT = pattern(
     "padReflect", "n l r t", fun(array(_n, _t), array(_l + _n + _r, _t)), Role.VIEW,
-    "mirrors l elements before and r after, the edge not repeated",
+    "mirrors l elements before the array, and r after it, without the outermost ones",
     explicit="l r", check=at_most("n", 1, "l", "r"),
-    view=View(_reflected, "An array with its ends mirrored.", kept=_LEFT, is_pad=True),
+    view=View(_reflected, "An array with mirrored ends.", kept=_LEFT, is_pad=True),
 )  # fmt: skip
 PREFETCH = pattern(
     "prefetch", "d n t", fun(array(_n, _t), array(_n, _t)), Role.VIEW,
-    "the array itself; what reads an element has the one d later fetched, too",
+    "the array itself; reading an element also prefetches the one at distance d",
     explicit="d",
     view=View(
-        lambda: (), "An array; what comes later in it is fetched where an element is read.",
+        lambda: (), "An array; reading an element also prefetches a later one.",
         kept=Kept("d", "distance", "by"),
     ),
 )  # fmt: skip
@@ -356,31 +359,32 @@ TAKE = pattern(
     "take", "k n t", fun(array(_k + _n, _t), array(_k, _t)), Role.VIEW, "the first k elements",
     explicit="k",
     view=View(
-        lambda: (), "The beginning of an array.",
+        lambda: (), "The first elements of an array.",
         lambda: (),
-        "What `take` gives, to be written as the array before it: what is too much is dropped.",
+        "The result of `take`, written as the whole array: further elements are not stored.",
         room=lambda k, i: k - 1 - i,
     ),
 )  # fmt: skip
 DROP = pattern(
-    "drop", "k n t", fun(array(_k + _n, _t), array(_n, _t)), Role.VIEW, "all but the first k",
+    "drop", "k n t", fun(array(_k + _n, _t), array(_n, _t)), Role.VIEW,
+    "all but the first k elements",
     explicit="k",
-    view=View(lambda k, i: i + k, "The rest of an array."),
+    view=View(lambda k, i: i + k, "An array without its first elements."),
 )  # fmt: skip
 CONCAT = pattern(
     "concat", "n m t", fun(array(_n, _t), array(_m, _t), array(_n + _m, _t)), Role.VIEW,
-    "one array behind the other",
+    "concatenates two arrays",
 )  # fmt: skip
 AT = pattern("at", "n t", fun(idx(_n), array(_n, _t), _t), Role.VIEW, "the element at an index")
 SLICE_AT = pattern(
     "sliceAt", "k n t", fun(idx(_n + 1), array(_n + _k, _t), array(_k, _t)), Role.VIEW,
-    "k elements from an index on",
+    "k elements, starting at an index",
     explicit="k",
 )  # fmt: skip
 UPDATE_AT = pattern(
     "updateAt", "k n t",
     fun(idx(_n + 1), array(_k, _t), array(_n + _k, _t), array(_n + _k, _t)), Role.VALUE,
-    "the array with k elements from an index on replaced",
+    "replaces k elements, starting at an index",
 )  # fmt: skip
 GATHER = pattern(
     "gather", "n m t", fun(array(_m, idx(_n)), array(_n, _t), array(_m, _t)), Role.VIEW,
@@ -388,20 +392,20 @@ GATHER = pattern(
 )  # fmt: skip
 REORDER = pattern(
     "reorder", "n t", fun(fun(idx(_n), idx(_n)), array(_n, _t), array(_n, _t)), Role.VIEW,
-    "element i is the one at f(i)",
+    "element i is the one at index f(i)",
     applications=_n,
 )  # fmt: skip
 SCATTER = pattern(
     "scatter", "n m t", fun(array(_m, idx(_n)), array(_n, _t), array(_m, _t), array(_n, _t)),
     Role.VALUE,
-    "writes each value at its index, in order, so the last one wins; elsewhere the second argument",
+    "writes values at indices of the second argument; of several at one index, the last one wins",
 )  # fmt: skip
 SCATTER_WITH = pattern(
     "scatterWith", "n m t",
     fun(
         fun(_t, _t, _t), array(_m, idx(_n)), array(_n, _t), array(_m, _t), array(_n, _t)
     ),
-    Role.VALUE, "combines each value with what is at its index", step=("old", "new"),
+    Role.VALUE, "combines each value with the element at its index", step=("old", "new"),
     applications=_m,
 )  # fmt: skip
 GENERATE = pattern(
@@ -415,21 +419,21 @@ ITERATE = pattern(
 )  # fmt: skip
 WHILE = pattern(
     "while", "t", fun(fun(_t, i1), fun(_t, _t), _t, _t), Role.LOOP,
-    "applies the second function as long as the first holds",
+    "applies the second function while the first returns true",
     applications=Nat.const(1), depends_on_data=True, is_opaque=True,
 )  # fmt: skip
 SORT = pattern(
     "sort", "n t", fun(fun(_t, _t, i1), array(_n, _t), array(_n, _t)), Role.VALUE,
-    "sorts, stable; the function says whether one comes before another",
+    "sorts stably; the function says whether one element comes before another",
     applications=_n, depends_on_data=True, is_opaque=True,
 )  # fmt: skip
 CLAMP_IDX = pattern(
-    "clampIdx", "n t", fun(_t, idx(_n)), Role.VALUE, "the index nearest to an integer",
+    "clampIdx", "n t", fun(_t, idx(_n)), Role.VALUE, "clamps an integer to a valid index",
     explicit="n", check=both(at_least(1, "n"), _integer),
 )  # fmt: skip
 CHECK_IDX = pattern(
     "checkIdx", "n t", fun(_t, idx(_n)), Role.VALUE,
-    "an integer as an index; one that is out of range is an error at run time",
+    "converts an integer to an index; an integer out of range is a run-time error",
     explicit="n", check=_integer,
     is_opaque=True,
 )  # fmt: skip
@@ -456,65 +460,66 @@ ITERATE_SEQ = pattern(
 )  # fmt: skip
 REDUCE_PAR = pattern(
     "reducePar", "n t", fun(fun(_t, _t, _t), _t, array(_n, _t), _t), Role.PARALLEL,
-    "reduces chunks on threads, then their results; the chunks do not depend on the threads",
+    "reduces chunks in parallel, then their results; the thread count does not affect the chunks",
     step=_STEP,
     applications=_n,
     is_opaque=True,
 )  # fmt: skip
 TO_MEM = pattern(
-    "toMem", "space t", fun(_t, _t), Role.VALUE, "gives a value memory of its own",
+    "toMem", "space t", fun(_t, _t), Role.VALUE, "stores a value in its own buffer",
     explicit="space",
 )  # fmt: skip
 AS_VECTOR = pattern(
     "asVector", "k n t", fun(array(_n * _k, _t), array(_n, vector(_k, _t))), Role.VIEW,
-    "cuts an array of scalars into vectors of length k",
+    "splits an array of scalars into vectors of length k",
     explicit="k", check=both(at_least(1, "k"), _scalar),
     view=View(
-        lambda k, i, j: i * k + j, "An array of scalars, read in vectors.",
+        lambda k, i, j: i * k + j, "An array of scalars, read as an array of vectors.",
         lambda k, i: (i // k, i % k),
-        "What `asVector` gives, to be written as the scalars before it.",
+        "The result of `asVector`, written as the array of scalars.",
     ),
 )  # fmt: skip
 AS_SCALAR = pattern(
     "asScalar", "k n t", fun(array(_n, vector(_k, _t)), array(_n * _k, _t)), Role.VIEW,
     "the scalars of an array of vectors", check=_scalar,
     view=View(
-        lambda k, i: (i // k, i % k), "An array of vectors, read as that of their scalars.",
+        lambda k, i: (i // k, i % k), "An array of vectors, read as an array of scalars.",
         lambda k, i, j: i * k + j,
-        "What `asScalar` gives, to be written as the vectors before it.",
+        "The result of `asScalar`, written as the array of vectors.",
     ),
 )  # fmt: skip
 VECTOR_FROM_SCALAR = pattern(
-    "vectorFromScalar", "k t", fun(_t, vector(_k, _t)), Role.VALUE, "a scalar k times",
+    "vectorFromScalar", "k t", fun(_t, vector(_k, _t)), Role.VALUE,
+    "a vector of k copies of a scalar",
     explicit="k", check=both(at_least(1, "k"), _scalar),
 )  # fmt: skip
 CIRCULAR_BUFFER = pattern(
     "circularBuffer", "alloc sz n s t",
     fun(fun(_s, _t), array(_n + _size - 1, _s), array(_n, array(_size, _t))), Role.LOOP,
-    "windows of a mapped array, kept in a buffer of alloc elements that is used in turns",
+    "windows of a mapped array, in a circular buffer of alloc elements",
     explicit="alloc sz", check=at_least(1, "alloc", "sz"),
     applications=_n + _size - 1,
 )  # fmt: skip
 ROTATE_VALUES = pattern(
     "rotateValues", "sz n t",
     fun(fun(_t, _t), array(_n + _size - 1, _t), array(_n, array(_size, _t))), Role.LOOP,
-    "windows whose elements are passed on in registers",
+    "windows of a mapped array, whose elements rotate through registers",
     explicit="sz", check=at_least(1, "sz"),
     applications=_n + _size - 1,
 )  # fmt: skip
 MAP_BLOCK = pattern(
-    "mapBlock", "d n s t", _MAP, Role.GPU, "map over the blocks of a GPU grid", explicit="d",
+    "mapBlock", "d n s t", _MAP, Role.GPU, "map across the blocks of a GPU grid", explicit="d",
     check=at_most(2, 0, "d"),
     applications=_n,
 )  # fmt: skip
 MAP_THREAD = pattern(
-    "mapThread", "d n s t", _MAP, Role.GPU, "map over the threads of a GPU block", explicit="d",
+    "mapThread", "d n s t", _MAP, Role.GPU, "map across the threads of a GPU block", explicit="d",
     check=at_most(2, 0, "d"),
     applications=_n,
 )  # fmt: skip
 MAP_WARP = pattern(
-    "mapWarp", "n s t", _MAP, Role.GPU, "map over the warps of a GPU block", applications=_n
+    "mapWarp", "n s t", _MAP, Role.GPU, "map across the warps of a GPU block", applications=_n
 )
 MAP_LANE = pattern(
-    "mapLane", "n s t", _MAP, Role.GPU, "map over the lanes of a GPU warp", applications=_n
+    "mapLane", "n s t", _MAP, Role.GPU, "map across the lanes of a GPU warp", applications=_n
 )

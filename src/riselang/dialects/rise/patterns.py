@@ -1,6 +1,6 @@
 """One op for each registered pattern: `rise.mapSeq {to = "affine"} #rise.nat<4> ...`.
 
-An op of this family makes the pattern, a function value; `rise.apply` applies it.
+The result of such an op is the pattern as a function value; `rise.apply` applies it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from riselang.nat import Nat
 
 
 class PatternOp(RiseOperation):
-    """Base of the pattern ops; `SPEC` says everything about one."""
+    """Base class of the pattern ops; `SPEC` defines the pattern."""
 
     SPEC: ClassVar[PatternSpec]
     result = result_def(FunType)
@@ -52,7 +52,7 @@ class PatternOp(RiseOperation):
 
     @classmethod
     def of(cls, arguments: Mapping[str, Argument], to: str | None = None) -> Self:
-        """The op for these attributes, its type computed from the scheme."""
+        """Create the op with these attributes; the scheme determines its type."""
         properties = {name: _attribute(value) for name, value in arguments.items()}
         if to is not None:
             properties["to"] = StringAttr(to)
@@ -150,7 +150,7 @@ def parse_nat_or_type(parser: Parser) -> Nat | RiseType:
 
 
 def wrong_argument(arguments: Mapping[str, Argument]) -> str | None:
-    """What is wrong with an argument whatever the pattern."""
+    """What is wrong with an argument, independent of the pattern."""
     for name, value in arguments.items():
         if isinstance(value, Nat) and value.is_constant and value.constant < 0:
             return f"{name} is a length and cannot be negative, but is {value}"
@@ -202,7 +202,7 @@ def _parse_argument(parser: Parser, name: str, op_name: str) -> Argument:
 
 
 def _parse_trailing_type(parser: Parser, value: SSAValue) -> None:
-    """Seed 000 writes the type of a pattern behind it; where it stands it must be the right one."""
+    """Parse the type that may follow a pattern, which must be the pattern's type."""
     if parser.parse_optional_punctuation(":") is None:
         return
     position = parser.pos

@@ -1,7 +1,7 @@
-"""Where the names of sizes and data types in an op are bound, and so where it may be copied to.
+"""The scopes of size and data type names, which determine where an op may be inlined.
 
-Types name sizes (`array<N, ...>`). The name belongs to the function around the op, where a buffer
-gives it a value, or to the `rise.depLambda` that binds it. At another place it may be another size.
+Types mention sizes by name (`array<N, ...>`). A name is bound by the enclosing function, where a
+buffer determines its value, or by a `rise.depLambda`. In another scope it may be another size.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from riselang.transforms.interfaces import InlinerInterface
 
 
 class RiseInlining(InlinerInterface):
-    """An op may be copied where its names are bound as before, but not into an embed."""
+    """Allows inlining an op where its names have the same binders, but not into an embed."""
 
     def is_legal_to_inline(self, op: Operation, target: Operation, call: Operation) -> bool:
         if isinstance(call.parent_op(), EmbedOp):
@@ -34,7 +34,7 @@ class RiseInlining(InlinerInterface):
 
 
 def binder_of(op: Operation, name: str) -> Operation:
-    """The dependent lambda that binds a name at `op`, or else the function around it."""
+    """The dependent lambda that binds a name at `op`, or else the enclosing function."""
     current = op
     while (parent := current.parent_op()) is not None:
         current = parent

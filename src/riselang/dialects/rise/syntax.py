@@ -1,4 +1,4 @@
-"""Reading and printing RISE types inside angle brackets, where they carry no prefix."""
+"""Parsing and printing RISE types inside angle brackets, where they have no prefix."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAXIMUM_TYPE_NESTING = 200
 
 
 def parse_nat_text(parser: AttrParser) -> Nat:
-    """A size expression, up to the `,` or `>` that ends it."""
+    """Parse a size expression, up to the `,` or `>` that ends it."""
     content = parser.lexer.input.content
     start = end = parser.pos
     depth = 0
@@ -42,7 +42,7 @@ def parse_nat_text(parser: AttrParser) -> Nat:
 
 
 def parse_bare_type(parser: AttrParser, depth: int = 0) -> RiseType:
-    """A nested type: `array<4, scalar<f32>>`, or with its prefix `!rise.array<...>`."""
+    """Parse a nested type: `array<4, scalar<f32>>`, or with its prefix `!rise.array<...>`."""
     if depth > MAXIMUM_TYPE_NESTING:
         parser.raise_error(f"types nest deeper than {MAXIMUM_TYPE_NESTING} levels")
     token = parser._parse_optional_token(  # pyright: ignore[reportPrivateUsage]
@@ -51,7 +51,7 @@ def parse_bare_type(parser: AttrParser, depth: int = 0) -> RiseType:
     if token is not None:
         keyword = token.text.removeprefix("!").removeprefix("rise.")
         if keyword not in TYPE_KEYWORDS:
-            parser.raise_error(f"'{token.text}' is no RISE type", token.span)
+            parser.raise_error(f"'{token.text}' is not a RISE type", token.span)
         return parse_type_body(parser, keyword, depth)
     keyword = parser.parse_optional_keyword_in(TYPE_KEYWORDS)
     if keyword is None:
@@ -60,7 +60,7 @@ def parse_bare_type(parser: AttrParser, depth: int = 0) -> RiseType:
 
 
 def parse_type_body(parser: AttrParser, keyword: str, depth: int = 0) -> RiseType:
-    """The `<...>` that follows a type keyword; a text says each of its types many times."""
+    """Parse the `<...>` after a type keyword; cached, since types are repeated in a text."""
     start = parser.pos
     end = _closing_bracket(parser.lexer.input.content, start)
     text = parser.lexer.input.content[start:end]
@@ -79,7 +79,7 @@ _BRACKET = re.compile(r"->|[<>]")
 
 
 def _closing_bracket(content: str, start: int) -> int:
-    """Behind the bracket that closes the one at `start`, or the end of the text."""
+    """The position after the bracket that closes the one at `start`, or the end of the text."""
     depth = 0
     for found in _BRACKET.finditer(content, start):
         depth += {"<": 1, ">": -1}.get(found[0], 0)
@@ -113,7 +113,7 @@ def _parse_type_body(parser: AttrParser, keyword: str, depth: int) -> RiseType:
             return types.variable(parser.parse_str_literal())
         elif keyword == "depfun":
             name, kind = parse_binder(parser)
-            parser.parse_punctuation(",", " between the variable and the type it stands in")
+            parser.parse_punctuation(",", " between the variable and the type that mentions it")
             return binding.dep_fun(kind, name, parse_bare_type(parser, depth + 1))
         else:
             source = parse_bare_type(parser, depth + 1)
@@ -123,7 +123,7 @@ def _parse_type_body(parser: AttrParser, keyword: str, depth: int) -> RiseType:
 
 
 def parse_binder(parser: AttrParser) -> tuple[str, str]:
-    """`n : nat` or `t : data`: the variable of a dependent function, and its kind."""
+    """Parse `n : nat` or `t : data`: the variable of a dependent function, and its kind."""
     # Deferred: types are parsed and printed here, and their classes call this module to do so.
     from riselang.dialects.rise.types import KINDS
 
@@ -132,7 +132,7 @@ def parse_binder(parser: AttrParser) -> tuple[str, str]:
     try:
         Nat.var(name)
     except NatError as error:
-        parser.raise_error(f"this is no name for a variable: {error}", position)
+        parser.raise_error(f"this is not a name for a variable: {error}", position)
     parser.parse_punctuation(":", " and 'nat' or 'data'")
     kind = parser.parse_optional_keyword_in(KINDS)
     if kind is None:
@@ -146,7 +146,7 @@ def checked_attribute(
     kind: type[RiseType],
     parts: tuple[object, ...],
 ) -> RiseType:
-    """Build an attribute; where its own check refuses, the error gets the place in the text."""
+    """Create an attribute; if its verifier rejects it, raise a located error."""
     from xdsl.utils.exceptions import VerifyException
 
     try:
@@ -188,4 +188,4 @@ def print_type_body(printer: Printer, type: TypeAttribute) -> None:
             case types.TypeVariable():
                 printer.print_string_literal(type.label.data)
             case _:
-                raise TypeError(f"{type} is no RISE type")
+                raise TypeError(f"{type} is not a RISE type")

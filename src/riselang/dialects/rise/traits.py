@@ -1,6 +1,6 @@
-"""What generic passes are told about the ops: their effects, their folds, and what can be called.
+"""Traits of the ops for generic passes: memory effects, constant folding, and calls.
 
-`Pure` says most of it. The traits here are about the ops to which that does not apply.
+Most ops are `Pure`. The traits here are for the ops that are not.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _READS = frozenset((_READ,))
 
 
 class StoresProgram(MemoryEffect):
-    """Reads whatever its value is computed from, and writes its buffers.
+    """Reads the inputs of its value, and writes its buffers.
 
-    So `rise.in`, which only says that a buffer is read by programs, is pure.
+    So `rise.in`, which only declares that a program reads a buffer, is pure.
     """
 
     @classmethod
@@ -43,7 +43,7 @@ class StoresProgram(MemoryEffect):
 
 
 class StoresScalar(MemoryEffect):
-    """Reads one access path, and writes through another."""
+    """Reads through one access path, and writes through another."""
 
     @classmethod
     def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
@@ -51,10 +51,10 @@ class StoresScalar(MemoryEffect):
 
 
 class ReadsScalars(MemoryEffect):
-    """A step of an access path reads where it comes to scalars; before, it is an address only.
+    """A step of an access path reads memory if its result has no arrays; otherwise it is pure.
 
-    Phase 2 loads a value without arrays right behind its definition, so two of them are the same
-    only if nothing is stored in between.
+    Phase 2 loads a value without arrays right after its definition, so two of them are equal only
+    if there is no store in between.
     """
 
     @classmethod
@@ -64,7 +64,7 @@ class ReadsScalars(MemoryEffect):
 
 
 class ConstantFold(HasFolder):
-    """A literal is its value."""
+    """A literal is a constant: its value."""
 
     @classmethod
     def fold(cls, op: Operation) -> Sequence[SSAValue | Attribute]:
@@ -72,7 +72,7 @@ class ConstantFold(HasFolder):
 
 
 class ApplicationFolds(HasFolder):
-    """The laws that leave one of the arguments, see `canonicalization.py`."""
+    """The laws whose right-hand side is one of the operands; see `canonicalization.py`."""
 
     @classmethod
     def fold(cls, op: Operation) -> Sequence[SSAValue | Attribute] | None:
@@ -95,7 +95,7 @@ class ApplicationPatterns(HasCanonicalizationPatternsTrait):
 
 
 class LambdaCallable(CallableOpInterface):
-    """A lambda is called with all its parameters at once."""
+    """A call of a lambda passes all its parameters."""
 
     @classmethod
     def get_callable_region(cls, op: Operation) -> Region:
@@ -129,7 +129,7 @@ class AppliesFunction(CallOpInterface):
 
 
 class RiseConstants(ConstantMaterializationInterface):
-    """A constant of this dialect is a literal."""
+    """Materializes constants of this dialect as literals."""
 
     def materialize_constant(self, value: Attribute, type: Attribute) -> Operation | None:
         # Deferred: ops have these traits, and this one makes an op.

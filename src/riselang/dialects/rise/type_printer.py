@@ -1,4 +1,4 @@
-"""Types in functional notation."""
+"""Formatting types in functional notation."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from riselang.dialects.rise.types import (
 )
 
 MOST_SHOWN = 10_000
-"""A type that has more parts than these is shown in outline."""
+"""A type with more parts than this is abbreviated."""
 
 
 def show(type: RiseType) -> str:
-    """The type in functional notation: `N.K.f32`, `(f32 x i32)`, `f32 -> f32`."""
+    """Format a type in functional notation: `N.K.f32`, `(f32 x i32)`, `f32 -> f32`."""
     return _show(type, 3 if type.written_size > MOST_SHOWN else None)
 
 
 def _show(type: RiseType, levels: int | None) -> str:
-    """What is more than `levels` deep is left out."""
+    """Format a type; parts that are nested more than `levels` deep become `...`."""
     if levels is not None:
         if levels == 0:
             return "..."
@@ -56,7 +56,7 @@ def _show(type: RiseType, levels: int | None) -> str:
             name, body = named_binder(type)
             return f"({name} : {type.kind.data}) -> {_show(body, levels)}"
         case _:
-            raise TypeError(f"{type} is no RISE type")
+            raise TypeError(f"{type} is not a RISE type")
 
 
 def _show_atom(type: RiseType, levels: int | None) -> str:

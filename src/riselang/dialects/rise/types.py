@@ -1,7 +1,7 @@
 """The types of RISE: data types, function types, and the variables that schemes and inference use.
 
-They are the types of dialect values and of terms alike: one hierarchy, two forms of program.
-In text the `!rise.` prefix stands on the outermost type only.
+Both the values of the dialect and terms have these types. In text, only the outermost type has the
+prefix `!rise.`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ T = TypeVar("T", bound="RiseType")
 
 
 def _hashed_once(defined: type[T]) -> type[T]:
-    """A type whose hash is computed once: types are looked up and compared all the time."""
+    """Cache the hash of a type: types are looked up and compared very often."""
     plain_hash, plain_equal = defined.__hash__, defined.__eq__
 
     def kept_hash(self: T) -> int:
@@ -74,7 +74,7 @@ def _hashed_once(defined: type[T]) -> type[T]:
 
 
 class RiseType(ParametrizedAttribute, TypeAttribute, metaclass=InternedClass):
-    """Base of every RISE type; text form shared through `syntax`."""
+    """Base class of every RISE type; `syntax` parses and prints them."""
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> list[Attribute]:
@@ -85,12 +85,12 @@ class RiseType(ParametrizedAttribute, TypeAttribute, metaclass=InternedClass):
 
     @property
     def is_closed(self) -> bool:
-        """Whether the type mentions no variable: then it is what it is, whatever becomes known."""
+        """Whether the type mentions no variable, so that substitution does not change it."""
         return kept(self, "_is_closed", _has_no_variable)
 
     @property
     def written_size(self) -> int:
-        """How many types are in it when it is written out; in memory, what is equal is shared."""
+        """The number of types in its text; in memory, equal parts are shared."""
         return kept(self, "_written_size", _written_size)
 
 
@@ -101,7 +101,7 @@ class DataType(RiseType):
 @_hashed_once
 @irdl_attr_definition
 class ScalarType(DataType):
-    """One number: `scalar<f32>`."""
+    """A scalar: `scalar<f32>`."""
 
     name = "rise.scalar"
     element: TypeAttribute
@@ -112,7 +112,7 @@ class ScalarType(DataType):
         if isinstance(self.element, IntegerType) and self.element.width.data in INTEGER_WIDTHS:
             return
         raise VerifyException(
-            f"{self.element} is no scalar type; expected f16, bf16, f32, f64, "
+            f"{self.element} is not a scalar type; expected f16, bf16, f32, f64, "
             "i1, i8, i16, i32, i64 or index"
         )
 
@@ -164,7 +164,7 @@ class IdxType(DataType):
 
     def verify(self) -> None:
         if self.bound.is_constant and self.bound.constant < 0:
-            raise VerifyException(f"no index is below the negative number {self.bound}")
+            raise VerifyException(f"an index cannot have the negative bound {self.bound}")
 
 
 @_hashed_once
@@ -182,7 +182,7 @@ class VectorType(DataType):
 
     def verify(self) -> None:
         if not isinstance(self.element, ScalarType | TypeVariable):
-            raise VerifyException(f"a vector is made of scalars, but {self.element} is none")
+            raise VerifyException(f"a vector consists of scalars, but {self.element} is not one")
 
 
 @_hashed_once
@@ -200,8 +200,8 @@ class FunType(RiseType):
 class DepFunType(RiseType):
     """A function of a size or a data type: `depfun<n : nat, fun<array<n, ...> -> ...>>`.
 
-    The variable is named by the height of its binder, so that renaming it gives the same type; see
-    `binding.dep_fun`, which makes these types, and `opened`, which takes them apart.
+    The variable is named by the height of its binder, so that alpha-equivalent types are equal; see
+    `binding.dep_fun`, which creates these types, and `opened`, which instantiates them.
     """
 
     name = "rise.depfun"
@@ -217,7 +217,7 @@ class DepFunType(RiseType):
 @_hashed_once
 @irdl_attr_definition
 class TypeVariable(DataType):
-    """A data type that a scheme leaves open, or that inference has yet to find (`?1`)."""
+    """A type variable of a scheme, or of inference (`?1`)."""
 
     name = "rise.var"
     label: StringAttr
@@ -227,9 +227,9 @@ Fact = TypeVar("Fact")
 
 
 def kept(type: RiseType, name: str, compute: Callable[[RiseType], Fact]) -> Fact:
-    """A fact about a type that is computed once: parts are shared, and asked again and again.
+    """Cache a fact about a type: parts are shared, and the fact is needed very often.
 
-    xDSL permits no cached property here.
+    xDSL does not permit a cached property here.
     """
     facts = vars(type)
     try:
@@ -271,15 +271,15 @@ def _written_size(type: RiseType) -> int:
 
 
 KINDS = ("nat", "data")
-"""What a dependent function may depend on."""
+"""The kinds of parameters of dependent functions."""
 
 
 def require_data(type: Attribute, role: str) -> None:
-    """Functions are never stored, so they are refused wherever a data type is meant."""
+    """Reject a type that is not a data type; functions cannot be stored."""
     if isinstance(type, FunType | DepFunType):
         raise VerifyException(f"{role} must be a data type, but {type} is a function type")
     if not isinstance(type, DataType):
-        raise VerifyException(f"{role} must be a RISE data type, but {type} is none")
+        raise VerifyException(f"{role} must be a RISE data type, but {type} is not one")
 
 
 def array(length: Nat | int | str, element: RiseType) -> ArrayType:
@@ -343,7 +343,7 @@ def uncurry(type: RiseType) -> tuple[tuple[RiseType, ...], RiseType]:
 
 
 def result_types(program: RiseType, count: int) -> list[RiseType]:
-    """The types of the `count` results that a program gives as a nested tuple."""
+    """The types of the `count` results that a program returns as a nested tuple."""
     _, type = uncurry(program)
     types: list[RiseType] = []
     for _ in range(count - 1):
@@ -373,7 +373,7 @@ def _has_array_in_parts(type: RiseType) -> bool:
 
 
 def leaves(type: RiseType) -> Iterator[tuple[tuple[Nat, ...], ScalarType]]:
-    """The scalars a data type is made of, in order, each with the lengths around it.
+    """The scalars that a data type consists of, in order, each with the enclosing lengths.
 
     A tuple is stored as one buffer per leaf, so `4.(f32 x 3.i32)` has the leaves
     `((4,), f32)` and `((4, 3), i32)`.
@@ -393,7 +393,7 @@ def leaves(type: RiseType) -> Iterator[tuple[tuple[Nat, ...], ScalarType]]:
 
 
 def index_bounds(type: RiseType) -> Iterator[Nat | None]:
-    """For each scalar leaf, in the order of `leaves`, what it must be below if it is an index."""
+    """For each scalar leaf, in the order of `leaves`, its bound if it is an index, or None."""
     if isinstance(type, IdxType):
         yield type.bound
     elif isinstance(type, ArrayType | VectorType):

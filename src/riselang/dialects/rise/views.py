@@ -1,9 +1,9 @@
-"""How a view shows what it is given: where each element of its result is in its argument.
+"""The index functions of views: where each element of the result is in the argument.
 
-A path leads from a value to a scalar in it: an index for each array on the way, a side for each
-pair. A `Route` says what becomes of the beginning of a path. A view has a route that reads, from a
-path into its result to one into its argument, and may have one that stores, the other way round.
-Lowering follows the routes, the prover reasons with them, and the ops of access paths are made of
+A path leads from a value to a scalar in it: an index for each array, and a side for each pair. A
+`Route` maps the first parts of a path. A view has a route for reading, from a path into its result
+to a path into its argument, and may have one for storing, in the opposite direction. Lowering
+applies the routes, the prover reasons with them, and the ops of access paths are generated from
 them; the tests compare them with the interpreter.
 """
 
@@ -29,13 +29,13 @@ Path: TypeAlias = "tuple[Nat | Side, ...]"
 
 @dataclass(frozen=True, eq=False)
 class Route:
-    """A function of sizes and the first parts of a path; it gives the parts that replace them."""
+    """A function of sizes and the first parts of a path; returns the parts that replace them."""
 
     function: Callable[..., Any]
     sizes: tuple[str, ...]
-    """The parameters of the pattern that the function takes, before the parts."""
+    """The pattern parameters that the function takes, before the parts."""
     parts: int
-    """How many parts of a path it takes."""
+    """The number of parts that it takes."""
 
     def __call__(self, sizes: Sequence[Nat], path: Path) -> Path:
         parts = self.parts
@@ -45,42 +45,41 @@ class Route:
 
 @dataclass(frozen=True)
 class Kept:
-    """A size that the types of a step do not tell, so that its op has it as an attribute."""
+    """A size that does not follow from the types of a step, so its op has it as an attribute."""
 
     parameter: str
     attribute: str
     keyword: str
-    """What stands before it in the text of the op."""
+    """The keyword before it in the assembly format of the op."""
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """What a view does to paths, and what the ops say that stand for it in access paths.
+    """The effect of a view on paths, and the descriptions of its ops in access paths.
 
-    Functions name the parameters of the pattern that they need, and then the parts of the path:
-    `lambda m, i, j: i * m + j` is that of `split`.
+    The functions take the pattern parameters that they need, by name, and then the parts of the
+    path: the one of `split` is `lambda m, i, j: i * m + j`.
     """
 
     read: Callable[..., Any]
-    """From the beginning of a path into the result to that of the path into the argument."""
+    """Maps the first parts of a path into the result to those of a path into the argument."""
     reads: str
-    """What the op is that reads, for the documentation."""
+    """The description of the op that reads, for the documentation."""
     store: Callable[..., Any] | None = None
-    """From the beginning of a path into the argument to that of the path into the result, where
-    every element of the argument has at most one place in the result."""
+    """Maps the first parts of a path into the argument to those of a path into the result, if every
+    element of the argument occurs at most once in the result."""
     stores: str = ""
-    """What the op is that stores, for the documentation."""
+    """The description of the op that stores, for the documentation."""
     room: Callable[..., Any] | None = None
-    """What is negative for the elements of the argument that the result does not have."""
+    """An expression that is negative for the elements of the argument that the result omits."""
     kept: Kept | None = None
     is_pad: bool = False
-    """Whether the argument stands in the result as it is, behind `l` other elements."""
+    """Whether the result contains the argument unchanged, after `l` other elements."""
 
 
 def route(parameters: Sequence[str], function: Callable[..., Any]) -> Route:
-    """The route of a pattern with these parameters; the names of the function's say what it takes.
-
-    Sizes come first.
+    """The route of a pattern with these parameters; the names of the function's parameters tell
+    which sizes it takes, before the parts of a path.
     """
     code = function.__code__
     names = code.co_varnames[: code.co_argcount]
@@ -90,5 +89,5 @@ def route(parameters: Sequence[str], function: Callable[..., Any]) -> Route:
 
 
 def positive(size: Nat) -> Nat:
-    """A length to divide by: in an empty array there is nothing to read, so any index will do."""
+    """A length as a divisor, at least 1: nothing is read from an empty array, so any will do."""
     return nat_max(size, 1)
