@@ -28,7 +28,7 @@ def rise_opt() -> None:
 
 @contextmanager
 def _loading() -> Generator[None]:
-    """Exit immediately on Ctrl-C: there is nothing to clean up, and imports must not be resumed."""
+    """Exit immediately on Ctrl-C: there is nothing to clean up, and an import cannot be resumed."""
     # Shells make background processes ignore SIGINT; keep that.
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield

@@ -97,7 +97,7 @@ def blas() -> Iterator[Finding]:
 
     built: Any = np.show_config(mode="dicts")
     found = built["Build Dependencies"]["blas"]
-    yield Finding("NumPy's BLAS", State.OK, f"{found['name']} {found['version']}")
+    yield Finding("NumPy BLAS", State.OK, f"{found['name']} {found['version']}")
     path = libraries.blas()
     if path is None:
         detail = f'{config.BLAS.value()}, which library="blas" needs, is not found'

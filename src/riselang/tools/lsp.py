@@ -12,7 +12,7 @@ from riselang.support.errors import UserError
 def lsp_options(command: argparse.ArgumentParser) -> None:
     # Editors pass it to every server; this one supports no other transport.
     command.add_argument(
-        "--stdio", action="store_true", help="use standard input and output (always the case)"
+        "--stdio", action="store_true", help="use standard input and output (the default)"
     )
 
 

@@ -102,7 +102,9 @@ def explore_options(command: argparse.ArgumentParser) -> None:
         "--against", action="append", default=[], metavar="FILE[:FUNCTION]",
         help="with --bench: a program or a Python function of the same inputs to compare with",
     )  # fmt: skip
-    command.add_argument("--rounds", type=count, default=15, help="with --bench: samples each")
+    command.add_argument(
+        "--rounds", type=count, default=15, help="with --bench: samples per version"
+    )
     command.add_argument(
         "--serve", action="store_true", help="serve the page on localhost, and rebuild on change"
     )

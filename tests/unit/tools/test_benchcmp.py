@@ -120,11 +120,11 @@ def document(**changed: Any) -> str:
 
 
 FOREIGN: list[tuple[str | bytes, str]] = [
-    ("", "is no JSON"),
-    ("{", "is no JSON"),
-    (b"\xff\xfe\xfa", "is no JSON"),
-    ("[" * 100_000, "is no JSON"),
-    ("1" * 5000, "is no JSON"),
+    ("", "is not JSON"),
+    ("{", "is not JSON"),
+    (b"\xff\xfe\xfa", "is not JSON"),
+    ("[" * 100_000, "is not JSON"),
+    ("1" * 5000, "is not JSON"),
     ("[]", "the document: expected an object, found list"),
     ('{"benchmarks": []}', "expected the format 'riselang benchmark', found None"),
     (document(version=2), "expected version 1, found 2"),
