@@ -22,7 +22,7 @@ def axpy(x: rl.Array["N", rl.f32], y: rl.Array["N", rl.f32]) -> Any:
 X, Y = np.arange(6, dtype=np.float32), np.ones(6, np.float32)
 BAD = {
     "another length": (X, np.ones(5, np.float32), "dimension 0 of y is 5, but expected N"),
-    "another rank": (X.reshape(2, 3), Y, "argument x: expected 1 dimensions"),
+    "another rank": (X.reshape(2, 3), Y, "argument x: expected 1 dimension"),
     "another type": (X.astype(np.float64), Y, "argument x: expected dtype float32"),
     "swapped bytes": (X.astype(">f4"), Y, "argument x: expected dtype float32"),
     "steps": (X, np.ones(12, np.float32)[::2], "argument y: expected a C-contiguous array"),

@@ -182,7 +182,7 @@ def test_what_cannot_be_compiled_is_shown_as_far_as_it_goes() -> None:
 def test_what_is_no_program_is_refused() -> None:
     with pytest.raises(UserError, match="expected a kernel, a model"):
         rl.explore(3)
-    with pytest.raises(UserError, match="--size is for .rise"):
+    with pytest.raises(UserError, match="has its sizes"):
         rl.explore(rl.loads("fun((x : 4.f32), x)", name="a.rise").main.trace(), N=3)  # type: ignore[union-attr]
 
 

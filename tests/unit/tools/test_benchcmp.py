@@ -156,7 +156,7 @@ def test_a_foreign_file_is_refused_in_a_sentence(
         rise.main(["benchcmp", str(path), str(path)])
     assert exit.value.code == 1
     errors = capsys.readouterr().err
-    assert errors.startswith(f"error: {path} is no ")
+    assert errors.startswith(f"error: {path} is not ")
     assert message in errors
     assert errors.count("\n") == 1
     assert len(errors) < 400
