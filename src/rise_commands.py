@@ -1,7 +1,7 @@
-"""How `rise` and `rise-opt` are started: Ctrl-C while the compiler is being loaded is quiet, too.
+"""Entry points of `rise` and `rise-opt`: Ctrl-C prints no traceback, even while they are loading.
 
-Loading takes half a second, and no module of the package can see to that: Python runs
-`riselang/__init__.py` before whatever is asked for in it. So this stands beside the package.
+Loading takes half a second. No module of the package can handle an interrupt in that time, since
+Python runs `riselang/__init__.py` first; so this module is outside of the package.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from contextlib import contextmanager
 
 
 def rise() -> None:
-    """The command `rise`."""
+    """Run the command `rise`."""
     with _loading():
         from riselang.tools.rise import main
     main()
 
 
 def rise_opt() -> None:
-    """The command `rise-opt`."""
+    """Run the command `rise-opt`."""
     with _loading():
         from riselang.tools.rise_opt import main
     main()
@@ -28,8 +28,8 @@ def rise_opt() -> None:
 
 @contextmanager
 def _loading() -> Generator[None]:
-    """End at once by Ctrl-C: nothing has been done yet, and an import cannot be left half done."""
-    # Who starts us in the background ignores it; that stays so.
+    """Exit immediately on Ctrl-C: there is nothing to clean up, and an import cannot be resumed."""
+    # Shells make background processes ignore SIGINT; keep that.
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return

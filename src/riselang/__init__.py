@@ -149,7 +149,7 @@ _HOMES = {
     }.items()
     for name in names.split()
 }
-"""The modules of the names that are no patterns: each is imported when it is used."""
+"""The module of each public name other than a pattern; it is imported on first use."""
 
 
 def __dir__() -> list[str]:
@@ -157,7 +157,7 @@ def __dir__() -> list[str]:
 
 
 def _names() -> list[str]:
-    """What this module has for those who import all of it."""
+    """Return the names that `from riselang import *` imports."""
     return sorted({*_HOMES, *import_module(_PATTERNS).__all__})
 
 
@@ -167,15 +167,15 @@ def _has_module(name: str) -> bool:
     return find_spec(f"{__name__}.{name}") is not None
 
 
-if not TYPE_CHECKING:  # to which every name would be one that exists
+if not TYPE_CHECKING:  # a type checker would accept every name
 
     def __getattr__(name: str) -> object:
-        with hold_forks(), relaxed_gc():  # what is imported lives as long as the process
+        with hold_forks(), relaxed_gc():  # imported modules live as long as the process
             if name in _HOMES:
                 return globals().setdefault(name, getattr(import_module(_HOMES[name]), name))
             if name == "__all__":
                 return globals().setdefault(name, _names())
-            if name.startswith("__"):  # what Python and its tools ask any module
+            if name.startswith("__"):  # Python and its tools look these up in any module
                 raise AttributeError(f"module '{__name__}' has no attribute '{name}'", name=name)
             if _has_module(name):
                 return import_module(f"{__name__}.{name}")

@@ -1,8 +1,8 @@
-"""The registry of passes: one `PassSpec` each, which tells where the pass is defined.
+"""The registry of passes: one `PassSpec` each, which says where the pass is defined.
 
-The compiler, `rise-opt`, xDSL's universe and the reference read this registry. A pass has one stem
-everywhere: `symbol-dce` is the class `SymbolDcePass` in a module `symbol_dce`. Nothing is imported
-before a pass is loaded.
+The compiler, `rise-opt`, the xDSL universe and the reference documentation read this registry. A
+pass has one stem everywhere: `symbol-dce` is the class `SymbolDcePass` in the module `symbol_dce`.
+Nothing is imported until a pass is loaded.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PassSpec:
-    """A pass: its name, the package that defines it and what it does, in one line."""
+    """A pass: its name, the package that defines it and a one-line summary."""
 
     name: str
     package: str
-    """The package below `riselang` with the module of the pass."""
+    """The package below `riselang` that contains the pass's module."""
     summary: str
 
     @property
@@ -34,7 +34,7 @@ class PassSpec:
         return "".join(word.capitalize() for word in self.name.split("-")) + "Pass"
 
     def load(self) -> type[ModulePass]:
-        """The class of the pass; its module is imported here."""
+        """Import the pass's module and return its class."""
         return getattr(import_module(self.module), self.class_name)
 
 
@@ -47,50 +47,50 @@ PASSES = _by_name(
     (
         PassSpec(
             "convert-rise-to-imperative", LOWERING,
-            "Turns functional RISE into loops over `rise.codegen` access paths.",
+            "Lowers functional RISE to loops over `rise.codegen` access paths.",
         ),
         PassSpec(
             "resolve-rise-access", LOWERING,
-            "Turns `rise.codegen` access paths into loads and stores.",
+            "Lowers `rise.codegen` access paths to loads and stores.",
         ),
-        PassSpec("approximate-math", LOWERING, "Computes exp and its kind by polynomials."),
+        PassSpec("approximate-math", LOWERING, "Approximates exp, log and tanh by polynomials."),
         PassSpec(
             "convert-math-to-calls", LOWERING,
-            "Calls the math library for exp, sin and their kind.",
+            "Replaces math ops such as exp and sin by math library calls.",
         ),
         PassSpec(
-            "contract-rise-floats", LOWERING, "Decides float contraction on the source program."
+            "contract-rise-floats", LOWERING, "Contracts floats (`fma`) in the source program."
         ),
         PassSpec(
             "plan-polyhedral", LOWERING,
-            "Plans tiling, scalar replacement and vectorisation where they are proven to be right.",
+            "Plans tiling, scalar replacement and vectorization where they are proven correct.",
         ),
-        PassSpec("raise-to-library-calls", LOWERING, "Replaces loops by calls of BLAS routines."),
-        PassSpec("poll-signals", LOWERING, "Lets long loops look for signals."),
+        PassSpec("raise-to-library-calls", LOWERING, "Replaces loops by calls to BLAS routines."),
+        PassSpec("poll-signals", LOWERING, "Makes long loops poll for signals."),
         PassSpec(
             "outline-gpu-kernels", "lowering.gpu",
-            "Makes kernels of a module `kernels`, which functions launch.",
+            "Outlines GPU kernels into a module `kernels`; functions launch them.",
         ),
         PassSpec(
             "rise-rewrite", LOWERING,
-            "Rewrites every program by the strategy that is given, or by that of its function.",
+            "Rewrites every program by the given strategy, or by its function's strategy.",
         ),
         PassSpec(
             "convert-stablehlo-to-rise", "frontends.stablehlo",
-            "Makes patterns of the ops of StableHLO; what is not supported is refused by name.",
+            "Converts StableHLO ops to patterns; rejects unsupported ops by name.",
         ),
         PassSpec(
             "inline", "transforms",
-            "Replaces calls by the bodies of what they call, where these are one block.",
+            "Replaces calls by the bodies of their callees, where these are one block.",
         ),
         PassSpec(
             "symbol-dce", "transforms",
-            "Removes private symbols that are not reached from the others.",
+            "Removes private symbols that no other symbol references.",
         ),
     )
 )  # fmt: skip
 
 
 def make_pass(name: str, **options: Any) -> ModulePass:
-    """A pass of the registry, with some of its options given."""
+    """Instantiate a registered pass with the given options."""
     return PASSES[name].load()(**options)

@@ -1,6 +1,7 @@
 """Every pipeline as a visible list.
 
-`RISE_TO_LOOPS` are our passes, by name; the others are passes of native MLIR in its own spelling.
+`RISE_TO_LOOPS` lists riselang's own passes by name; the others are native MLIR passes in MLIR's
+spelling.
 """
 
 from __future__ import annotations
@@ -8,59 +9,59 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 CONTRACT = ("contract-rise-floats",)
-"""First, under every float permission but strict."""
+"""Runs first, under every float permission except strict."""
 
 GPU = "gpu"
 LOOPS = ("affine", "scf", "polyhedral", GPU)
-"""What patterns that do not say `{to = ...}` become: loops of a dialect, affine loops that MLIR
-tiles and vectorises where that is proven to be right, or kernels of a GPU."""
+"""The targets of patterns without `{to = ...}`: loops of a dialect, affine loops that MLIR tiles
+and vectorizes where that is proven correct, or GPU kernels."""
 
 APPROXIMATE = "approximate-math"
 
 CALLS = "convert-math-to-calls"
 
 MATH = (APPROXIMATE, CALLS)
-"""What becomes of exp and its kind; the first only for relaxed floats."""
+"""The lowering of math functions such as exp; the first pass runs only for relaxed floats."""
 
 RISE_TO_LOOPS = ("convert-rise-to-imperative", "resolve-rise-access", *MATH)
-"""Ours."""
+"""riselang's own passes."""
 
 RAISE = ("raise-to-library-calls",)
-"""Ours, for `library="blas"`: before all that makes loops into other loops."""
+"""riselang's own, for `library="blas"`: runs before the passes that transform loops."""
 
 PLAN_POLYHEDRAL = ("plan-polyhedral",)
-"""Ours, too, for polyhedral loops: the last pass before those of MLIR."""
+"""riselang's own, for polyhedral loops: the last pass before the MLIR passes."""
 
 POLL = ("poll-signals",)
-"""Ours, the last for a CPU: long loops can be interrupted."""
+"""riselang's own, the last one for CPUs: makes long loops interruptible."""
 
 KEEP_FOR_FUNCTION = "keep-stack-for-function"
-"""Not a pass of MLIR: `native.mlir` does it. A plain loop does not give back the stack memory that
-an iteration takes, but one piece serves all iterations."""
+"""Not an MLIR pass: `native.mlir` does it. A plain loop does not free the stack memory that an
+iteration allocates, so one allocation serves all iterations."""
 
 SEQUENTIAL_PARALLEL = (KEEP_FOR_FUNCTION, "scf-parallel-for-to-nested-fors")
 """Parallel loops on one thread, where there is no OpenMP runtime."""
 
 INLINE_SCOPES = "inline-alloca-scopes"
-"""Not a pass of MLIR: `native.mlir` does it. Bodies of parallel loops stand in scopes for stack
-memory; canonicalize removes those it knows to be empty, but not where there is a call."""
+"""Not an MLIR pass: `native.mlir` does it. Bodies of parallel loops are wrapped in alloca scopes;
+canonicalize removes a scope without allocations, but not if it contains a call."""
 
 KEEP_FOR_THREADS = "keep-stack-for-threads"
-"""Not a pass of MLIR: `native.mlir` does it. Iterations that a thread runs come one after the
-other, so that one piece of stack memory serves them all."""
+"""Not an MLIR pass: `native.mlir` does it. A thread runs its iterations sequentially, so one stack
+allocation serves them all."""
 
 SHARE_OUT = "share-out-iterations"
-"""Not a pass of MLIR: `native.mlir` does it. Threads take iterations in portions that get smaller,
-so that one whose core is busy with something else takes fewer."""
+"""Not an MLIR pass: `native.mlir` does it. It selects guided scheduling, so that a thread whose
+core is busy takes fewer iterations."""
 
 OPENMP_PARALLEL = (
     "convert-scf-to-openmp", "canonicalize", KEEP_FOR_THREADS, INLINE_SCOPES, SHARE_OUT,
 )  # fmt: skip
-"""Parallel loops on threads."""
+"""Parallel loops on OpenMP threads."""
 
 ROUND_EACH = "round-each-result"
-"""Not a pass of MLIR: `native.mlir` does it. Emulation marks its roundings as ones that may be left
-out where the result is widened again."""
+"""Not an MLIR pass: `native.mlir` does it. MLIR's emulation marks its roundings as removable where
+the result is extended again; this keeps them."""
 
 EXACT_BF16 = (
     "math-extend-to-supported-types{target-type=f32 extra-types=f16}",
@@ -70,12 +71,12 @@ EXACT_BF16 = (
 )
 """bf16 computed in f32 and rounded to nearest even by integer ops.
 
-LLVM would narrow the operations again, and its AArch64 back end then rounds them towards zero.
+Otherwise LLVM narrows the operations again, and its AArch64 back end rounds them toward zero.
 """
 
 COPY_BY_LOOPS = "copy-by-loops"
-"""Not a pass of MLIR: `native.mlir` does it. A copy from or to a part of a buffer would become a
-call of a library that is not there."""
+"""Not an MLIR pass: `native.mlir` does it. MLIR lowers a copy from or to a part of a buffer to a
+call to a runtime library that riselang does not link."""
 
 STRUCTURED = (
     "one-shot-bufferize",
@@ -92,7 +93,7 @@ STABLEHLO_TO_LINALG = (
     "canonicalize",
     "cse",
 )
-"""For ops that do not become patterns, in functions between buffers."""
+"""For ops that do not become patterns; their functions take and fill buffers."""
 
 LINALG = (
     "one-shot-bufferize",
@@ -109,20 +110,20 @@ LINALG = (
     "convert-math-to-libm",
     "convert-complex-to-llvm",
 )
-"""Before those of `cpu`: tensors become buffers that are given back, structured ops become loops,
-and complex numbers pairs."""
+"""Runs before `cpu`: tensors become buffers that are freed, structured ops become loops, and
+complex numbers become pairs."""
 
 PLANNED = "rise.passes"
-"""The attribute of a function with the passes that it alone gets."""
+"""The attribute that lists the passes that run on one function alone."""
 
 RUN_PLANNED = "run-planned-passes"
-"""Not a pass of MLIR: `native.mlir` runs the passes that each function has been given."""
+"""Not an MLIR pass: `native.mlir` runs the passes that each function's attribute lists."""
 
 
 def polyhedral(tile_sizes: Sequence[int] | None, lanes: int | None) -> tuple[str, ...]:
-    """Passes for one function, whose preconditions are proven by `plan-polyhedral`.
+    """Return the passes for one function; `plan-polyhedral` has proven their preconditions.
 
-    Tiling is the first, since the sizes are those of the loops as they are.
+    Tiling comes first, since the tile sizes are for the original loops.
     """
     sizes = ",".join(map(str, tile_sizes or ()))
     return (
@@ -157,18 +158,18 @@ POLYHEDRAL = (
     "func.func(convert-vector-to-scf{full-unroll=true})",
     "convert-ub-to-llvm",
 )
-"""Before all others, where functions have passes of their own."""
+"""Runs before all others, where functions have planned passes."""
 
 
 LOCATE_REST = "locate-rest"
-"""Not a pass of MLIR: `native.mlir` does it. LLVM refuses calls without a place in functions that
-have one."""
+"""Not an MLIR pass: `native.mlir` does it. LLVM rejects calls without a location in functions with
+debug info."""
 
 LINE_TABLES = (
     LOCATE_REST,
     "ensure-debug-info-scope-on-llvm-func{emission-kind=LineTablesOnly}",
 )
-"""Last, for debug info."""
+"""Runs last, for debug info."""
 
 
 def cpu(
@@ -180,9 +181,9 @@ def cpu(
     debug_info: bool = False,
     has_descriptors: bool = True,
 ) -> tuple[str, ...]:
-    """From affine, scf and memref to the LLVM dialect; `structured` for linalg and tensor, too.
+    """Lower affine, scf and memref to the LLVM dialect; with `structured`, linalg and tensor, too.
 
-    Without descriptors, functions take a pointer for each buffer.
+    Without descriptors, functions take a bare pointer for each buffer.
     """
     *to_llvm, last = TO_LLVM if has_descriptors else map(_with_pointers, TO_LLVM)
     return (
@@ -203,19 +204,18 @@ def cpu(
 
 
 OUTLINE_KERNELS = ("outline-gpu-kernels",)
-"""Ours, for a GPU: after all others."""
+"""riselang's own, for GPUs: runs after all others."""
 
 CALL_INTRINSICS = "call-intrinsics"
-"""Not a pass of MLIR: `native.mlir` does it. The conversion of kernels would call a library for
-sqrt and its kind, which the GPU computes itself."""
+"""Not an MLIR pass: `native.mlir` does it. The conversion to NVVM would call a library for
+functions such as sqrt, which the GPU has instructions for."""
 
 TAKE_KERNELS_OUT = "take-kernels-out"
-"""Not a pass of MLIR: `native.mlir` does it. Only what stands in a plain module can be translated
-to LLVM IR."""
+"""Not an MLIR pass: `native.mlir` does it. Only a plain module can be translated to LLVM IR."""
 
 
 def gpu(*, bf16: bool = True) -> tuple[str, ...]:
-    """From kernels of scf and memref to the LLVM dialect; no host code is left."""
+    """Lower kernels in scf and memref to the LLVM dialect; no host code remains."""
     inside = (
         "convert-scf-to-cf",
         "expand-strided-metadata",

@@ -1,4 +1,4 @@
-"""When this package was imported: a file that has changed since is not what this process runs."""
+"""The time of import of this package: this process does not run files that changed later."""
 
 from __future__ import annotations
 

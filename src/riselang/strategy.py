@@ -1,12 +1,12 @@
-"""Everything strategies are made of, under one name.
+"""Everything that strategies are made of, in one namespace.
 
 import riselang.strategy as st
 
 tiled = st.tile(32, 32) @ st.outermost("map", nest=2)
 print(st.derive(program, tiled))
 
-The rules are in `st.rules`: `st.top_down(st.rules.map_fusion)`. What `rise derive --strategy` reads
-is read by `st.parse_strategy`.
+The rules are in `st.rules`: `st.top_down(st.rules.map_fusion)`. `st.parse_strategy` reads the
+syntax of `rise derive --strategy`.
 """
 
 from typing import TYPE_CHECKING
@@ -136,7 +136,7 @@ __all__ = [
     "window_sums",
 ]
 
-if not TYPE_CHECKING:  # to which every name would be one that exists
+if not TYPE_CHECKING:  # a type checker would accept every name
 
     def __getattr__(name: str) -> object:
         from riselang.dsl.name_hints import missing

@@ -1,4 +1,4 @@
-"""What `xdsl-opt` and `xdsl-gui` see of this project: the dialect, the passes and a target."""
+"""The dialect, passes and target that riselang provides to `xdsl-opt` and `xdsl-gui`."""
 
 from __future__ import annotations
 

@@ -1,3 +1,3 @@
-"""The version of this package."""
+"""The version of riselang."""
 
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-"""Sizes from the shapes of a call."""
+"""Infer sizes from the shapes of the arguments of a call."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from riselang.interpreter.scalars import numpy_dtype
 from riselang.nat import Nat
 from riselang.runtime.arrays import Array, check_dtype, exact_scalar
 from riselang.runtime.shapes import SizeBinding
+from riselang.support.counts import format_count
 from riselang.support.errors import UserError
 
 
@@ -18,7 +19,7 @@ def scalar_array(argument: Any, type: ScalarType, name: str) -> Array:
     exact = exact_scalar(argument, numpy_dtype(type))
     if exact is None:
         raise UserError(
-            f"argument {name}: expected a number of type {show(type)}, but found {argument!r}"
+            f"argument {name}: expected a scalar of type {show(type)}, but found {argument!r}"
         )
     return exact
 
@@ -26,7 +27,7 @@ def scalar_array(argument: Any, type: ScalarType, name: str) -> Array:
 def bind_sizes(
     types: Sequence[RiseType], names: Sequence[str], arrays: Sequence[Array]
 ) -> Mapping[str, Nat]:
-    """The sizes that the shapes of the arrays give; a size bound twice must agree."""
+    """Return the sizes that the array shapes determine; bindings of one size must agree."""
     binding = SizeBinding()
     for type, name, array in zip(types, names, arrays, strict=True):
         lengths, element = _dimensions(type)
@@ -37,7 +38,8 @@ def bind_sizes(
         check_dtype(array, element, name)
         if array.ndim != len(lengths):
             raise UserError(
-                f"argument {name}: expected {len(lengths)} dimensions ({show(type)}), "
+                f"argument {name}: expected {format_count(len(lengths), 'dimension')} "
+                f"({show(type)}), "
                 f"but found shape {array.shape}"
             )
         binding.bind(lengths, array.shape, name)
@@ -47,7 +49,7 @@ def bind_sizes(
 def given_sizes(
     open: Sequence[RiseType], given: Sequence[RiseType], names: Sequence[str]
 ) -> Mapping[str, Nat]:
-    """What the sizes of `open` are in `given`, the same types with some sizes as numbers."""
+    """Return the values that `given`, which are the types `open` at some sizes, determine."""
     binding = SizeBinding()
     for left, right, name in zip(open, given, names, strict=True):
         lengths, _ = _dimensions(left)
@@ -58,7 +60,7 @@ def given_sizes(
 
 
 def _dimensions(type: RiseType) -> tuple[list[Nat], RiseType]:
-    """The lengths of nested arrays, and what is in them."""
+    """Return the lengths of nested arrays, and the element type of the innermost."""
     lengths: list[Nat] = []
     while isinstance(type, ArrayType):
         lengths.append(type.length)

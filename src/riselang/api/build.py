@@ -13,6 +13,7 @@ from riselang.dialects.rise.functional import ReturnOp
 from riselang.dialects.rise.interface_ops import LoweringUnitOp, check_buffers
 from riselang.dialects.rise.types import RiseType, ScalarType, array, result_types
 from riselang.dsl.tracing import trace_function
+from riselang.support.counts import format_count
 from riselang.support.errors import UserError
 from riselang.term.finish import finish
 from riselang.term.to_dialect import emit_program
@@ -28,7 +29,10 @@ def build_unit(
         names = [value.name_hint or f"in{position}" for position, value in enumerate(inputs)]
         root, trace, results = trace_function(function, names, types)
         if results != len(targets):
-            raise UserError(f"the program gives {results} results for {len(targets)} outputs")
+            raise UserError(
+                f"expected {format_count(len(targets), 'result')}, one for each output, but the "
+                f"program returns {results}"
+            )
         term = finish(root, trace.inference)
         for target, type in zip(targets, result_types(term.type, results), strict=True):
             try:

@@ -17,6 +17,7 @@ from riselang.runtime.device_arrays import new_on_gpu
 from riselang.runtime.executable import Executable, Parameter
 from riselang.runtime.kinds import as_kind, kind_of
 from riselang.runtime.quick_calls import Call
+from riselang.support.counts import format_count
 from riselang.support.errors import OutOfRangeError, SourceLocation, UserError
 from riselang.support.html import code, details, paragraph, table
 from riselang.support.profiling import timed
@@ -30,20 +31,20 @@ if TYPE_CHECKING:
     from riselang.compiler.compilation import Compilation
 
 SUFFIX = ".kernel"
-"""What the names of files with compiled programs end in."""
+"""The file name extension of compiled programs."""
 Groups = tuple[int, ...]
-"""How many buffers each result of a program has: more than one where it is of pairs."""
+"""The number of buffers of each result of a program: more than one for arrays of pairs."""
 
 
 class Origin(Protocol):
-    """What a program is compiled from."""
+    """The source of a compiled program."""
 
     @property
     def source(self) -> Term: ...
 
     @property
     def key(self) -> str:
-        """Under which its machine code is kept in the cache."""
+        """The key of its machine code in the kernel cache."""
         ...
 
     @property
@@ -56,13 +57,13 @@ class Origin(Protocol):
 
 @dataclass(frozen=True)
 class Compiled:
-    """Machine code of a program, for given sizes or for all."""
+    """The machine code of a program, for specific sizes or for all sizes."""
 
     function: Executable
     """Takes a buffer for each part of the results, then the inputs."""
     groups: Groups
     origin: Origin | None = None
-    """What it was compiled from; nothing for one that was loaded."""
+    """The source it was compiled from; None if it was loaded from a file."""
 
     @property
     def inputs(self) -> tuple[Parameter, ...]:
@@ -70,12 +71,12 @@ class Compiled:
 
     @with_short_tracebacks
     def __call__(self, *arguments: Any, out: Any = None) -> Any:
-        """The results for these arrays, new or in `out`: an array, or what would be returned."""
+        """Return the results for these arrays; write them to `out`, shaped like the result."""
         if len(arguments) != len(self.inputs):
             names = ", ".join(each.name for each in self.inputs)
             raise UserError(
-                f"{self.function.name} takes {len(self.inputs)} arguments ({names}), "
-                f"but found {len(arguments)}"
+                f"{self.function.name} takes {format_count(len(self.inputs), 'argument')} "
+                f"({names}), but found {len(arguments)}"
             )
         arrays = [_array(*pair) for pair in zip(self.inputs, arguments, strict=True)]
         if out is not None:
@@ -85,7 +86,7 @@ class Compiled:
         return result if convert is None else as_kind(result, convert)
 
     def run(self, arrays: Sequence[Array]) -> Any:
-        """New arrays with the results."""
+        """Run the program, and return new arrays with the results."""
         count = sum(self.groups)
         shapes = self.function.shapes_of_first(count, arrays)
         parameters = self.function.parameters[:count]
@@ -101,20 +102,21 @@ class Compiled:
         return packed(given, self.groups)
 
     def run_into(self, arrays: Sequence[Array], out: Any) -> None:
-        """Leave the results in `out`, shaped as they are returned."""
+        """Write the results to `out`, which has the structure of the returned value."""
         buffers = _flattened(out)
         if len(buffers) != sum(self.groups):
             raise UserError(
-                f"out: expected {sum(self.groups)} arrays, as {self.function.name} returns, "
+                f"out: expected {format_count(sum(self.groups), 'array')}, as "
+                f"{self.function.name} returns, "
                 f"but found {len(buffers)}"
             )
         with located(self.origin.source if self.origin is not None else None):
             self.function(*buffers, *arrays)
 
     def prepared(self, example: Sequence[Array] | None = None) -> Call:
-        """A function of inputs whose types and shapes are right, for sizes that are known.
+        """Return a fast function of inputs; it does not check their types and shapes.
 
-        Where they are not, the shapes are those of an example that fits.
+        If the program has symbolic sizes, `example` has arrays of the shapes to specialize for.
         """
         shapes = None
         if example is not None:
@@ -123,12 +125,15 @@ class Compiled:
         return self._quick([None] * len(self.inputs), shapes) or self.run
 
     def prepared_with(self, fixed: Sequence[Array | None]) -> Call | None:
-        """The same with some inputs given for good, where that is possible; None for the others."""
+        """Like `prepared`, with some inputs fixed (None for the others); None if not possible."""
         return self._quick(fixed, None)
 
     def prepared_into(self, out: Array, example: Sequence[Array]) -> Call | None:
-        """A function of one result and of inputs that are as these, which fit; None where a call
-        needs a closer look. That the result lies apart from the inputs is not looked at."""
+        """Return a fast function of an output and inputs with the shapes of these arrays.
+
+        It does not check that the output is disjoint from the inputs. None if calls need more
+        checks.
+        """
         if self.groups != (1,):
             return None
         arrays = (out, *example)
@@ -153,27 +158,27 @@ class Compiled:
         return self.function.quick(sum(self.groups), fixed, checked, groups, shapes)
 
     def as_text(self, stage: str = "asm") -> str:
-        """The program at a stage: notation, rise, imperative, affine, llvm or asm."""
+        """Return the program at a stage: notation, rise, imperative, affine, llvm or asm."""
         if self.origin is None:
             raise UserError("this program was loaded without its stages; compile it to see them")
         return self.origin.as_text(stage)
 
     def cost_analysis(self) -> Cost:
-        """Operations and bytes of the program as it is written."""
+        """Count the operations and bytes of the source program."""
         if self.origin is None:
             raise UserError("this program was loaded without its source, which has the costs")
         return self.origin.cost_analysis()
 
     def save(self, path: str | Path) -> None:
-        """Write a file that `rl.load` reads in another process; it has no need of the source.
+        """Write a file that `rl.load` reads in another process, without the source.
 
-        The file has the machine code for this machine and the program as RISE IR, which is
-        compiled anew on a machine of another kind.
+        The file contains the machine code for this machine and the program as RISE IR, which is
+        recompiled on a different machine.
         """
         if self.origin is None:
             raise UserError("this program was loaded from a file already; copy that file")
         if not str(path).endswith(SUFFIX):
-            raise UserError(f"the name of the file must end in {SUFFIX}, but is {path}")
+            raise UserError(f"expected a file name that ends in {SUFFIX}, but found {path}")
         from riselang.api.saving import save
 
         save(self.function.name, self.groups, self.origin.compilation, path)
@@ -202,7 +207,7 @@ def _array(parameter: Parameter, argument: Any) -> Array:
 
 @contextmanager
 def located(source: Term | None) -> Generator[None]:
-    """A check that fails is shown where the source has it."""
+    """Report a failed index check at its location in the source."""
     try:
         yield
     except OutOfRangeError as error:
@@ -212,7 +217,7 @@ def located(source: Term | None) -> Generator[None]:
 
 
 def _as_written(term: Term, location: SourceLocation | None) -> SourceLocation | None:
-    """The whole of a place in the program; an op knows only where it starts."""
+    """Return the full source range of a location; an op knows only where it starts."""
     stack = [term]
     while stack and location is not None:
         current = stack.pop()
@@ -224,7 +229,7 @@ def _as_written(term: Term, location: SourceLocation | None) -> SourceLocation |
 
 
 def packed(buffers: Sequence[Array], groups: Groups) -> Any:
-    """One array for one result; a tuple for a result of pairs, and for several results."""
+    """Group buffers: an array for one result, a tuple for a result of pairs or several results."""
     results: list[Any] = []
     for count in groups:
         group, buffers = buffers[:count], buffers[count:]

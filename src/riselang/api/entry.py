@@ -1,4 +1,4 @@
-"""Entry points whose machinery is imported at their first use, to keep `import riselang` fast."""
+"""Entry points that import their implementation on first use, to keep `import riselang` fast."""
 
 from __future__ import annotations
 
@@ -32,20 +32,22 @@ def load(
     contracted: bool | None = None,
     strategy: Strategy | str | None = None,
 ) -> LoadedModule | LoadedProgram | LoadedLibrary | Compiled:
-    """Read a file and make its programs callable with numpy arrays, as attributes.
+    """Read a file; its programs are attributes that you call with NumPy arrays.
 
     The functions of an MLIR file take their output buffers too, in the order of their parameters;
-    the definitions of a `.rise` file return their results. `loops` is what
-    patterns that do not say it become, "scf" by default in MLIR and "affine" in notation;
-    "polyhedral" loops are affine loops that are tiled and vectorised where that is proven right,
-    "gpu" makes kernels for a GPU.
-    A `.kernel` file, which `Compiled.save` writes, is a program to call; a shared library that
-    `rise compile --emit shared` wrote has functions like those of an MLIR file. Both are machine
-    code: load them only from places that you trust.
-    With `debug_info` debuggers and profilers show the lines of the file inside its programs.
-    `strategy` says how its programs are rewritten before they become loops; `effort`, "fast",
-    "default" or "max", how long compiling may take. A program that is `contracted` has all that
-    `float` permits to contract: stage "notation" of another one.
+    the definitions of a `.rise` file return their results.
+
+    `loops` selects the code that patterns become unless they specify it: "scf" (the default for
+    MLIR) and "affine" (the default for notation) loops, "polyhedral" loops, which are affine loops
+    that are tiled and vectorized where that is proven correct, or "gpu" kernels.
+    `strategy` rewrites the programs before they are lowered. `effort` ("fast", "default" or "max")
+    limits the compile time. With `debug_info`, debuggers and profilers show the lines of the file.
+    `contracted` marks a program in which the contractions that `float` permits are already done,
+    such as stage "notation" of another program.
+
+    A `.kernel` file, which `Compiled.save` writes, is one callable program; a shared library that
+    `rise compile --emit shared` wrote has functions like those of an MLIR file. Both contain
+    machine code: load them only from sources that you trust.
     """
     from riselang.api.load import load_file
 
@@ -71,7 +73,7 @@ def loads(
     contracted: bool | None = None,
     strategy: Strategy | str | None = None,
 ) -> LoadedModule | LoadedProgram:
-    """Like `load`, from text: in notation where `name` ends in ".rise", else in MLIR."""
+    """Like `load`, from text: notation if `name` ends in ".rise", else MLIR."""
     from riselang.api.load import load_text
 
     return load_text(
@@ -87,8 +89,8 @@ def build(
 ) -> Callable[[Callable[..., Any]], LoweringUnitOp]:
     """`build(block, C, [A, B])(lambda A, B: ...)` adds a lowering unit at the end of `block`.
 
-    Outputs and inputs are memrefs; the function gets one value for each input, and gives one result
-    for each output.
+    Outputs and inputs are memrefs; the function takes one value for each input and returns one
+    result for each output.
     """
     from riselang.api.build import build_unit
 

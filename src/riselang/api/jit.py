@@ -1,4 +1,4 @@
-"""`rl.jit`: Python functions as kernels, compiled for the shapes they are called with."""
+"""`rl.jit`: compile Python functions to kernels, for the shapes that they are called with."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Jitted(Kernel):
         functools.update_wrapper(self, function)
 
     def _first_call(self, arguments: Sequence[Any], key: Any) -> Any:
-        """Inside a function that is traced, the body of this one becomes part of it."""
+        """Call the kernel; while another function is traced, inline its body into that function."""
         if any(isinstance(argument, Value) for argument in arguments):
             return self.function(*arguments)
         return super()._first_call(arguments, key)
@@ -57,7 +57,7 @@ class Jitted(Kernel):
     def source(self, types: tuple[RiseType, ...], sizes: Mapping[str, Nat]) -> tuple[Term, int]:
         if not self.symbolic:
             return self._traced(types)
-        # The function may mention sizes by name, so it is traced for all of them.
+        # The function may refer to sizes by name, so it is traced with symbolic sizes.
         term, results = self._traced(self.types)
         known = given_sizes(uncurry(term.type)[0], types, self.names)
         return at_sizes(term, known), results
@@ -110,19 +110,19 @@ def jit(
     effort: str | None = None,
     strategy: Strategy | str | None = None,
 ) -> Any:
-    """Compile a function of arrays; `backend="interpret"` runs the interpreter instead.
+    """Compile a function of arrays; `backend="interpret"` runs the reference interpreter instead.
 
-    `float` is what may be done to float arithmetic: strict, contract or relaxed. A function is
-    traced for the sizes of each call; with `sizes="symbolic"` once for all, and may name them.
-    `loops` is what patterns that do not say it become: affine, scf or polyhedral loops, or kernels
-    for a gpu.
-    With `debug_info` debuggers and profilers show the lines of the function inside the kernel.
-    With `library="blas"` matrix products and their kind become calls of BLAS routines, which add
-    in an order of their own: `float` is then "relaxed".
-    `strategy` says how the program is rewritten before it becomes loops: a strategy or its text, or
-    "none". Without one, what is recognised in large programs is arranged for this machine.
-    `effort` is how long compiling may take: "fast" makes plain loops at once, "max" lets LLVM do
-    all that it can.
+    `float` is the float permission: "strict", "contract" or "relaxed". A function is specialized
+    for the sizes of each call; with `sizes="symbolic"` it is traced once for all sizes, and may
+    refer to them by name. `loops` selects the code that patterns become unless they specify it:
+    "affine", "scf" or "polyhedral" loops, or "gpu" kernels.
+    With `debug_info`, debuggers and profilers show the lines of the function inside the kernel.
+    With `library="blas"`, matrix multiplications and similar loops become calls to BLAS routines.
+    These choose their own order of summation, so `float` is then "relaxed".
+    `strategy` rewrites the program before it is lowered: a strategy, its text, or "none". By
+    default, kernels that are recognized in large programs are scheduled for this machine.
+    `effort` limits the compile time: "fast" generates plain loops, "max" enables all LLVM
+    optimizations.
     """
     if backend not in BACKENDS:
         raise UserError(f"backend must be one of {', '.join(BACKENDS)}, but is {backend!r}")

@@ -1,4 +1,4 @@
-"""Programs that are called with arrays, whatever form they were written in."""
+"""Kernels: programs that are called with arrays, from Python or from notation."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from riselang.runtime.arrays import Array, as_array, check_layout
 from riselang.runtime.device_arrays import in_library_of, is_on_gpu, shadow
 from riselang.runtime.kinds import as_kind, kind_of
 from riselang.support.config import Options
+from riselang.support.counts import format_count
 from riselang.support.errors import RiseError, UserError
 from riselang.support.forking import hold_forks
 from riselang.support.html import code
@@ -37,23 +38,23 @@ if TYPE_CHECKING:
     from riselang.api.compiled import Compiled
 
 _Key = tuple[tuple[RiseType, ...], tuple[tuple[str, Nat], ...]]
-"""Types of parameters, and sizes."""
+"""The parameter types, and the sizes."""
 _Shapes = tuple[tuple[tuple[int, ...], np.dtype[Any]] | None, ...]
-"""Shapes and types of arrays; None for what is no array."""
+"""The shape and dtype of each argument; None for one that is not a NumPy array."""
 _Expected = tuple[tuple[tuple[int, ...], np.dtype[Any]], ...]
-"""The same for arrays alone."""
+"""The same where all arguments are NumPy arrays."""
 LOOPS = "affine"
-"""What patterns of a kernel become that do not say it."""
+"""The loops that a kernel's patterns become unless they specify it."""
 DEFAULTS = Options(LOOPS)
 _ARRAY: Any = np.ndarray
 MOST_PREPARED = 4096
-"""Shapes for which calls are prepared; one kernel for all sizes may see any number of them."""
+"""The maximum number of prepared calls; a symbolic kernel may see any number of shapes."""
 
 
 class Kernel(ABC):
-    """A program that is called with arrays, compiled for the shapes of each call.
+    """A program that is called with arrays, and compiled for the shapes of each call.
 
-    With `symbolic` it is compiled once, for all shapes.
+    If it is `symbolic`, it is compiled once for all shapes.
     """
 
     symbolic = False
@@ -76,24 +77,24 @@ class Kernel(ABC):
         self._lowered: dict[_Key, Lowered] = {}
         self._lock = RLock()
         self._prepared: dict[_Shapes, Callable[[Sequence[Any]], Any]] = {}
-        """Programs that have run, by the shapes of their arguments: all that is left is the call,
-        which looks at the layout of the arrays."""
+        """Compiled programs by the shapes of their arguments; such a call checks only the layout
+        of the arrays."""
         self._latest: tuple[_Expected, Callable[[Sequence[Any]], Any]] = ((), self._other_call)
-        """The shapes of the latest call, which those of the next mostly are."""
+        """The shapes of the latest call, which the next one usually has, too."""
         self._on_gpu: dict[_Shapes, Compiled] = {}
-        """Programs for arrays on a GPU, by their shapes."""
+        """Compiled programs for arrays on a GPU, by their shapes."""
         self._into: dict[_Shapes, Callable[[Sequence[Any]], Any]] = {}
-        """The same for calls with `out`, by its shape and those of the arguments."""
+        """Prepared calls with `out`, by its shape and the shapes of the arguments."""
 
     @abstractmethod
     def source(self, types: tuple[RiseType, ...], sizes: Mapping[str, Nat]) -> tuple[Term, int]:
-        """The program for parameters of these types, and how many results it gives.
+        """Return the program for parameters of these types, and its number of results.
 
-        `sizes` are the sizes of the kernel's own types that are given.
+        `sizes` are the values of the symbolic sizes in the kernel's own types.
         """
 
     def __call__(self, *arguments: Any, out: Any = None, **named: Any) -> Any:
-        """The results for these arrays, new or in `out`: an array, or what would be returned."""
+        """Return the results for these arrays; write them to `out`, shaped like the result."""
         try:
             if named:
                 arguments = self._ordered(arguments, named)
@@ -115,7 +116,7 @@ class Kernel(ABC):
             raise shortened(error) from error.__cause__
 
     def _other_call(self, arguments: Sequence[Any]) -> Any:
-        """A call with other shapes than the latest."""
+        """Call with shapes that differ from the latest call's."""
         if self._takes_device_arrays and any(map(is_on_gpu, arguments)):
             return in_library_of(arguments, self._call_on_gpu(arguments))
         key = _shapes_of(arguments)
@@ -126,7 +127,7 @@ class Kernel(ABC):
         return prepared(arguments)
 
     def _ordered(self, given: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Arguments by position and by name, in the order of the parameters."""
+        """Return positional and named arguments in the order of the parameters."""
         names = self.names
         for name in named:
             if name not in names:
@@ -136,7 +137,7 @@ class Kernel(ABC):
                 )
             if name in names[: len(given)]:
                 raise UserError(
-                    f"{self.__name__} is given {name} twice: by position and by name",
+                    f"{self.__name__} got {name} twice: by position and by name",
                     user_location(),
                 )
         rest = names[len(given) :]
@@ -169,7 +170,7 @@ class Kernel(ABC):
             known.clear()
 
     def _first_call(self, arguments: Sequence[Any], key: _Shapes) -> Any:
-        """A call with shapes that have not been seen, or with other arguments than arrays."""
+        """Call with shapes that have not been seen before, or with non-array arguments."""
         result = self.call(arguments, {})
         if self.backend == "compile" and None not in key:
             lowered, _ = self._for_arrays(arguments, {})
@@ -180,7 +181,7 @@ class Kernel(ABC):
         return result if convert is None else as_kind(result, convert)
 
     def _call_on_gpu(self, arguments: Sequence[Any]) -> Any:
-        """A call with arrays that are on a GPU, whose sizes are looked at once."""
+        """Call with arrays on a GPU; the sizes are bound once for each combination of shapes."""
         arrays = self._arrays(arguments)
         key = tuple((array.shape, array.dtype) for array in arrays)
         compiled = self._on_gpu.get(key)
@@ -191,7 +192,7 @@ class Kernel(ABC):
         return compiled.run(arrays)
 
     def call(self, arguments: Sequence[Any], known: Mapping[str, Nat]) -> Any:
-        """The results for these arrays, with sizes that their shapes need not tell."""
+        """Return the results for these arrays; `known` has sizes that shapes may not determine."""
         arrays = self._arrays(arguments)
         lowered, sizes = self._for_arrays(arrays, known)
         if self.backend == "interpret":
@@ -201,7 +202,7 @@ class Kernel(ABC):
     def _for_arrays(
         self, arrays: Sequence[Array], known: Mapping[str, Nat]
     ) -> tuple[Lowered, Mapping[str, Nat]]:
-        """The program that takes these arrays, and the sizes that it leaves open."""
+        """Return the program that takes these arrays, and the values of its symbolic sizes."""
         if not self.symbolic:
             return self._specialised({**known, **bind_sizes(self.types, self.names, arrays)}), {}
         lowered = self._specialised({})
@@ -211,12 +212,12 @@ class Kernel(ABC):
 
     @with_short_tracebacks
     def trace(self, *arguments: Any, **sizes: int) -> Traced:
-        """The program for these arrays, array types, or sizes by name; for all sizes without."""
+        """Trace for these arrays, array types or sizes by name; without them, for all sizes."""
         return self._traced_at(self._sizes(arguments, sizes))
 
     @with_short_tracebacks
     def lower(self, *arguments: Any, **sizes: int) -> Lowered:
-        """`trace` for these arrays, array types or sizes, and `lower` as the kernel says."""
+        """Trace for these arrays, array types or sizes, and lower with the kernel's options."""
         return self._specialised(self._sizes(arguments, sizes))
 
     def _sizes(self, arguments: Sequence[Any], sizes: Mapping[str, int]) -> Mapping[str, Nat]:
@@ -230,14 +231,14 @@ class Kernel(ABC):
         return bind_sizes(self.types, self.names, self._arrays(arguments))
 
     def named_sizes(self, sizes: Mapping[str, int]) -> dict[str, Nat]:
-        """Sizes as a person gives them, by name."""
+        """Return the sizes that the user gives by name."""
         return {name: self._named_size(name, size) for name, size in sizes.items()}
 
     def _named_size(self, name: str, size: Any) -> Nat:
         return given_size(size, f"{self.__name__}({name}=...)")
 
     def sizes_of(self, arrays: Mapping[str, Array]) -> Mapping[str, Nat]:
-        """The sizes that some of the arguments, by name, give."""
+        """Return the sizes that some of the arguments, by name, determine."""
         types = [type for name, type in zip(self.names, self.types, strict=True) if name in arrays]
         names = [name for name in self.names if name in arrays]
         return bind_sizes(types, names, [arrays[name] for name in names])
@@ -245,7 +246,8 @@ class Kernel(ABC):
     def _arrays(self, arguments: Sequence[Any]) -> list[Array]:
         if len(arguments) != len(self.types):
             raise UserError(
-                f"{self.__name__} takes {len(self.types)} arguments ({', '.join(self.names)}), "
+                f"{self.__name__} takes {format_count(len(self.types), 'argument')} "
+                f"({', '.join(self.names)}), "
                 f"but found {len(arguments)}"
             )
         arrays: list[Array] = []
@@ -296,14 +298,14 @@ def _shapes_of(arguments: Sequence[Any]) -> _Shapes:
 
 
 def _is_quick(out: Array, arguments: Sequence[Array]) -> bool:
-    """Whether a result may be left in an array without another look: it lies apart from others."""
+    """Return whether a result may be written without further checks: `out` overlaps no argument."""
     return out.flags.carray and not any(np.may_share_memory(out, each) for each in arguments)
 
 
 class TermKernel(Kernel):
-    """A closed term, of any sizes, as a kernel.
+    """A kernel for a closed term, which may have symbolic sizes.
 
-    `refined` says what the sizes are that its author calls by other names: `N = 4 * N_by_4`.
+    `refined` defines the sizes that type inference has replaced: `N = 4 * N_by_4`.
     """
 
     def __init__(
@@ -336,7 +338,7 @@ class TermKernel(Kernel):
                 raise UserError(f"{self.__name__} has no size {name}; it has: {known}")
             answer = solve(refined, size, sorted(refined.variables))
             if not isinstance(answer, Solved):
-                raise UserError(f"the size {name} is {size}, but expected {refined}")
+                raise UserError(f"size {name}: expected {refined}, but found {size}")
             found.update(answer.substitution)
         return found
 
@@ -345,12 +347,12 @@ class TermKernel(Kernel):
 
 
 def _for_all_sizes(term: Term) -> Term:
-    """A program that takes sizes first, with those sizes open."""
+    """Remove the size parameters of a program; the sizes become free variables."""
     while isinstance(term, DepLambda):
         if term.kind != "nat":
             raise UserError(
-                f"a program needs types, but this is one for every type {term.name}; apply it to "
-                "one, as in f@[f32]",
+                f"expected a program of known types, but this is polymorphic in {term.name}; apply "
+                "it to a type, as in f@[f32]",
                 term.location,
             )
         _, term = opened_binder(term)
@@ -358,7 +360,7 @@ def _for_all_sizes(term: Term) -> Term:
 
 
 def _with_parameters(term: Term, position: int) -> Term:
-    """A function that is no lambda, such as `map(neg)`, as one."""
+    """Eta-expand a function that is not a lambda, such as `map(neg)`."""
     if isinstance(term, Lambda):
         body = _with_parameters(term.body, position + 1)
         return Lambda(term.name, term.parameter, body, term.location)

@@ -1,4 +1,4 @@
-"""`rl.load`: the programs of a file, called with numpy arrays."""
+"""`rl.load`: make the programs of a file callable with NumPy arrays."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
 BACKENDS = ("compile", "interpret")
 SHARED = (".so", ".dylib", ".dll")
-"""What the names of shared libraries end in."""
+"""The file name extensions of shared libraries."""
 MLIR_LOOPS = "scf"
-"""What patterns of an MLIR file become that do not say it."""
+"""The loops that patterns of an MLIR file become unless they specify it."""
 
 
 class LoadedModule:
-    """A module; its functions are attributes. Buffers come in the order of the parameters."""
+    """An MLIR module; its functions are attributes, and take buffers in parameter order."""
 
     def __init__(self, text: str, name: str, options: Options):
         self._text = text
@@ -48,7 +48,7 @@ class LoadedModule:
         self._key = text_key(text, name, options)
         self._found = find(self._key, name, {})
         if self._found is None:
-            # What was compiled before is known to be right.
+            # A module in the cache needs no verification.
             if text.count("func.func") >= WORTH_WORKERS:
                 start_workers(config.jobs() - 1)
             assert self._compilation
@@ -73,7 +73,7 @@ class LoadedModule:
             raise error.located(self._compilation.source.declaration(error.names[0])) from None
 
     def as_text(self, stage: str = "rise") -> str:
-        """The module at a stage: notation, rise, imperative, affine, llvm or asm."""
+        """Return the module at a stage: notation, rise, imperative, affine, llvm or asm."""
         return self._compilation.text(stage)
 
     def __getattr__(self, name: str) -> Executable:
@@ -94,7 +94,7 @@ class LoadedModule:
 
 
 class LoadedLibrary:
-    """A shared library of compiled functions; buffers come in the order of the parameters."""
+    """A shared library; its functions are attributes, and take buffers in parameter order."""
 
     def __init__(self, path: str):
         from riselang.runtime.shared import load_shared
@@ -115,7 +115,7 @@ class LoadedLibrary:
 
 
 def _terms_of(text: str, name: str) -> list[Term]:
-    """The programs of a function of a module, which say what sizes they permit."""
+    """Return the programs in a function of a module; they restrict the sizes."""
     from riselang.compiler.sources import ModuleSource
     from riselang.dialects.module import parse_module
 
@@ -123,10 +123,9 @@ def _terms_of(text: str, name: str) -> list[Term]:
 
 
 class LoadedProgram:
-    """The definitions of a file in notation; each is an attribute, and called as rl.jit's are.
+    """The definitions of a `.rise` file; each is an attribute, and is called like an `rl.jit` one.
 
-    The program itself may be called where it is clear which definition is meant: `main`, or the
-    only one.
+    Calling the program itself calls `main`, or its only definition.
     """
 
     def __init__(self, program: Program, kernels: Mapping[str, TermKernel], name: str):
@@ -138,7 +137,7 @@ class LoadedProgram:
         return self._chosen()(*arguments)
 
     def as_text(self, stage: str = "notation") -> str:
-        """The file at a stage; after notation, a definition is asked: `.main.lower(N=4)`."""
+        """Return the file at a stage; stages after notation show `main` or the only definition."""
         if stage != "notation":
             return self._chosen().lower().as_text(stage)
         texts = [f"def {name} = {kernel.term}" for name, kernel in self._kernels.items()]
@@ -155,7 +154,7 @@ class LoadedProgram:
         raise UserError(f"{self._name} has several definitions; call one of them by name: {names}")
 
     def __getattr__(self, name: str) -> TermKernel:
-        if "_kernels" not in vars(self):  # a copy that is being made
+        if "_kernels" not in vars(self):  # while `copy` constructs an instance
             raise AttributeError(name)
         if name in self._program.helpers:
             raise self._program.helpers[name]
@@ -174,7 +173,7 @@ class LoadedProgram:
 
 
 def chosen_kernel(program: LoadedProgram) -> TermKernel:
-    """The definition that is meant where none is named; its attributes are the definitions."""
+    """Return `main` or the only definition; a method would clash with a definition's name."""
     return program._chosen()  # pyright: ignore[reportPrivateUsage]
 
 
@@ -201,7 +200,7 @@ def load_file(
 def load_text(
     text: str, name: str, backend: str, strategy: Strategy | str | None, **choices: Any
 ) -> LoadedModule | LoadedProgram:
-    """The programs in a text, in notation where its name ends in `.rise`, else in MLIR."""
+    """Load the programs in a text: notation if its name ends in `.rise`, else MLIR."""
     if backend not in BACKENDS:
         raise UserError(f"backend must be one of {', '.join(BACKENDS)}, but is {backend!r}")
     if name.endswith(".rise"):
@@ -223,7 +222,7 @@ def load_text(
 def rewritten_text(
     text: str, name: str, strategy: Strategy, options: Options
 ) -> tuple[str, Options]:
-    """An MLIR module with its programs rewritten; and what is left to be decided."""
+    """Rewrite the programs of an MLIR module; return its text and the remaining options."""
     from riselang.dialects.module import module_text
 
     module, options = read_module(text, name, strategy, options)
@@ -233,7 +232,7 @@ def rewritten_text(
 def read_module(
     text: str, name: str, strategy: Strategy | None, options: Options
 ) -> tuple[ModuleOp, Options]:
-    """A verified module, rewritten where there is a strategy; and what is left to be decided."""
+    """Parse and verify a module, and rewrite it if there is a strategy; also return its options."""
     from riselang.dialects.module import parse_module, verify_module
 
     module = parse_module(text, name)
@@ -250,7 +249,7 @@ def read_module(
 def term_kernel(
     name: str, term: Term, *, strategy: Strategy | str | None = None, **choices: Any
 ) -> TermKernel:
-    """A closed term as something to call, with the options that a file in notation has."""
+    """Make a kernel of a closed term, with the default options of notation."""
     options = default_options(LOOPS).changed(**choices)
     return TermKernel(name, term, "compile", options, strategy=as_strategy(strategy, DEFAULT))
 
@@ -258,7 +257,7 @@ def term_kernel(
 def program_kernels(
     program: Program, options: Options, backend: str, strategy: Strategy | None = None
 ) -> dict[str, TermKernel]:
-    """Each definition that has its types, as something to call."""
+    """Make a kernel of each definition whose types are known."""
     return {
         definition.name: TermKernel(
             definition.name, definition.term, backend, options, definition.refined, strategy

@@ -1,4 +1,4 @@
-"""A program for given sizes, or for all: look at any stage of it, run it, interpret it."""
+"""A program with its options and strategy: print any stage, compile or interpret it."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 def as_strategy(
     strategy: Strategy | str | None, otherwise: Strategy | None = None
 ) -> Strategy | None:
-    """A strategy, which may be given as text or as the name of a `.strategy` file.
+    """Return a strategy that is given as a value, as text or as the name of a `.strategy` file.
 
-    `"none"` is that there is none; `"default"` the one of programs that say nothing.
+    `"none"` disables rewriting; `"default"` is the default strategy.
     """
     if strategy is None:
         return otherwise
@@ -61,15 +61,15 @@ BY_WORD: Mapping[object, Strategy | None] = {"none": None, "default": DEFAULT}
 
 @dataclass(frozen=True)
 class Lowered:
-    """A program for given sizes, or for all: look at any stage of it, or compile it."""
+    """A program for specific sizes or for all sizes: print any stage of it, or compile it."""
 
     name: str
     source: Term
-    """The program as it was written."""
+    """The source program."""
     results: int
     options: Options
     strategy: Strategy | None = None
-    """How it is rewritten before it becomes loops."""
+    """The strategy that rewrites it before it is lowered."""
     _checked: set[tuple[tuple[str, Nat], ...]] = field(
         default_factory=set[tuple[tuple[str, Nat], ...]]
     )
@@ -93,7 +93,7 @@ class Lowered:
     @hold_forks()
     @deep
     def _compilation(self) -> Compilation:
-        # Imported for the first program that is not in the cache.
+        # Only programs that are not in the cache need these modules.
         with timed("import the compiler"):
             from riselang.compiler.compilation import Compilation
             from riselang.compiler.sources import TermSource
@@ -103,36 +103,37 @@ class Lowered:
 
     @property
     def derivation(self) -> Derivation | None:
-        """How the strategy rewrote the program; None where there is none.
+        """The steps by which the strategy rewrote the program; None without a strategy.
 
-        What may be contracted is decided before, so that every strategy computes the same bits.
+        Floats are contracted before, so all strategies give bitwise identical results.
         """
         return self._rewritten.derivation
 
     @cached_property
     @deep
     def _has_default(self) -> bool:
-        """Whether the strategy of programs that say nothing may have something to do."""
+        """Whether the default strategy may rewrite this program."""
         is_default = self.strategy is DEFAULT and self.options.loops != GPU
         return is_default and applies(DEFAULT, self.source, self.options)
 
     @property
     def rewritten(self) -> Term:
-        """The program as the strategy leaves it."""
+        """The program after the strategy."""
         return self.source if self.derivation is None else self.derivation.end
 
     @property
     def term(self) -> Term:
-        """The program that is lowered: rewritten, under its float permission, its lets settled."""
+        """The program that is lowered: rewritten, contracted, and with lets in normal form."""
         return self._rewritten.program.term
 
     @deep
     def in_stages(
         self, first: str, parameters: int, known: Set[int]
     ) -> tuple[Lowered, Lowered] | None:
-        """What is computed of known parameters alone, a program `first`, and what is left to do.
+        """Split off the computations that depend only on `known` parameters.
 
-        The second takes all parameters, then what the first gives; None where that is nothing.
+        The first program, named `first`, computes these; the second takes all parameters, then the
+        first one's results. None if there are no such computations.
         """
         from riselang.rewrite.staging import staged
 
@@ -150,14 +151,14 @@ class Lowered:
 
     @property
     def inputs(self) -> tuple[RiseType, ...]:
-        """The types of the parameters, which may say more of the sizes than was written."""
+        """The parameter types, whose sizes type inference may have refined."""
         return uncurry(self.source.type)[0]
 
     @with_short_tracebacks
     @hold_forks()
     @deep
     def as_text(self, stage: str = "rise") -> str:
-        """The program at a stage: notation, rise, imperative, affine, llvm or asm."""
+        """Return the program at a stage: notation, rise, imperative, affine, llvm or asm."""
         if stage == "notation":
             return repr(self.term)
         return self.compilation.text(stage)
@@ -167,18 +168,18 @@ class Lowered:
         return code(repr(self.source)) + steps + details("affine", code(self.as_text("affine")))
 
     def cost_analysis(self) -> Cost:
-        """Operations and bytes of the program as it is written."""
+        """Count the operations and bytes of the source program."""
         return cost(self.source, self.results)
 
     @with_short_tracebacks
     def compile(self) -> Compiled:
-        """The program as machine code, from the cache or compiled now."""
+        """Return the program as machine code, from the cache or compiled now."""
         with hold_forks(), self._lock, relaxed_gc():
             return self._compiled
 
     @property
     def key(self) -> str:
-        """Under which its machine code is kept in the cache."""
+        """The key of its machine code in the kernel cache."""
         return self._key
 
     @cached_property
@@ -187,7 +188,7 @@ class Lowered:
         from riselang.compiler.caching import term_key
 
         if self._has_default:
-            # What it does depends on nothing but the machine, so that nothing needs to be derived.
+            # The default strategy depends only on the machine, so the key needs no derivation.
             return term_key(self.source, self.name, self.results, self.options, str(DEFAULT))
         may_apply = self.strategy is not None and applies(self.strategy, self.source, self.options)
         is_derived = may_apply and self.derivation is not None
@@ -208,7 +209,7 @@ class Lowered:
 
     @property
     def _buffers(self) -> list[Buffer]:
-        """What its function takes: buffers for the results, then for the inputs."""
+        """The buffers that its function takes: those of the results, then those of the inputs."""
         types = (*result_types(self.source.type, self.results), *self.inputs)
         return [each for type in types for each in leaves(type)]
 
@@ -219,7 +220,7 @@ class Lowered:
 
     @deep
     def check(self, sizes: Mapping[str, Nat]) -> None:
-        """Refuses sizes that a program for all sizes does not permit."""
+        """Raise an error for sizes that a symbolic program does not permit."""
         given = tuple(sorted(sizes.items(), key=lambda item: item[0]))
         if given not in self._checked:
             check_sizes(self.source, sizes)
@@ -227,7 +228,7 @@ class Lowered:
 
     @deep
     def interpret(self, arrays: Sequence[Array], sizes: Mapping[str, Nat]) -> Any:
-        """The results by the reference interpreter."""
+        """Compute the results with the reference interpreter."""
         with hold_forks():
             from riselang.interpreter.evaluate import from_buffers, run, to_buffers
 

@@ -1,4 +1,4 @@
-"""Reading compiled programs from files."""
+"""Read compiled programs from files."""
 
 from __future__ import annotations
 
@@ -20,11 +20,13 @@ from riselang.support.errors import UserError
 
 
 def load_saved(data: bytes, name: str) -> Compiled:
-    """The program in a file that `save` wrote."""
+    """Load the program from the contents of a file that `save` wrote."""
     start = len(HEAD) + hashlib.sha256().digest_size
     content = data[start:]
     if not data.startswith(HEAD):
-        raise UserError(f"{name} is not a compiled program, or one of another version of riselang")
+        raise UserError(
+            f"{name} is not a compiled program, or another version of riselang saved it"
+        )
     if data[:start] != HEAD + hashlib.sha256(content).digest():
         raise UserError(f"{name} is damaged; save the program again")
     head, _, rest = content.partition(b"\n")
@@ -49,7 +51,7 @@ def _loaded(facts: Any, code: bytes, name: str) -> Compiled:
 
 
 def _compilation(facts: Any, name: str) -> Compilation:
-    """The program, which is read where the machine code is not enough."""
+    """Parse the program's IR, which is needed if the machine code is for another machine."""
     module = parse_module(facts["text"], name)
     verify_module(module)
     return Compilation(module, Options(**facts["options"]))

@@ -1,4 +1,4 @@
-"""Writing compiled programs to files."""
+"""Write compiled programs to files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HEAD = b"riselang program 1\n"
 
 
 def save(name: str, groups: Sequence[int], compilation: Compilation, path: str | Path) -> None:
-    """Write a function with its machine code and its program; `groups` are its results."""
+    """Write a function's machine code and IR; `groups` has the number of buffers of each result."""
     facts = {
         "name": name,
         "groups": groups,

@@ -1,4 +1,4 @@
-"""Types of arguments as Python annotations: `rl.Array["N", "K", rl.f32]`."""
+"""Argument types as Python annotations: `rl.Array["N", "K", rl.f32]`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from riselang.support.errors import SourceLocation, UserError
 
 @dataclass(frozen=True)
 class ArraySpec:
-    """The type of an argument; lengths may be names, bound by the arrays of a call."""
+    """The type of an argument; lengths may be names, which the shapes of a call bind."""
 
     type: RiseType
 
@@ -56,7 +56,7 @@ class Array(_Parameter):
             type = element
         else:
             raise UserError(
-                f"Array[...] ends in a scalar type such as rl.f32, but found {element!r}",
+                f"Array[...] must end in a scalar type such as rl.f32, but found {element!r}",
                 user_location(),
             )
         for length in reversed(lengths):
@@ -78,7 +78,7 @@ def as_type(annotation: Any, name: str, function: str, location: SourceLocation 
 
 
 def array_spec(lengths: Sequence[int | str], dtype: str) -> ArraySpec:
-    """The type of arrays of these lengths, whose elements numpy calls `dtype`."""
+    """Return the type of arrays of these lengths, whose elements have the NumPy dtype `dtype`."""
     names = {"bool": i1, "bfloat16": bf16}
     names |= {f"float{width}": type for width, type in ((16, f16), (32, f32), (64, f64))}
     names |= {f"int{width}": type for width, type in ((8, i8), (16, i16), (32, i32), (64, i64))}

@@ -1,4 +1,4 @@
-"""A program as a term, before anything was decided about how it runs."""
+"""A program as a term, before a strategy or options are applied."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Traced:
-    """A program for given sizes, or for all."""
+    """A program for specific sizes, or for all sizes."""
 
     name: str
     term: Term
     results: int
-    """How many arrays it gives."""
+    """The number of results."""
     options: Options
     strategy: Strategy | None = None
-    """How it is to be rewritten before it becomes loops."""
+    """The strategy that rewrites it before it is lowered."""
 
     @with_short_tracebacks
     def lower(
@@ -41,7 +41,7 @@ class Traced:
         library: str | None = None,
         effort: str | None = None,
     ) -> Lowered:
-        """The program with decisions made, those of the kernel or other ones."""
+        """Return the program with the kernel's options and strategy, unless others are given."""
         options = self.options.changed(
             float=float, loops=loops, debug_info=debug_info, library=library, effort=effort
         )
@@ -50,18 +50,18 @@ class Traced:
 
     @with_short_tracebacks
     def derive(self, strategy: Strategy | str | None = None) -> Derivation:
-        """How the program is rewritten by a strategy, its own or another one."""
+        """Rewrite the program by its own or another strategy, and return the derivation."""
         derivation = self.lower(strategy=strategy).derivation
         if derivation is None:
-            raise UserError(f"{self.name} has no strategy; give one")
+            raise UserError(f"{self.name} has no strategy; pass one to derive")
         return derivation
 
     def as_text(self) -> str:
-        """The program in functional notation."""
+        """Return the program in notation."""
         return repr(self.term)
 
     def cost_analysis(self) -> Cost:
-        """Operations and bytes of the program as it is written."""
+        """Count the operations and bytes of the source program."""
         return cost(self.term, self.results)
 
     def _repr_html_(self) -> str:

@@ -1,6 +1,6 @@
-"""The way of a program from a term to machine code.
+"""Compile a program from a term to machine code.
 
-Comes in: a term with a strategy and options, or a module of the dialect. Goes out: machine code and
-what a call has to know of it, or the text of any stage. `pipeline.py` has the whole way in order;
-read it first.
+Input: a term with a strategy and options, or a module of the dialect. Output: machine code with the
+metadata that calls need, or the text of any stage. Read `pipeline.py` first: it has all steps in
+order.
 """

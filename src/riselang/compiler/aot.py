@@ -1,4 +1,4 @@
-"""Compiled modules for programs outside: a C header, and a description inside the object."""
+"""Ahead-of-time compilation: a C header, and a description inside the object file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ C_TYPES = {
     "f16": "uint16_t", "bf16": "uint16_t", "f32": "float", "f64": "double", "i1": "bool",
     "i8": "int8_t", "i16": "int16_t", "i32": "int32_t", "i64": "int64_t", "index": "int64_t",
 }  # fmt: skip
-"""Half precision has no type in C99; its bits are passed."""
+"""C99 has no half-precision type; the bits are passed as an integer."""
 NEEDS = {
     "openmp": "an OpenMP runtime with LLVM's entry points (-lomp or -liomp5)",
     "blas": "a BLAS with the CBLAS interface (-lopenblas or -lmkl_rt)",
@@ -26,7 +26,8 @@ NEEDS = {
 
 
 def description(functions: Sequence[CompiledFunction], libraries: Sequence[str], text: str) -> str:
-    """LLVM IR of the text that `rl.load` reads; `text` is the module where sizes are open."""
+    """Return LLVM IR for the description that `rl.load` reads; it includes `text`, the module, if
+    there are symbolic sizes."""
     is_open = any(function.open_lengths is not None for function in functions)
     content = json.dumps({
         "functions": functions_to_json(functions),
@@ -42,13 +43,13 @@ def _is_plain(byte: int) -> bool:
 
 
 def header(functions: Sequence[CompiledFunction], libraries: Sequence[str], name: str) -> str:
-    """Prototypes for C and C++."""
+    """Return a header with prototypes for C and C++."""
     guard = re.sub(r"\W", "_", name).upper() or "KERNELS"
     needs = "; ".join(["the C math library (-lm)", *(NEEDS[library] for library in libraries)])
     return "\n".join([
         f"#ifndef RISE_{guard}_H", f"#define RISE_{guard}_H", "",
-        "/* Arrays are contiguous, the last index is the fastest; those that are written share no",
-        f"   memory with others. Link with {needs}. */", "",
+        "/* Arrays are contiguous and row-major; those that are written share no memory with",
+        f"   others. Link with {needs}. */", "",
         "#include <stdbool.h>", "#include <stdint.h>", "",
         "#ifdef __cplusplus", 'extern "C" {', "#endif", "",
         *[_prototype(function) for function in functions],
@@ -63,8 +64,8 @@ def _prototype(function: CompiledFunction) -> str:
     if function.checks:
         parameters.append(f"int64_t failure[{FAILURE[0]}]")
         notes.append(
-            "   failure is zero before; after a call failure[0] is not zero if an index was out\n"
-            "   of range: failure[2], which must be below failure[3]"
+            "   failure must be zero before a call; after it, failure[0] is nonzero if an index\n"
+            "   was out of range: failure[2], which must be below failure[3]"
         )
     listed = ",\n    ".join(parameters) or "void"
     comment = ";\n".join([f"/* {function.name}", *notes]).replace(";\n", "\n", 1)
@@ -72,7 +73,7 @@ def _prototype(function: CompiledFunction) -> str:
 
 
 def _names(parameters: Sequence[Parameter]) -> list[str]:
-    """A name of C for each parameter, none of which is that of another or of one of its lengths."""
+    """Return a C name for each parameter, distinct from all others and from their lengths."""
     taken: set[str] = {"failure"}
     names: list[str] = []
     for parameter in parameters:
@@ -85,7 +86,7 @@ def _names(parameters: Sequence[Parameter]) -> list[str]:
 
 
 def _declared(name: str, parameter: Parameter) -> list[str]:
-    """A parameter, and the lengths that are passed with it."""
+    """Return the C declarations of a parameter and of the lengths that are passed with it."""
     type = C_TYPES[SCALAR_NAMES[parameter.type]]
     if parameter.shape is None:
         return [f"{type} {name}"]
@@ -113,7 +114,7 @@ _KEYWORDS = frozenset(
     unsigned void volatile while bool true false class new delete this template typename namespace
     operator private public protected virtual try catch throw using and or not""".split()  # noqa: SIM905
 )
-"""Of C and of C++."""
+"""Keywords of C and C++."""
 
 
 def _identifier(name: str) -> str:

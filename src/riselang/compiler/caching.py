@@ -1,4 +1,4 @@
-"""Compiled modules from the cache, or compiled and left there for the next process."""
+"""Find compiled modules in the kernel cache, or compile and store them there."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from riselang.term.digest import digest
 from riselang.term.nodes import Embed, Term, has_pattern, subterms
 
 _PARALLEL = tuple(name for name, spec in PATTERNS.items() if spec.role is Role.PARALLEL)
-"""Patterns that may run on threads."""
+"""Patterns that may run in parallel."""
 
 
 def term_key(
     term: Term, name: str, results: int, options: Options, strategy: str | None = None
 ) -> str:
-    """The key of the code for a term, or for what a strategy of our own makes of it."""
+    """Return the cache key of a term, or of the result of applying a built-in strategy to it."""
     content = digest(term, every_place=options.debug_info)
     if strategy is None:
         threads = _is_parallel(term) and libraries.has_threads()
@@ -38,13 +38,13 @@ def term_key(
 
 
 def text_key(text: str, name: str, options: Options) -> str:
-    """The key of the code for an MLIR module; `name` is in the places of its checks."""
+    """Return the cache key of an MLIR module; the locations of its checks contain `name`."""
     path = os.path.abspath(name) if options.debug_info else name
     return fingerprint("text", text, path, libraries.has_threads(), options)
 
 
 def find(key: str, name: str, wanted: Wanted) -> Artefact | None:
-    """The code that was compiled before, if it is there, has what is wanted and can be used."""
+    """Return the cached code if it exists, has the wanted functions and can be loaded."""
     cache = default_cache()
     data = cache.read(key) if cache is not None else None
     if data is None:
@@ -60,7 +60,7 @@ def find(key: str, name: str, wanted: Wanted) -> Artefact | None:
 
 
 def compiled(key: str, name: str, make: Callable[[], Artefact], wanted: Wanted) -> Artefact:
-    """What is in the cache under the key and has what is wanted, else what `make` makes."""
+    """Return the cached code if it has the wanted functions, else compile and store it."""
     found = find(key, name, wanted)
     if found is not None:
         return found
@@ -70,12 +70,12 @@ def compiled(key: str, name: str, make: Callable[[], Artefact], wanted: Wanted) 
     _log("compiled %s in %.0f ms", name, 1e3 * (time.perf_counter() - start))
     cache = default_cache()
     if cache is not None and not cache.write(key, artefact.to_bytes()):
-        _log("%s is not kept: the cache in %s cannot be written", name, cache.folder)
+        _log("%s is not cached: the cache in %s cannot be written", name, cache.folder)
     return artefact
 
 
 def _is_parallel(term: Term) -> bool:
-    """Whether a term has loops that may run on threads; foreign ops may have some."""
+    """Return whether a term has loops that may run in parallel; embedded ops may have some."""
     return has_pattern(term, *_PARALLEL) or any(isinstance(each, Embed) for each in subterms(term))
 
 
@@ -84,7 +84,7 @@ def _log(message: str, *arguments: object) -> None:
         logging = import_logging()
         logger = logging.getLogger("riselang")
         if not logger.handlers:
-            # On stderr, if nobody has asked to have messages elsewhere.
+            # Log to stderr unless the application has configured a handler.
             handler = logging.StreamHandler(sys.stderr)
             handler.setFormatter(logging.Formatter("riselang: %(message)s"))
             logger.addHandler(handler)

@@ -1,6 +1,6 @@
-"""Programs with their options: the way of `pipeline.py`, gone as far as somebody asks for.
+"""Programs with their options: runs the pipeline as far as a stage that is requested.
 
-What is shown of a stage is recorded while the pipeline runs.
+The text of a stage is recorded while the pipeline runs.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ STAGES = (
 OF_GPU = ("kernels", "ptx")
 OF_CPU = ("library", "asm", "obj")
 MODULES = ("rise", "imperative", "affine")
-"""Stages that are modules of ops."""
+"""Stages that are MLIR modules."""
 
 
 class Compilation:
-    """A source under options, and what becomes of it, each made once and when asked for."""
+    """A source with options; each of its stages is computed once, on first use."""
 
     def __init__(self, source: Source | ModuleOp, options: Options | None = None):
-        """A module is taken for verified."""
+        """Take a source, or a module that has been verified."""
         self.source = ModuleSource(source) if isinstance(source, ModuleOp) else source
         self.options = options or Options()
 
@@ -59,7 +59,7 @@ class Compilation:
         """The programs as ops of the dialect."""
         return self.source.module
 
-    # What is shown
+    # Stages as text
 
     @deep
     def text(self, stage: str) -> str:
@@ -78,7 +78,7 @@ class Compilation:
 
     @deep
     def explained(self, stage: str) -> str:
-        """A stage for people: notation as it was written, and what loops and accesses are for."""
+        """Return a stage for display: source notation, and loops and accesses with comments."""
         if stage == "notation":
             return self._notation(self.source.terms)
         if stage in ("imperative", "affine"):
@@ -87,11 +87,11 @@ class Compilation:
 
     @deep
     def located(self, stage: str) -> list[tuple[str, Operation | None]]:
-        """The lines of stage rise, imperative or affine, and which op begins on each."""
+        """Return the lines of stage rise, imperative or affine, with the op that begins on each."""
         return located_lines(self._module_at(stage))
 
     def _notation(self, terms: Callable[[str], Sequence[Term]]) -> str:
-        """The programs of each function in functional notation."""
+        """Return the programs of each function in notation."""
         from riselang.notation.printer import show_term
 
         texts = [
@@ -105,11 +105,11 @@ class Compilation:
         if stage not in STAGES:
             raise UserError(f"expected a stage of {', '.join(STAGES)}, but found {stage!r}")
         if stage == "obj":
-            raise UserError("object code is no text; ask for asm, or use 'rise compile --emit obj'")
+            raise UserError("obj is not text; use stage asm, or 'rise compile --emit obj'")
         if self._is_for_gpu and stage in OF_CPU:
-            raise UserError(f"{stage} is no stage of programs for a GPU; their code is ptx")
+            raise UserError(f"{stage} is not a stage of GPU programs; use stage ptx")
         if not self._is_for_gpu and stage in OF_GPU:
-            raise UserError(f'{stage} is a stage of programs for a GPU; ask with loops="gpu"')
+            raise UserError(f'{stage} is a stage of GPU programs; compile with loops="gpu"')
 
     @property
     def _is_for_gpu(self) -> bool:
@@ -121,7 +121,7 @@ class Compilation:
     @cached_property
     @deep
     def _dialect(self) -> ModuleOp:
-        """The programs as ops, with their float permission and what it makes of them."""
+        """The programs as ops, with their float permission, contracted if it permits that."""
         module = self.module.clone()
         mark_permission(module, self.options)
         if contracts(module):
@@ -130,7 +130,7 @@ class Compilation:
 
     @cached_property
     def _recorded(self) -> dict[str, ModuleOp]:
-        """The stages that lowering goes through."""
+        """The modules of the stages of lowering."""
         recorded: dict[str, ModuleOp] = {}
 
         def watch(stage: str, module: ModuleOp) -> None:
@@ -140,21 +140,21 @@ class Compilation:
         pipeline.lower(self.source, self.options, watch)
         return recorded
 
-    # What is compiled
+    # Compiled code
 
     @cached_property
     def lowered(self) -> LoweredModule:
-        """After all of our passes; native MLIR verifies it."""
+        """The module after all riselang passes; native MLIR verifies it."""
         return pipeline.lower(self.source, self.options)
 
     @cached_property
     def native_text(self) -> str:
-        """The module as native MLIR gets it."""
+        """The module text that native MLIR parses."""
         return pipeline.emit(self.lowered).text
 
     @cached_property
     def job(self) -> Job:
-        """What native MLIR and LLVM have to do."""
+        """The job for native MLIR and LLVM."""
         return pipeline.checked_job(self.lowered)
 
     @cached_property
@@ -166,7 +166,7 @@ class Compilation:
     @cached_property
     @deep
     def llvm_ir(self) -> str:
-        """What LLVM gets."""
+        """The LLVM IR before optimization."""
         return self.gpu.llvm_ir if self._is_for_gpu else self.job.loaded_ir
 
     @cached_property
@@ -181,23 +181,23 @@ class Compilation:
 
     @deep
     def lowered_terms(self, name: str) -> list[Term]:
-        """The programs of a function, as they run under the float permission."""
+        """Return the programs of a function, contracted if the float permission allows it."""
         module, programs = self.source.opened()
         mark_permission(module, self.options)
         found = {function.sym_name.data: units for function, units in programs.items()}
         terms = [unit.term for _, unit in found[name]]
         return [contract(term) for term in terms] if contracts(module) else terms
 
-    # For programs in C
+    # For linking with C
 
     @cached_property
     def object_code(self) -> bytes:
-        """Machine code to be linked, with the functions that C calls and their description."""
+        """An object file with the functions that C calls, and their description."""
         return self.linkable("")
 
     @deep
     def linkable(self, blas_prefix: str) -> bytes:
-        """`object_code` for a BLAS whose names begin with `blas_prefix`."""
+        """Return `object_code` for a BLAS whose symbols begin with `blas_prefix`."""
         functions = self.lowered.functions
         facts = description(functions, self.lowered.libraries, module_text(self.module))
         ir = with_hidden(without_polls(self.job.whole_ir), {each.name for each in functions})
@@ -205,7 +205,7 @@ class Compilation:
         return llvm.object_code(ir, self.options.effort)
 
     def header(self, name: str) -> str:
-        """A C header for `object_code`."""
+        """Return a C header for `object_code`."""
         return header(self.lowered.functions, self.lowered.libraries, name)
 
 

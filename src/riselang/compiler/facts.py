@@ -1,4 +1,4 @@
-"""What the rest of the way has to know of a lowered module, found in one walk over its ops."""
+"""Facts about a lowered module that code generation needs, collected in one walk over its ops."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ from riselang.dialects.module import walk
 from riselang.native.llvm.guard import FUNCTIONS
 
 PARALLEL = ("affine.parallel", "scf.parallel", "scf.forall", "omp.parallel")
-"""Ops whose iterations may run on threads."""
+"""Ops whose iterations may run in parallel."""
 STRUCTURED = ("linalg.", "tensor.", "bufferization.")
-"""How the names of ops begin that work on tensors, or whole buffers."""
+"""Prefixes of the names of ops on tensors or whole buffers."""
 BLAS = "cblas_"
-"""How the names of BLAS routines begin."""
+"""The prefix of the names of BLAS routines."""
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What is in a module."""
+    """Properties of a module."""
 
     has_parallel_loops: bool = False
     is_structured: bool = False
-    """Whether it has tensors, or ops that work on whole buffers."""
+    """Whether it has tensors, or ops on whole buffers."""
     has_bf16: bool = False
     has_short_floats: bool = False
-    """Whether it has floats of 16 bits, which not every processor converts."""
+    """Whether it has 16-bit floats, for which not every CPU has conversion instructions."""
     calls_blas: bool = False
     may_end_early: bool = False
-    """Whether a call can end before its work is done: at a signal, or where memory is missing."""
+    """Whether a call can return early: at a signal, or if an allocation fails."""
     has_descriptors: bool = False
-    """Whether functions take buffers whose pointer does not say all, as one of dynamic lengths."""
+    """Whether functions take buffers with a descriptor, as those with dynamic dimensions have."""
 
     def __or__(self, other: Facts) -> Facts:
         names = [each.name for each in fields(self)]
@@ -50,7 +50,7 @@ class Facts:
 
 
 def facts_of(module: Operation) -> Facts:
-    """What is in a module that MLIR gets."""
+    """Collect the facts about a module for native MLIR."""
     types: set[Attribute] = set()
     called: set[str] = set()
     has_descriptors = False
@@ -79,16 +79,16 @@ def facts_of(module: Operation) -> Facts:
         has_bf16,
         has_bf16 or Float16Type() in parts,
         any(each.startswith(BLAS) for each in called),
-        # Tensors become buffers later on.
+        # Bufferization of tensors allocates later.
         allocates or is_structured or not called.isdisjoint(FUNCTIONS),
         has_descriptors or is_structured,
     )
 
 
 def _is_pointer(type: Attribute) -> bool:
-    """Whether a scalar, or a contiguous buffer of known lengths, is passed.
+    """Return whether a value is passed as a scalar or as a bare pointer.
 
-    MLIR passes none that is empty as a pointer.
+    MLIR passes a contiguous buffer of static shape as a pointer, unless it is empty.
     """
     if not isinstance(type, MemRefType):
         return not isinstance(type, TensorType)
@@ -97,7 +97,7 @@ def _is_pointer(type: Attribute) -> bool:
 
 
 def _parts(types: Iterable[Attribute]) -> Iterator[Attribute]:
-    """Types, and those that they are made of."""
+    """Yield types, and the types that they contain."""
     stack, seen = list(types), set[Attribute]()
     while stack:
         type = stack.pop()

@@ -1,4 +1,4 @@
-"""The kernels of a module that is compiled for a GPU."""
+"""Compile the kernels of a module for a GPU."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from riselang.support.lazy import cached_property
 from riselang.term.mathlib import LIBRARY_FUNCTIONS
 
 CHIP = "sm_70"
-"""The oldest GPU that runs the code; the driver makes the best of it on a later one."""
+"""The oldest GPU architecture that runs the code; the driver optimizes the PTX for later ones."""
 LAYOUT = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64"
-"""Of data on a GPU, which says that numbers of 64 bits are loaded at once."""
+"""The LLVM data layout of NVIDIA GPUs; with it, 64-bit values are loaded by one instruction."""
 
 
 class GpuCode:
-    """What is made of a module whose kernels have been outlined."""
+    """The GPU code of a module whose kernels have been outlined."""
 
     def __init__(self, lowered: LoweredModule):
         self.lowered = lowered
@@ -33,12 +33,12 @@ class GpuCode:
 
     @property
     def text(self) -> str:
-        """The host's functions and the kernels."""
+        """The host functions and the kernels, as MLIR text."""
         return module_text(self.module)
 
     @cached_property
     def llvm_ir(self) -> str:
-        """Of the kernels."""
+        """The LLVM IR of the kernels."""
         kernels = kernels_of(self.module).clone()
         text = native_text(ModuleOp([kernels], {"llvm.data_layout": StringAttr(LAYOUT)}))
         return mlir.to_llvm_ir(text, pipelines.gpu(bf16=self.lowered.facts.has_bf16))
@@ -64,7 +64,7 @@ def _refuse_library_functions(module: ModuleOp) -> None:
         if op.name in LIBRARY_FUNCTIONS or op.name == "arith.remf":
             name = op.name.partition(".")[2]
             raise LimitationError(
-                f"{name} has no code for a GPU yet; exp, log and tanh of f32 have with "
+                f"{name} is not supported on GPUs yet; exp, log and tanh of f32 are with "
                 'float="relaxed"',
                 location_of(op),
             )

@@ -1,4 +1,4 @@
-"""From a function that launches kernels to what the host does when it is called."""
+"""Translate functions that launch kernels to plans that the host executes."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from riselang.support.errors import InternalError
 
 
 def host_plan(function: FuncOp, kernels: gpu.ModuleOp, whole: Set[int]) -> HostPlan:
-    """What the host does for a call of the function; `whole` are parameters that are filled."""
+    """Return the host's plan for a function; `whole` are the parameters it fully overwrites."""
     values = _Values()
     for argument in function.body.block.args:
         values.number(argument)
     steps = tuple(_steps(function.body.block, values))
     memory = _Memory(function, kernels)
-    # What is written in part keeps the rest of what it had.
+    # The rest of a partially written parameter must be copied to the GPU, too.
     return HostPlan(
         function.sym_name.data,
         steps,
@@ -32,7 +32,8 @@ def host_plan(function: FuncOp, kernels: gpu.ModuleOp, whole: Set[int]) -> HostP
 
 
 class _Memory:
-    """Which parameters of a function its kernels read and store to, where loops pass them on."""
+    """The parameters that a function's kernels read and store to, directly or as loop-carried
+    values."""
 
     def __init__(self, function: FuncOp, kernels: gpu.ModuleOp):
         self._same: dict[SSAValue, SSAValue] = {}
@@ -66,7 +67,7 @@ class _Memory:
 
 
 class _Values:
-    """The positions of values in the list of those that the host knows."""
+    """Numbers of SSA values, by which the host's plan refers to them."""
 
     def __init__(self) -> None:
         self._known: dict[SSAValue, int] = {}
@@ -88,13 +89,13 @@ def _steps(block: Block, values: _Values) -> Iterator[Step]:
             case scf.ForOp():
                 yield _repeat(op, values)
             case _ if not op.name.startswith(IGNORED):
-                raise InternalError(f"the host is left with {op.name}")
+                raise InternalError(f"unexpected {op.name} in a host function")
             case _:
                 pass
 
 
 IGNORED = ("arith.constant", "memref.dealloc", "func.return", "scf.yield")
-"""What the host has nothing to do for; memory goes at the end of a call."""
+"""Ops that need no action of the host; memory is freed at the end of a call."""
 
 
 def _launch(op: gpu.LaunchFuncOp, values: _Values) -> Launch:
@@ -125,11 +126,11 @@ def _constant(value: SSAValue) -> int:
     owner = value.owner
     if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
         return owner.value.value.data
-    raise InternalError(f"the host does not know {value}")
+    raise InternalError(f"expected a constant, but found {value}")
 
 
 def _kernel_uses(function: FuncOp, kernels: gpu.ModuleOp) -> Iterator[tuple[SSAValue, Use]]:
-    """The memory that the host gives to kernels, with each of its uses there."""
+    """Yield the buffers that the host passes to kernels, with each of their uses in a kernel."""
     known = {op.sym_name.data: op for op in kernels.body.block.ops if isinstance(op, gpu.FuncOp)}
     for op in function.walk():
         if isinstance(op, gpu.LaunchFuncOp):
@@ -140,7 +141,7 @@ def _kernel_uses(function: FuncOp, kernels: gpu.ModuleOp) -> Iterator[tuple[SSAV
 
 
 def _is_target(use: Use) -> bool:
-    """Whether a use is where something is stored, and nothing else."""
+    """Return whether a use only stores to the buffer."""
     return use.operation.name in STORING and use.index > 0
 
 

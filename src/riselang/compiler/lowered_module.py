@@ -1,4 +1,4 @@
-"""A module after all of our passes, and what a call has to know of its functions."""
+"""A module after all riselang passes, with the metadata that calls of its functions need."""
 
 from __future__ import annotations
 
@@ -22,36 +22,36 @@ from riselang.support.lazy import cached_property
 
 @dataclass(frozen=True)
 class LoweredModule:
-    """A module that native MLIR takes."""
+    """A module for native MLIR."""
 
     module: ModuleOp
     signatures: tuple[Signature, ...]
     """The functions as they were before lowering."""
     checks: tuple[SourceLocation | None, ...]
-    """Where the checks were written that can fail when the program runs."""
+    """The source locations of the index checks that can fail at run time."""
     facts: Facts
     options: Options
 
     @cached_property
     def uses_threads(self) -> bool:
-        """Whether parallel loops run on threads."""
+        """Whether parallel loops run on OpenMP threads."""
         return self.facts.has_parallel_loops and libraries.has_threads()
 
     @property
     def libraries(self) -> tuple[str, ...]:
-        """What the code calls."""
+        """The libraries that the code calls."""
         used = [libraries.OPENMP] if self.uses_threads else []
         used += [libraries.BLAS] if self.facts.calls_blas else []
         return tuple(used)
 
     @cached_property
     def functions(self) -> tuple[CompiledFunction, ...]:
-        """What a call has to know of each function."""
+        """The metadata that a call needs of each function."""
         return tuple(self._compiled(each) for each in self.signatures if each.is_callable)
 
     @cached_property
     def entries(self) -> str:
-        """LLVM IR of the functions through which Python calls."""
+        """LLVM IR of the entry points that Python calls."""
         return "\n".join(
             entry_of(
                 each.name,
@@ -78,7 +78,8 @@ class LoweredModule:
 
     @cached_property
     def _planned(self) -> Mapping[str, frozenset[int]]:
-        """What the functions store that have passes planned, which rely on it to be no other's."""
+        """The parameters that functions with planned passes store to; these passes rely on the
+        parameters not to alias."""
         return {
             function.sym_name.data: stored(function)
             for function in functions(self.module)
@@ -87,6 +88,6 @@ class LoweredModule:
 
     @cached_property
     def _failing(self) -> frozenset[str]:
-        """The functions that take a buffer for a failure behind their parameters."""
+        """The functions whose last parameter is a buffer for a failed check."""
         found = functions(self.module)
         return frozenset(each.sym_name.data for each in found if failure_of(each) is not None)

@@ -1,4 +1,4 @@
-"""A module in parts that know nothing of each other, to be compiled at the same time."""
+"""Partition a module into independent parts, which are compiled in parallel."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from riselang.runtime.artefact import Artefact
 from riselang.support import config
 
 PARTS_PER_PROCESS = 8
-"""So that all of them have something to do until the end."""
+"""More than one, to balance the load."""
 
 
 Part = list[FuncOp]
 
 
 def parts_of(source: Source) -> list[ModuleSource]:
-    """A module in parts, each with the declarations it needs; none for a small one or a term."""
+    """Partition a module; each part has the declarations it needs. Empty for a small module or a
+    term."""
     if not isinstance(source, ModuleSource) or source.chosen is not None:
         return []
     return [ModuleSource(source.module, part) for part in parts_of_module(source.module)]
@@ -34,7 +35,7 @@ def compile_parts(
     lower: Callable[[ModuleSource], LoweredModule],
     emit: Callable[[LoweredModule], Job],
 ) -> Artefact:
-    """Parts compiled by several processes, while this one lowers those that come after."""
+    """Compile parts in several processes, while this one lowers the next parts."""
     modules: list[LoweredModule] = []
 
     def jobs() -> Iterator[Job]:
@@ -49,7 +50,7 @@ def compile_parts(
 
 
 def parts_of_module(module: ModuleOp) -> list[Part]:
-    """The functions in parts."""
+    """Partition the functions of a module."""
     ops = list(module.ops)
     functions = [op for op in ops if isinstance(op, FuncOp)]
     if config.jobs() < 2 or len(functions) < WORTH_WORKERS or len(functions) < len(ops):
@@ -61,7 +62,7 @@ def parts_of_module(module: ModuleOp) -> list[Part]:
 
 
 def _groups(functions: list[FuncOp]) -> list[list[FuncOp]]:
-    """Functions that call each other stand together."""
+    """Group functions that call each other."""
     named = {function.sym_name.data: function for function in functions}
     group = {name: {name} for name in named}
     for name, function in named.items():

@@ -1,7 +1,8 @@
 """The compiler from top to bottom: trace -> rewrite -> lower -> emit.
 
-Each step is a function of values. What is shown of a program is what passes through here: `watch`
-is told of each stage. What only a program that is not in the cache needs is imported by its step.
+Each step is a function of immutable values. `watch` observes each stage, so a stage is printed
+exactly as it is compiled. Modules that only programs outside of the cache need are imported by the
+step that uses them.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from riselang.term.nodes import Term
 
 Watch = Callable[[str, "ModuleOp"], None]
-"""Is told the name of each stage and its module, which the next step changes."""
+"""Called with the name of each stage and its module, which the next step modifies."""
 
 
 # 1. From a function to a term
@@ -40,7 +41,7 @@ Watch = Callable[[str, "ModuleOp"], None]
 def trace(
     function: Callable[..., Any], name: str, names: Sequence[str], types: Sequence[RiseType]
 ) -> Program:
-    """Run a Python function on symbolic values; what it gives, closed and typed, is the program."""
+    """Run a Python function on symbolic values, and return the closed and typed program."""
     from riselang.dsl.tracing import trace_function
     from riselang.term.finish import finish
 
@@ -56,16 +57,17 @@ def trace(
 def rewrite(
     program: Program, strategy: Strategy | None, options: Options, *, ahead: bool = False
 ) -> Rewritten:
-    """Decide float contraction, then apply a strategy: all strategies compute the same bits.
+    """Contract floats, then apply a strategy; so all strategies give bitwise identical results.
 
-    `ahead`: what is computed of some arguments alone is computed once, and before.
+    With `ahead`, computations that depend on some of the arguments alone are hoisted out of the
+    program, to be computed once.
     """
     from riselang.term.contraction import contract
     from riselang.term.outlining import outline
     from riselang.term.storing import stored_for
 
     contracts = options.float != "strict" and not options.contracted
-    # A strategy of a person's own gets the program as it is written.
+    # A user's strategy is applied to the source program, without outlining.
     is_own = strategy not in (None, DEFAULT)
     is_outlined = not (is_own or options.debug_info or options.effort == "max")
     derivation = None
@@ -86,7 +88,7 @@ def rewrite(
 
 
 def applies(strategy: Strategy, term: Term, options: Options) -> bool:
-    """Whether a program is rewritten: one without a strategy of its own where it is worth it."""
+    """Return whether to rewrite a program; the default strategy only if that is worthwhile."""
     if strategy is not DEFAULT or options.loops == pipelines.GPU:
         return True
     if options.effort == "fast" or options.library != "none" or options.loops == "polyhedral":
@@ -95,7 +97,7 @@ def applies(strategy: Strategy, term: Term, options: Options) -> bool:
 
 
 def _derivation(term: Term, strategy: Strategy, options: Options, ahead: bool) -> Derivation | None:
-    """How a strategy rewrites a program; None where that of programs without one leaves it."""
+    """Apply a strategy to a program; None if the default strategy does not change it."""
     setting = Setting(options.float, ahead)
     if strategy is DEFAULT:
         is_for_gpu = options.loops == pipelines.GPU
@@ -106,7 +108,7 @@ def _derivation(term: Term, strategy: Strategy, options: Options, ahead: bool) -
 
 
 def arranged(program: Program, options: Options) -> Program:
-    """The program in the form that its options are for, with its lets in normal form."""
+    """Store intermediate arrays as the library option requires, and normalize lets."""
     from riselang.term.lets import with_settled_lets
     from riselang.term.storing import stored_for
 
@@ -121,7 +123,7 @@ def arranged(program: Program, options: Options) -> Program:
 def lower(
     source: Source, options: Options, watch: Watch = lambda stage, module: None
 ) -> LoweredModule:
-    """Make loops of programs (`imperative`), then plain MLIR (`affine`), then what MLIR gets."""
+    """Lower programs to loops (`imperative`), to plain MLIR (`affine`), then for native MLIR."""
     with timed("import the compiler"):
         from riselang.compiler import steps
         from riselang.compiler.facts import facts_of
@@ -148,7 +150,7 @@ def lower(
 
 
 def emit(lowered: LoweredModule, *, locations: bool = False) -> Job:
-    """What native MLIR and LLVM do: the module as text, the passes it gets, and what LLVM knows."""
+    """Return the job for native MLIR and LLVM: the module text, the passes, and alias facts."""
     from riselang.lowering.noalias import distinct_pointers
     from riselang.native.build import Job
     from riselang.native.mlir.generic_printer import native_text
@@ -169,12 +171,12 @@ def emit(lowered: LoweredModule, *, locations: bool = False) -> Job:
 
 @deep
 def checked_job(lowered: LoweredModule) -> Job:
-    """`emit` of a module that MLIR takes; what it refuses is told with its place."""
+    """Emit a module and run MLIR on it; report an op that MLIR rejects with its location."""
     job = emit(lowered)
     try:
         assert job.llvm_ir
     except UserError:
-        # Once more with the places of the ops, which only an error is worth printing for.
+        # Try again with the locations of the ops; printing them is slow, so only after an error.
         job = emit(lowered, locations=True)
         assert job.llvm_ir
     return job
@@ -182,7 +184,7 @@ def checked_job(lowered: LoweredModule) -> Job:
 
 @deep
 def compile_source(source: Source, options: Options) -> Artefact:
-    """The functions of a source as machine code, with what a call has to know of them."""
+    """Compile the functions of a source to machine code, with the metadata that calls need."""
     from riselang.compiler.partition import compile_parts, parts_of
     from riselang.compiler.signatures import refuse_results
     from riselang.runtime.artefact import Artefact

@@ -1,4 +1,4 @@
-"""What a function of a module asks of its caller."""
+"""The signatures of functions: parameters, their shapes, and whether they are written."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from riselang.term.to_dialect import PARAMETERS, Shell
 
 @dataclass(frozen=True)
 class Border:
-    """A value of a program in the buffers that it is read from or stored to."""
+    """An input or result of a program, with the buffers that hold it."""
 
     buffers: tuple[SSAValue, ...]
     type: RiseType
@@ -42,20 +42,20 @@ class Border:
 
 @dataclass(frozen=True)
 class Signature:
-    """A function, and what its programs read and write."""
+    """A function, with the inputs and results of its programs."""
 
     function: FuncOp
     borders: tuple[Border, ...]
 
     @staticmethod
     def of(function: FuncOp) -> Signature:
-        """Of a function with its programs in it."""
+        """Return the signature of a function that contains its programs."""
         ops = [op for op in walk(function) if isinstance(op, InOp | OutOp)]
         return Signature(function, tuple(map(_border, ops)))
 
     @staticmethod
     def of_shell(shell: Shell, term: Term) -> Signature:
-        """Of a function that is made for a program."""
+        """Return the signature of a function that was generated for a program."""
         inputs = zip(shell.inputs, uncurry(term.type)[0], strict=True)
         results = zip(shell.outputs, result_types(term.type, len(shell.outputs)), strict=True)
         read = [Border(buffers, type, False) for buffers, type in inputs]
@@ -83,7 +83,7 @@ class Signature:
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
-        """What a call passes; functions that nobody calls may have parameters that cannot be."""
+        """The parameters of a call; an error if one cannot be passed from Python."""
         try:
             return tuple(_parameters(self.function, self.borders))
         except LimitationError as error:
@@ -91,9 +91,9 @@ class Signature:
 
     @cached_property
     def open_lengths(self) -> OpenLengths | None:
-        """What programs with open sizes say of the shapes of the parameters."""
+        """The symbolic shapes of the parameters; None if all dimensions are static."""
         arguments: list[SSAValue] = list(self.function.body.blocks[0].args)
-        # The inputs come first, since a mistake is told of them.
+        # Inputs come first, so that an error names an input.
         borders = sorted(self.borders, key=lambda border: border.is_written)
         dimensions = tuple(
             (arguments.index(buffer), lengths)
@@ -107,7 +107,7 @@ class Signature:
 
 
 def refuse_results(signatures: Iterable[Signature]) -> None:
-    """Refuse functions that return values, which cannot be called from outside."""
+    """Reject functions that return values, which cannot be called from Python."""
     for signature in signatures:
         if signature.is_public and not signature.is_callable:
             raise LimitationError(
@@ -129,12 +129,12 @@ def is_public(function: FuncOp) -> bool:
 
 
 def stored(function: FuncOp) -> frozenset[int]:
-    """The positions of the parameters that affine stores of the function write."""
+    """Return the positions of the parameters that affine stores of the function write."""
     return _positions(function, {op.memref for op in walk(function) if isinstance(op, StoreOp)})
 
 
 def _given_names(function: FuncOp) -> list[str] | None:
-    """What the parameters of a function are called, if its values have other names."""
+    """Return the parameter names in a function's attribute, if its SSA names differ from them."""
     names = function.attributes.get(PARAMETERS)
     if not isinstance(names, ArrayAttr):
         return None
@@ -154,7 +154,7 @@ def _parameters(function: FuncOp, borders: Sequence[Border]) -> Iterable[Paramet
 
 
 def _index_bounds(borders: Sequence[Border]) -> dict[SSAValue, Nat]:
-    """What the indices in each buffer must be below; of several bounds the smallest."""
+    """Return the upper bound of the indices in each buffer; the smallest if there are several."""
     found: dict[SSAValue, Nat] = {}
     for border in borders:
         if not border.is_written:
@@ -172,8 +172,7 @@ def _parameter(name: str, type: Attribute, bound: Nat | None) -> Parameter:
         scalar = ScalarType(element)
     except (VerifyException, TypeError):
         raise LimitationError(
-            f"parameter {name} of type {type} cannot be passed; take a number or a memref of "
-            "numbers"
+            f"parameter {name} of type {type} cannot be passed; use a scalar or a memref of scalars"
         ) from None
     shape = tuple(type.get_shape()) if isinstance(type, MemRefType) else None
     return Parameter(name, scalar, shape, bound=bound)

@@ -1,4 +1,4 @@
-"""What is lowered: a term, or a module with programs in it."""
+"""Sources of lowering: a term, or a module that contains programs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from riselang.term.to_dialect import program_module, program_shell
 
 @dataclass(frozen=True)
 class TermSource:
-    """One program, which goes to lowering as it is."""
+    """One program as a term, which is lowered directly."""
 
     name: str
     term: Term
@@ -35,55 +35,55 @@ class TermSource:
 
     @cached_property
     def signatures(self) -> tuple[Signature, ...]:
-        """The function, as it is before lowering."""
+        """The signature of the function before lowering."""
         shell = program_shell(self.term, self.name, self.results)
         return (Signature.of_shell(shell, self.term),)
 
     def opened(self) -> tuple[ModuleOp, dict[FuncOp, Units]]:
-        """A new module for lowering to work on, and the programs in place of its empty units."""
+        """Return a new module to lower, and the programs that replace its empty units."""
         shell = program_shell(self.term, self.name, self.results)
         unit = Unit(self.term, shell.inputs, shell.outputs)
         return shell.module, {shell.function: [(shell.unit, unit)]}
 
     def terms(self, name: str) -> list[Term]:
-        """The programs of a function."""
+        """Return the programs of a function."""
         return [self.term]
 
     def declaration(self, name: str) -> SourceLocation | None:
-        """Where a function is declared."""
+        """Return the location at which a function is declared."""
         return self.term.location
 
 
 @dataclass(frozen=True)
 class ModuleSource:
-    """A verified module of the dialect and others, read from text or made by passes."""
+    """A verified module of the dialect and others, parsed from text or produced by passes."""
 
     module: ModuleOp
     chosen: Sequence[Operation] | None = None
-    """The ops that are compiled; all where they are not given."""
+    """The ops to compile; None for all."""
 
     @cached_property
     def signatures(self) -> tuple[Signature, ...]:
-        """The functions, as they are before lowering."""
+        """The signatures of the functions before lowering."""
         if self.chosen is None:
             return tuple(map(Signature.of, functions(self.module)))
         chosen = [op for op in self.chosen if isinstance(op, FuncOp) and not op.is_declaration]
         return tuple(map(Signature.of, chosen))
 
     def opened(self) -> tuple[ModuleOp, dict[FuncOp, Units]]:
-        """A new module for lowering to work on, and the programs in place of its empty units."""
+        """Return a new module to lower, and the programs that replace its empty units."""
         return copy_to_lower(self.module, self.chosen or list(self.module.ops))
 
     def terms(self, name: str) -> list[Term]:
-        """The programs of a function."""
+        """Return the programs of a function."""
         (function,) = (each.function for each in self.signatures if each.name == name)
         return [unit.term for _, unit in units(function)]
 
     def declaration(self, name: str) -> SourceLocation | None:
-        """Where a function is declared."""
+        """Return the location at which a function is declared."""
         found = (op for op in self.module.ops if isinstance(op, FuncOp))
         return next((location_of(op) for op in found if op.sym_name.data == name), None)
 
 
 Source = TermSource | ModuleSource
-"""Programs between buffers."""
+"""Programs with their input and output buffers."""

@@ -1,4 +1,4 @@
-"""What `pipeline.lower` does to a module, one small step after the other."""
+"""The steps of `pipeline.lower`, each a small transformation of a module."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ from riselang.support.profiling import timed
 
 
 def mark_permission(module: ModuleOp, options: Options) -> None:
-    """Let a module say what may be done to its float arithmetic, and what has been done."""
+    """Set the attributes of the float permission, and of contraction that has been done."""
     module.attributes[FLOAT_PERMISSION] = StringAttr(options.float)
     if options.contracted:
         module.attributes[CONTRACTED] = UnitAttr()
 
 
 def make_imperative(module: ModuleOp, programs: Mapping[FuncOp, Units], options: Options) -> None:
-    """Phase 1: programs become loops over access paths."""
+    """Phase 1: lower programs to loops over access paths."""
     loops = "affine" if options.loops == "polyhedral" else options.loops
     with timed(ConvertRiseToImperativePass.name):
         convert_module(module, programs, loops)
 
 
 def mark_written(module: ModuleOp, signatures: Sequence[Signature]) -> None:
-    """Say of what programs write that it overlaps nothing: the call checks it, if it is one from
-    outside."""
+    """Mark the parameters that programs write as `noalias`, except in functions that are called in
+    the module; calls from outside check it."""
     called = called_functions(module)
     written = {each.name: each.written for each in signatures if each.name not in called}
     for function in functions(module):
@@ -59,14 +59,14 @@ def run(passes: Iterable[ModulePass], module: ModuleOp) -> None:
 
 
 def complete(module: ModuleOp, options: Options) -> None:
-    """Leave nothing in a module but what native MLIR reads."""
+    """Remove attributes that native MLIR does not read, and complete debug locations."""
     module.attributes.pop(CHECKS, None)
     if options.debug_info:
         complete_locations(module)
 
 
 def loop_passes(options: Options) -> list[ModulePass]:
-    """From loops over access paths to plain MLIR, which stage `affine` shows."""
+    """Return the passes from loops over access paths to plain MLIR, which is stage `affine`."""
     raising = pipelines.RAISE if options.library == "blas" else ()
     planning = pipelines.PLAN_POLYHEDRAL if options.loops == "polyhedral" else ()
     names = (*pipelines.RISE_TO_LOOPS[1:], *raising, *planning)
@@ -77,16 +77,16 @@ def loop_passes(options: Options) -> list[ModulePass]:
 
 
 def last_passes(options: Options) -> list[ModulePass]:
-    """What makes plain MLIR ready for the machine that it runs on."""
+    """Return the passes that prepare plain MLIR for its CPU or GPU."""
     is_for_gpu = options.loops == pipelines.GPU
     names = pipelines.OUTLINE_KERNELS if is_for_gpu else pipelines.POLL
     return [_made(name, options) for name in names]
 
 
 def _made(name: str, options: Options) -> ModulePass:
-    """A pass; the modules of those that few programs need are loaded where they are."""
+    """Instantiate a pass; modules that few programs need are imported here."""
     if name == ResolveRiseAccessPass.name:
-        # The host launches what stands in a function, not what functions that it calls have.
+        # The host launches the kernels of one function, not those of its callees.
         return ResolveRiseAccessPass(splits=options.loops != pipelines.GPU)
     if name == pipelines.CALLS:
         return ConvertMathToCallsPass()

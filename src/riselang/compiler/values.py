@@ -1,4 +1,4 @@
-"""The values that pass through the compiler before there is a module."""
+"""The values between the steps of the compiler, before there is a module."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class Program:
 
 @dataclass(frozen=True)
 class Rewritten:
-    """A program as it is lowered."""
+    """A program after rewriting, to be lowered."""
 
     program: Program
     options: Options
-    """With contraction decided."""
+    """The options; `contracted` is set if contraction has been done."""
     derivation: Derivation | None
-    """How a strategy rewrote it; None where none did."""
+    """The steps of the strategy; None if no strategy rewrote it."""
 
     @property
     def end(self) -> Term:
-        """The program as the strategy leaves it."""
+        """The program after the strategy."""
         return self.program.term if self.derivation is None else self.derivation.end

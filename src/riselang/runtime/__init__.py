@@ -1,5 +1,5 @@
-"""Running compiled code: arrays in and out, checks at the call.
+"""Run compiled code: pass arrays, and check the arguments of a call.
 
-Comes in: machine code (`native`) and numpy arrays. Goes out: filled arrays, or an error that names
-the argument. Read `executable.py` first.
+Input: machine code (`native`) and NumPy arrays. Output: filled arrays, or an error that names the
+argument. Read `executable.py` first.
 """

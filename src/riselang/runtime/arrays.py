@@ -1,4 +1,4 @@
-"""Arguments as buffers: what may come in, and what is refused."""
+"""Convert arguments to buffers, and check their types, shapes and layouts."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ def _plain_address(array: Array) -> int:
 
 pointer_at = ctypes.c_void_p.from_address
 DATA = object.__basicsize__
-"""Where an array has the pointer to its elements, if `is_quick` says so."""
+"""The offset of the data pointer in an array object, if `is_quick`."""
 
 
 def _quick_address(array: Array) -> int:
-    """The pointer behind the head of the object, where numpy's C API has it (`PyArray_DATA`).
+    """Return the data pointer, which NumPy's C API stores after the object header (`PyArray_DATA`).
 
-    To ask numpy for it takes four times as long, and more than all the rest of a call.
+    Asking NumPy for it takes four times as long, and longer than the rest of a call.
     """
     return pointer_at(id(array) + DATA).value or 0
 
 
 def _is_quick() -> bool:
-    """Whether arrays of this Python and numpy are laid out as the C API says."""
+    """Return whether array objects of this Python and NumPy have the layout of the C API."""
     if sys.implementation.name != "cpython":
         return False
     probes = [np.zeros(shape, np.int8) for shape in ((), (1,), (2, 3), (0,))]
@@ -45,19 +45,19 @@ def _is_quick() -> bool:
 
 is_quick = _is_quick()
 address: Callable[[Array], int] = _quick_address if is_quick else _plain_address
-"""Where the elements of an array begin."""
+"""Returns the address of the first element of an array."""
 
 
 class Shadow(np.ndarray[Any, np.dtype[Any]]):
-    """The place, the shape and the type of an array on a GPU; its elements cannot be read."""
+    """The address, shape and dtype of an array on a GPU; its elements cannot be read."""
 
     owner: Any
 
 
 LINE = 64
-"""Bytes that a cache keeps together."""
+"""The size of a cache line in bytes."""
 LARGE = 1 << 20
-"""Bytes from which on an array is worth the microsecond that it takes to align it."""
+"""The size in bytes from which an array is aligned, which takes a microsecond."""
 
 
 def is_large(shape: tuple[int, ...], dtype: np.dtype[Any]) -> bool:
@@ -65,7 +65,7 @@ def is_large(shape: tuple[int, ...], dtype: np.dtype[Any]) -> bool:
 
 
 def check_memory(bytes: int, what: str) -> None:
-    """Refuse what this machine cannot hold; the system may promise it, then kill the process."""
+    """Reject allocations beyond this machine's memory; the system may kill the process later."""
     if bytes > total_memory():
         raise LimitationError(
             f"there is not enough memory for {what} of {bytes} bytes; this machine has "
@@ -74,8 +74,11 @@ def check_memory(bytes: int, what: str) -> None:
 
 
 def new_array(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """An array for results. A large one starts with a line of a cache: numpy's start a quarter of a
-    line behind, so that what writes several rows at a time would write parts of lines."""
+    """Allocate an array for results; a large one is aligned to a cache line.
+
+    NumPy's arrays start a quarter of a cache line later, so loops that write several rows at a time
+    would write partial cache lines.
+    """
     if not is_large(shape, dtype):
         return np.empty(shape, dtype)
     count = prod(shape)
@@ -86,7 +89,7 @@ def new_array(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
 
 
 def as_array(value: Any, name: str) -> Array:
-    """`value` as a NumPy array without a copy."""
+    """Return `value` as a NumPy array, without a copy if possible."""
     if isinstance(value, np.ndarray):
         if type(value) is not np.ndarray:
             refuse_masked(value, name)
@@ -107,7 +110,7 @@ def as_array(value: Any, name: str) -> Array:
 
 
 def _copied(value: Any, name: str, reason: Exception) -> Array:
-    """A copy of an array that NumPy cannot share memory with: JAX copies from its GPU."""
+    """Copy an array that NumPy cannot share memory with, such as a JAX array on a GPU."""
     try:
         copy = np.asarray(value)
     except (TypeError, ValueError, RuntimeError):
@@ -118,24 +121,24 @@ def _copied(value: Any, name: str, reason: Exception) -> Array:
 
 
 def refuse_masked(value: Any, name: str) -> None:
-    """Refuse arrays with a mask, of which programs know nothing."""
+    """Reject masked arrays, since programs ignore masks."""
     if isinstance(value, np.ma.MaskedArray):
         raise UserError(
             f"argument {name}: a masked array cannot be passed, since its mask would be ignored; "
-            "pass .filled(value) with a value for what is masked, or .data to use all elements"
+            "pass .filled(value) to replace masked elements, or .data to use all elements"
         )
 
 
 _NUMBERS: Mapping[str, tuple[type, ...]] = {
     "f": (int, float, np.integer, np.floating),
-    "V": (int, float, np.integer, np.floating),  # bf16 of ml_dtypes
+    "V": (int, float, np.integer, np.floating),  # ml_dtypes bf16
     "i": (int, np.integer),
     "b": (bool, np.bool_),
 }
 
 
 def exact_scalar(value: Any, dtype: np.dtype[Any]) -> Array | None:
-    """A number as an array without dimensions; None for what is none, or none of this type."""
+    """Return a scalar as a 0-dimensional array; None if `value` is not a scalar of this type."""
     if isinstance(value, np.ndarray):
         return value if value.ndim == 0 and value.dtype == dtype else None
     is_number = isinstance(value, _NUMBERS[dtype.kind]) or type(value) is dtype.type
@@ -174,11 +177,11 @@ def check_layout(array: Array, name: str, *, written: bool) -> None:
 
 
 def check_indices(array: Array, bound: int, name: str) -> None:
-    """Indices from outside are not known to be in range, so they are checked at the call."""
+    """Check the indices that a caller passes; compiled code assumes that they are in range."""
     if isinstance(array, Shadow):
         raise UserError(
-            f"argument {name}: indices are checked before a program runs, and cannot be on a GPU; "
-            "pass them as an array of numpy"
+            f"argument {name}: indices are checked on the CPU before a program runs, but this "
+            "array is on a GPU; pass a NumPy array"
         )
     wrong = array[(array < 0) | (array >= bound)]
     if wrong.size:

@@ -1,7 +1,7 @@
-"""A compiled module as bytes: what is cached, saved, and loaded into a process.
+"""A compiled module as bytes, which are cached, saved, and loaded into a process.
 
-Bytes come from files, which may hold anything. What is wrong with them is a ValueError: they are
-compiled again, or refused, and never run.
+The bytes come from files, which may be damaged. Invalid bytes raise a ValueError; then the module
+is recompiled or rejected, and never run.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ from riselang.support.profiling import timed
 from riselang.term.nodes import Term
 
 Terms = Callable[[str], Sequence[Term]]
-"""The programs of a function; asked for where sizes are open, which they restrict."""
+"""Returns the programs of a function, which restrict its symbolic sizes."""
 Buffer = tuple[tuple[Nat, ...], ScalarType]
-"""The lengths and the elements of a buffer."""
+"""The lengths and the element type of a buffer."""
 Wanted = Mapping[str, Sequence[Buffer] | None]
-"""Functions, and what they take, where that is known."""
+"""Expected functions, and the buffers they take, if known."""
 _KIND = "compiled module"
 
 
 @dataclass(frozen=True)
 class CompiledFunction:
-    """What a call has to know of a function."""
+    """The metadata that a call of a function needs."""
 
     name: str
     parameters: tuple[Parameter, ...]
     open_lengths: OpenLengths | None = None
-    """Where sizes are open."""
+    """The symbolic shapes of the parameters; None if all are static."""
     checks: tuple[SourceLocation | None, ...] = ()
-    """Where the checks were written that can fail when the function runs."""
+    """The source locations of the index checks that can fail at run time."""
 
     def takes(self, buffers: Sequence[Buffer]) -> bool:
-        """Whether these are its parameters."""
+        """Return whether its parameters have these shapes and types."""
         found = [(each.shape, each.type) for each in self.parameters]
         positions = {at for at, _ in self.open_lengths or ()}
         return len(found) == len(buffers) and all(
@@ -67,9 +67,9 @@ class Artefact:
     functions: tuple[CompiledFunction, ...]
     objects: tuple[bytes, ...]
     libraries: tuple[str, ...] = ()
-    """What the code calls: "openmp", "blas"."""
+    """The libraries that the code calls: "openmp", "blas"."""
     kernels: Kernels | None = None
-    """For a GPU, in the place of machine code."""
+    """The kernels for a GPU, instead of machine code."""
 
     def to_bytes(self) -> bytes:
         head = {
@@ -82,7 +82,7 @@ class Artefact:
 
     @staticmethod
     def from_bytes(data: bytes) -> Artefact:
-        """What `to_bytes` wrote; anything else is a ValueError."""
+        """Read what `to_bytes` wrote; raise a ValueError for anything else."""
         text, _, code = unseal(_KIND, data).partition(b"\n")
         with only_value_errors("a compiled module"):
             head = json.loads(text)
@@ -95,7 +95,7 @@ class Artefact:
             )
 
     def check(self, wanted: Wanted) -> None:
-        """A ValueError for code that cannot be loaded here, or that has not what is wanted."""
+        """Raise a ValueError if the code cannot be loaded here or lacks the wanted functions."""
         from riselang.native.llvm import codegen as llvm
         from riselang.native.llvm import shared_libraries as libraries
 
@@ -116,7 +116,7 @@ class Artefact:
         llvm.check_objects(self.objects, [f"{PREFIX}{each.name}" for each in self.functions])
 
     def executables(self, terms: Terms) -> dict[str, Executable]:
-        """The functions in this process, ready to call."""
+        """Load the functions into this process."""
         if self.kernels is not None:
             return self._on_gpu(self.kernels)
         from riselang.native.llvm import codegen as llvm
@@ -152,7 +152,7 @@ class Artefact:
 
 def _parts(code: bytes, lengths: Sequence[Any]) -> Iterator[bytes]:
     if sum(typed(each, int) for each in lengths) != len(code) or min(lengths, default=0) < 0:
-        raise ValueError("its parts are not as long as it says")
+        raise ValueError("the lengths of its objects do not add up")
     for length in lengths:
         yield code[:length]
         code = code[length:]
@@ -199,7 +199,7 @@ def _function_from_json(data: Any) -> CompiledFunction:
         lengths = tuple(_open_lengths(at, each, parameters) for at, each in data["open"])
     known = {name for _, each in lengths or () for length in each for name in length.variables}
     if any(each.bound is not None and each.bound.variables - known for each in parameters):
-        raise ValueError("a bound of indices that is not known")
+        raise ValueError("an index bound with an unknown size")
     checks = tuple(None if each is None else _location(*each) for each in data["checks"])
     return CompiledFunction(typed(data["name"], str), parameters, lengths, checks)
 
@@ -207,7 +207,7 @@ def _function_from_json(data: Any) -> CompiledFunction:
 def _parameter(name: Any, type: Any, shape: Any, is_written: Any, bound: Any) -> Parameter:
     scalar = SCALARS[type]
     if shape is None and numpy_dtype(scalar).name not in SCALAR_KINDS:
-        raise ValueError(f"no scalar is passed as {type}")
+        raise ValueError(f"a scalar of type {type} cannot be passed")
     return Parameter(
         typed(name, str),
         scalar,
@@ -219,7 +219,7 @@ def _parameter(name: Any, type: Any, shape: Any, is_written: Any, bound: Any) ->
 
 def _length(value: Any) -> int:
     if not (0 <= typed(value, int) < 1 << 62 or value == DYNAMIC_INDEX):
-        raise ValueError(f"no length: {value}")
+        raise ValueError(f"expected a length, but found {value}")
     return value
 
 

@@ -1,15 +1,14 @@
-"""Compiled modules on disk, so that a new process need not compile again.
+"""The kernel cache: compiled modules on disk, so that a new process need not recompile them.
 
-An entry is one file, named by a hash of all that the code depends on, written beside its place and
-then moved there; it begins with a checksum. Whatever is damaged, foreign or half there is compiled
-again, and whatever cannot be written is not: the cache may slow a program down, but never stop it
-or make it wrong. There are no locks, so nobody waits for a process that was killed.
+An entry is one file, whose name is a hash of everything that the code depends on. It is written to
+a temporary file, then renamed, and begins with a checksum. A damaged, foreign or incomplete entry
+is recompiled, and failures to write are ignored: the cache may slow a program down, but never stop
+it or make it wrong. There are no locks, so no process waits for one that was killed.
 
-An entry is code that will run, so it must be a plain file that this user wrote and nobody else may
-write. That holds for each file, not for the folder: others may be able to put files into it, but
-not files of this user. What they could do is link to one that is elsewhere, and a name of theirs
-may lead anywhere; so links are not followed, and where others may write to the folder, a file with
-several names is not read.
+An entry is code that will run, so it must be a regular file that this user owns and nobody else may
+write. This is checked for each file, not for the folder: other users may be able to create files
+in it, but not files of this user. They could, however, create links to files elsewhere. So links
+are not followed, and if others may write to the folder, a file with several hard links is not read.
 """
 
 from __future__ import annotations
@@ -29,19 +28,19 @@ from riselang.support import config
 SUFFIX = ".kernel"
 _PARTIAL = ".partial"
 _ABANDONED_AFTER = 3600.0
-"""Seconds after which a file that was never moved to its place is somebody's who was stopped."""
+"""Seconds after which the process of a temporary file that was not renamed is assumed dead."""
 _CHECKSUM = hashlib.sha256
 _HEAD = b"riselang kernel 2\n"
 _START = len(_HEAD) + _CHECKSUM().digest_size
-"""Where the content begins."""
+"""The offset of the content."""
 _OF_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _PRUNED_TO = 0.75
-"""The share of the permitted size that stays when there was too much."""
+"""The fraction of the size limit to which a cache that exceeds it is pruned."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A file of the cache."""
+    """A file in the cache."""
 
     path: Path
     size: int
@@ -54,15 +53,15 @@ class Entry:
 
 
 class KernelCache:
-    """The entries in a folder, which need not exist."""
+    """A cache in a folder, which need not exist."""
 
     def __init__(self, folder: Path, limit: int):
-        """`limit` is how many bytes may stay in the folder."""
+        """`limit` is the maximum size in bytes."""
         self.folder = folder
         self.limit = limit
 
     def read(self, key: str, *, touch: bool = True) -> bytes | None:
-        """What was written under the key, if it is there and whole."""
+        """Return the content of an entry; None if it is missing or damaged."""
         try:
             with open(self._path(key), "rb", opener=_open_plainly) as file:
                 status = os.fstat(file.fileno())
@@ -81,7 +80,7 @@ class KernelCache:
         return content
 
     def _may_be_read(self, status: os.stat_result) -> bool:
-        """Whether a file is one that this user wrote and nobody else may have changed."""
+        """Return whether this user owns a file and nobody else may have changed it."""
         if not stat.S_ISREG(status.st_mode) or status.st_size > self.limit + _START:
             return False
         if not hasattr(os, "geteuid"):
@@ -91,7 +90,7 @@ class KernelCache:
         return status.st_nlink == 1 or not os.stat(self.folder).st_mode & _OF_OTHERS
 
     def write(self, key: str, content: bytes) -> bool:
-        """Whether the entry is there now."""
+        """Write an entry; return whether it succeeded."""
         if len(content) > self.limit:
             return False
         try:
@@ -117,11 +116,11 @@ class KernelCache:
             raise
 
     def entries(self) -> list[Entry]:
-        """The files of the cache, the one last used first."""
+        """Return the entries, most recently used first."""
         return sorted(self._files(SUFFIX), key=lambda entry: (-entry.used, entry.path))
 
     def remove(self, key: str) -> bool:
-        """Whether an entry was there, which is no longer."""
+        """Remove an entry; return whether it existed."""
         try:
             self._path(key).unlink()
         except OSError:
@@ -129,7 +128,7 @@ class KernelCache:
         return True
 
     def clear(self) -> int:
-        """Removes all entries; how many there were."""
+        """Remove all entries, and return their number."""
         removed = 0
         for entry in (*self._files(SUFFIX), *self._files(_PARTIAL)):
             with contextlib.suppress(OSError):
@@ -138,7 +137,7 @@ class KernelCache:
         return removed
 
     def prune(self) -> None:
-        """Removes what was not used for longest, if there is too much, and what nobody finishes."""
+        """Remove least recently used entries beyond the limit, and abandoned temporary files."""
         entries = self.entries()
         excess = sum(entry.size for entry in entries) - self.limit
         if excess > 0:
@@ -169,7 +168,7 @@ class KernelCache:
 
 
 def default_cache() -> KernelCache | None:
-    """The cache that the settings ask for; None where they ask for none."""
+    """Return the cache that the settings select; None if it is off."""
     if not config.cache():
         return None
     return KernelCache(config.cache_folder(), config.cache_limit())
@@ -180,7 +179,7 @@ _pruned_at = [0.0]
 
 
 def _is_time_to_prune() -> bool:
-    """Looking through a full folder takes longer than writing to it, so not at every write."""
+    """Return whether to prune; scanning a full folder is slow, so not at every write."""
     now = time.monotonic()
     if now < _pruned_at[0]:
         return False
@@ -189,12 +188,12 @@ def _is_time_to_prune() -> bool:
 
 
 def _checksum(key: str, content: bytes) -> bytes:
-    # With the key, so that an entry that was moved to another's place is found out.
+    # The key is included to detect an entry that was renamed to another key.
     return _CHECKSUM(key.encode() + content).digest()
 
 
 def _open_plainly(path: str, flags: int) -> int:
-    """Neither through a link nor waiting for the other end of a pipe."""
+    """Open a file without following a link or blocking on a pipe."""
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
 
 

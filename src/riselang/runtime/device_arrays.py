@@ -1,4 +1,4 @@
-"""Arrays in the memory of a GPU."""
+"""Arrays in GPU memory."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from riselang.runtime.arrays import Array, Shadow, address, refuse_masked
 from riselang.support.errors import UserError
 
 INTERFACE = "__cuda_array_interface__"
-"""What arrays of torch, cupy and numba have that are on a GPU."""
+"""The attribute of PyTorch, CuPy and Numba arrays that are on a GPU."""
 
 
 class DeviceArray:
-    """An array on the GPU, with its elements one behind the other."""
+    """A contiguous array on the GPU."""
 
     def __init__(self, shape: Sequence[int], dtype: np.dtype[Any]):
         self.shape = tuple(shape)
@@ -46,7 +46,7 @@ class DeviceArray:
         }
 
     def numpy(self) -> Array:
-        """A copy in the memory of the host."""
+        """Return a copy in host memory."""
         copy = np.empty(self.shape, self.dtype)
         driver = cuda.driver()
         with driver.current():
@@ -55,7 +55,7 @@ class DeviceArray:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         if copy is False:
-            raise ValueError("an array on a GPU is copied to be read here")
+            raise ValueError("an array on a GPU cannot be read without a copy")
         return self.numpy() if dtype is None else self.numpy().astype(dtype)
 
     def __repr__(self) -> str:
@@ -68,7 +68,7 @@ def _free(driver: cuda.Driver, address: int) -> None:
 
 
 def to_gpu(array: Any) -> DeviceArray:
-    """A copy of an array in the memory of the GPU."""
+    """Copy an array to GPU memory."""
     refuse_masked(array, "array")
     source = np.ascontiguousarray(array)
     copy = DeviceArray(source.shape, source.dtype)
@@ -79,12 +79,12 @@ def to_gpu(array: Any) -> DeviceArray:
 
 
 def shadow(value: Any, name: str) -> Shadow:
-    """What a call has to know of an array on a GPU."""
+    """Return a view of an array on a GPU with its address, shape and dtype."""
     given = getattr(value, INTERFACE)
     place, is_read_only = given["data"]
     shape, dtype = tuple(given["shape"]), np.dtype(given["typestr"])
     if dtype == np.dtype("V2"):
-        dtype = numpy_dtype(bf16)  # numpy has no name for it
+        dtype = numpy_dtype(bf16)  # NumPy has no name for it
     memory: Any = (ctypes.c_char * max(prod(shape) * dtype.itemsize, 1)).from_address(place or 1)
     array = Shadow(shape, dtype, memory)
     if given.get("strides") not in (None, array.strides):
@@ -102,12 +102,12 @@ def is_on_gpu(value: Any) -> bool:
 
 
 def new_on_gpu(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Shadow:
-    """An array for results."""
+    """Allocate an array for results on the GPU."""
     return shadow(DeviceArray(shape, dtype), "out")
 
 
 def in_library_of(arguments: Sequence[Any], result: Any) -> Any:
-    """Results as arrays of the library that the arguments are from, without a copy."""
+    """Convert results to arrays of the library of the arguments, without a copy."""
     if isinstance(result, tuple):
         return tuple(in_library_of(arguments, part) for part in result)
     for argument in arguments:

@@ -1,7 +1,7 @@
-"""What compiled code depends on besides its source: the compiler, its parts and the machine.
+"""The environment that compiled code depends on: the compiler, its dependencies and the machine.
 
-The compiler is known by the content of its files, not by their sizes and times: in images and
-stores that are built reproducibly, all files of all versions have the same time.
+The compiler is identified by the contents of its files, not by their sizes and times: in
+reproducible builds, all files of all versions have the same time.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NOT_CONTENT = ("__pycache__",)
 
 
 def fingerprint(*source: object) -> str:
-    """The key of what is compiled from a source with its options, in this environment."""
+    """Return the cache key of a source with its options, in this environment."""
     hashed = hashlib.sha256(environment().encode())
     for part in source:
         text = str(part).encode()
@@ -33,7 +33,7 @@ def fingerprint(*source: object) -> str:
 
 @cache
 def environment() -> str:
-    """One text for all that code of this process depends on."""
+    """Return a text that identifies the environment of this process."""
     target = llvm.host()
     parts = [f"{name} {part_content(name)}" for name in PARTS]
     compiler = compiler_content(os.path.dirname(started.__file__), started.STARTED)
@@ -41,19 +41,19 @@ def environment() -> str:
 
 
 def compiler_content(folder: str, started: int) -> str:
-    """A hash of this package's files, which were read into this process after `started`.
+    """Return a hash of this package's files, which this process has imported since `started`.
 
-    What a process runs that was started before the files were changed, or whose files cannot be
-    read, is not known: its code is for no other process.
+    If a file has changed since then or cannot be read, it is unknown which code this process runs;
+    then the hash is random, so no other process uses its cache entries.
     """
     content = folder_content(folder, unchanged_since=started)
     return os.urandom(16).hex() if content is None else content
 
 
 def folder_content(folder: str, unchanged_since: int | None = None) -> str | None:
-    """A hash of the names and contents of all files in a folder.
+    """Return a hash of the names and contents of all files in a folder.
 
-    None where it has none, or where one has changed since a time, in nanoseconds.
+    None if it has no files, or if one has changed since a time in nanoseconds.
     """
     files = list(_files(folder))
     hashed = hashlib.sha256()
@@ -70,8 +70,8 @@ def folder_content(folder: str, unchanged_since: int | None = None) -> str | Non
 
 
 def _read(path: str) -> tuple[bytes, int]:
-    """The content of a file, and the last change to its inode, which no archive or build sets."""
-    # Without the objects that `open` makes, which take as long as to read and hash a source file.
+    """Return a file's content and its ctime, which archives and build tools cannot set."""
+    # Creating the objects of `open` takes as long as reading and hashing a source file.
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
     try:
         status = os.fstat(handle)
@@ -84,7 +84,7 @@ def _read(path: str) -> tuple[bytes, int]:
 
 
 def _files(folder: str) -> Iterator[str]:
-    """The files below a folder, in order, without bytecode."""
+    """Yield the files below a folder in order, without bytecode."""
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in _NOT_CONTENT)
         for name in sorted(files):
@@ -92,7 +92,7 @@ def _files(folder: str) -> Iterator[str]:
 
 
 def part_content(name: str) -> str:
-    """A hash of a package: of what its wheel recorded, else of all its files."""
+    """Return a hash of a package: of its wheel's RECORD, else of all its files."""
     spec = find_spec(name)
     places = list(spec.submodule_search_locations or ()) if spec is not None else []
     hashed = [_recorded(place) or folder_content(place) for place in places]
@@ -100,12 +100,12 @@ def part_content(name: str) -> str:
 
 
 def _recorded(place: str) -> str | None:
-    """A hash of what the wheel of a package says of its files: a hash of each.
+    """Return a hash of the file hashes in the RECORD of a package's wheel.
 
-    None for a package that was not installed from a wheel into this folder.
+    None if the package was not installed from a wheel into this folder.
     """
     site, name = os.path.split(place)
-    # Scripts have the path of the environment in them, and bytecode has no hash.
+    # Only files of the package: scripts contain the environment's path, and bytecode has no hash.
     pattern = re.compile(rb"^%s/.*,sha256=.*$" % re.escape(name.encode()), re.MULTILINE)
     lines: list[bytes] = []
     for info in _infos(site, f"{name}-"):

@@ -1,4 +1,4 @@
-"""Calling functions of compiled modules with arrays."""
+"""Call the functions of compiled modules with arrays."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from riselang.runtime.arrays import (
 )
 from riselang.runtime.quick_calls import Call, quick_call
 from riselang.runtime.shapes import OpenShapes
+from riselang.support.counts import format_count
 from riselang.support.errors import LimitationError, OutOfRangeError, SourceLocation, UserError
 
 
@@ -40,11 +41,11 @@ class Parameter:
     shape: tuple[int, ...] | None
     is_written: bool = False
     bound: Nat | None = None
-    """For an array of indices: what all of them must be below."""
+    """For an array of indices: their exclusive upper bound."""
 
 
 class _Kind(NamedTuple):
-    """A scalar that is passed by value, for ctypes and for LLVM."""
+    """The type of a scalar that is passed by value, in ctypes and in LLVM."""
 
     ctype: Any
     llvm: str
@@ -75,7 +76,7 @@ FAILURE = (4,)
 def entry_of(
     name: str, parameters: Sequence[Parameter], *, fails: bool, has_descriptors: bool = True
 ) -> str:
-    """LLVM IR of the function through which `Executable` calls."""
+    """Return the LLVM IR of the entry point that `Executable` calls."""
     kinds: list[Dimensions | str] = [
         tuple(None if length == DYNAMIC_INDEX else length for length in parameter.shape)
         if parameter.shape is not None
@@ -92,7 +93,7 @@ class Code(Protocol):
 
 
 def callable_at(code: Code, name: str, kinds: Sequence[Any]) -> Callable[..., int | None]:
-    """A function of machine code: it returns why the call ended early, None or 0 if it did not."""
+    """Return a function that calls machine code; it returns why the call ended early, if it did."""
     guarded = code.address(f"{GUARDED}{PREFIX}{name}")
     if guarded:
         return ctypes.CFUNCTYPE(ctypes.c_int64, *kinds)(guarded)
@@ -111,9 +112,9 @@ class Executable:
         checks: Sequence[SourceLocation | None] = (),
         function: Callable[..., int | None] | None = None,
     ):
-        """`checks` says where each check was written, if the function has any that can fail.
+        """`checks` has the source location of each index check of the function.
 
-        `function` is called in the place of machine code at an address.
+        `function` is called instead of machine code at an address.
         """
         self._code = code  # keeps the machine code alive
         self.name = name
@@ -129,7 +130,7 @@ class Executable:
             and len(self._buffers) == len(parameters)
             and function is None
         )
-        """Whether a call needs addresses and lengths, and nothing else."""
+        """Whether a call passes only addresses and lengths."""
         kinds: list[Any] = []
         for parameter in parameters:
             if parameter.shape is None:
@@ -143,11 +144,11 @@ class Executable:
 
     @property
     def can_fail(self) -> bool:
-        """Whether the function has checks that may refuse an index."""
+        """Whether the function has index checks that may fail."""
         return bool(self._checks)
 
     def shapes_of_first(self, count: int, arrays: Sequence[Array]) -> list[tuple[int, ...]]:
-        """The shapes of the first parameters, from the arrays for all the others."""
+        """Return the shapes of the first `count` parameters, given the arrays for all others."""
         sizes: Mapping[str, Nat] = {}
         if self._shapes is not None:
             shapes = {at: array.shape for at, array in enumerate(arrays, count)}
@@ -165,7 +166,8 @@ class Executable:
     def __call__(self, *arguments: Any) -> None:
         if len(arguments) != len(self.parameters):
             raise UserError(
-                f"{self.name} takes {len(self.parameters)} arguments, but found {len(arguments)}"
+                f"{self.name} takes {format_count(len(self.parameters), 'argument')}, "
+                f"but found {len(arguments)}"
             )
         passed: list[Any] = []
         arrays: list[Array] = []
@@ -208,10 +210,10 @@ class Executable:
         packed: Callable[[Sequence[Array]], Any],
         shapes: Sequence[tuple[int, ...]] | None = None,
     ) -> Call | None:
-        """A call with new arrays for the first parameters; None where it needs a closer look.
+        """Return a fast call that allocates the results; None if calls need more checks.
 
-        `inputs` has what is given for good, and None for an input that each call gives. Where
-        parameters leave lengths open, `shapes` are those of all arrays, and fit.
+        `inputs` has the inputs that are fixed, and None for those that each call passes. `shapes`
+        has the shapes of all arrays, which is required if there are dynamic dimensions.
         """
         given = [each for each in inputs if each is not None]
         if not self._is_plain or not all(each.flags.carray for each in given):
@@ -228,7 +230,7 @@ class Executable:
         return quick_call(self._function, kinds, inputs, otherwise, packed, lengths)
 
     def _call_checked(self, passed: Sequence[Any]) -> None:
-        """Pass a buffer for the first check that fails, and raise what is found there."""
+        """Pass a buffer for the first failed check, and raise an error if there is one."""
         failure = np.zeros(FAILURE, np.int64)
         if reason := self._function(*passed, failure.ctypes.data):
             end_call(reason)
@@ -237,7 +239,7 @@ class Executable:
             raise OutOfRangeError(index, bound, self._checks[check - 1])
 
     def _check_sizes(self, arrays: Sequence[Array]) -> None:
-        """Refuses shapes that do not fit together, and indices that are out of range."""
+        """Raise an error for inconsistent shapes and for indices out of range."""
         positions = self._buffers
         sizes: Mapping[str, Nat] = {}
         if self._shapes is not None:
@@ -255,8 +257,8 @@ class Executable:
 def _checked(argument: Any, parameter: Parameter) -> Array:
     if parameter.is_written and isinstance(argument, np.generic):
         raise UserError(
-            f"argument {parameter.name}: results are written to it, but a numpy scalar cannot be "
-            "written; pass an array"
+            f"argument {parameter.name}: results are written to it, but a NumPy scalar is "
+            "read-only; pass an array"
         )
     array = as_array(argument, parameter.name)
     assert parameter.shape is not None
@@ -274,7 +276,7 @@ def _checked(argument: Any, parameter: Parameter) -> Array:
 
 
 def _check_overlap(spans: Sequence[tuple[int, int, Parameter]]) -> None:
-    """A buffer that is written must not share memory with any other."""
+    """Raise an error if a buffer that is written overlaps another one."""
     for start, end, parameter in spans:
         if not parameter.is_written:
             continue

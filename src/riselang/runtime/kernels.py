@@ -1,4 +1,4 @@
-"""Calling programs of kernels: arrays go to the GPU, and results come back."""
+"""Run GPU programs: copy arrays to the GPU, launch kernels, and copy the results back."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from riselang.support.errors import InternalError
 
 
 class KernelCode:
-    """Kernels on the GPU of this machine."""
+    """Kernels that are loaded on this machine's GPU."""
 
     def __init__(self, kernels: Kernels):
         self._plans = {plan.function: plan for plan in kernels.plans}
         self._module = cuda.driver().load(kernels.ptx)
 
     def address(self, symbol: str) -> int:
-        raise InternalError(f"{symbol} is a program of kernels, which has no address")
+        raise InternalError(f"{symbol} is a GPU program, which has no address")
 
     def function(
         self, name: str, parameters: Sequence[Parameter], failure: int
     ) -> Callable[..., None]:
-        """A function of addresses and numbers; `failure` bytes are for a check that fails."""
+        """Return a function of addresses and scalars; a failed check needs `failure` bytes."""
         buffers = [_buffer(parameter) for parameter in parameters]
         if failure:
             buffers.append(Buffer(failure))
@@ -45,7 +45,7 @@ class KernelCode:
 
 @dataclass(frozen=True)
 class Buffer:
-    """A parameter that is memory; without bytes, one that is a number, of a kind of ctypes."""
+    """A parameter of a program: a buffer of `bytes`, or a scalar of the ctypes type `kind`."""
 
     bytes: int = 0
     kind: Any = None
@@ -60,14 +60,14 @@ def _buffer(parameter: Parameter) -> Buffer:
 
 @dataclass(frozen=True)
 class HostProgram:
-    """A function of kernels, ready to be called."""
+    """A function that launches kernels."""
 
     module: cuda.KernelModule
     plan: HostPlan
     parameters: tuple[Buffer, ...]
 
     def run(self, *passed: Any) -> None:
-        """Call it with the addresses of arrays, and numbers."""
+        """Call it with the addresses of arrays, and scalars."""
         driver = self.module.driver
         with driver.current(), ExitStack() as held:
             values: dict[int, Any] = {}

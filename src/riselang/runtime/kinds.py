@@ -1,4 +1,4 @@
-"""Results as arrays of the library that the arguments come from."""
+"""Convert results to arrays of the library of the arguments."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 
 Convert = Callable[[Any], Any]
 HOMES = {"jaxlib": "jax.numpy", "jax": "jax.numpy"}
-"""Where `from_dlpack` is, if not in the package that the type of an array is from."""
+"""The module with `from_dlpack`, if it is not the package that defines the array type."""
 
 
 def kind_of(arguments: Sequence[Any]) -> Convert | None:
-    """What makes an array of the first argument's library; None for those of numpy."""
+    """Return the conversion to arrays of the first argument's library; None for NumPy."""
     for argument in arguments:
         if isinstance(argument, np.ndarray | np.generic) or not hasattr(argument, "__dlpack__"):
             continue
@@ -25,7 +25,7 @@ def kind_of(arguments: Sequence[Any]) -> Convert | None:
 
 
 def as_kind(result: Any, convert: Convert) -> Any:
-    """One array, or a tuple of them, without a copy."""
+    """Convert an array, or a tuple of arrays, without a copy."""
     if isinstance(result, tuple):
         return tuple(as_kind(part, convert) for part in cast(tuple[Any, ...], result))
     return convert(result)

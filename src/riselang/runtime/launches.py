@@ -1,7 +1,6 @@
-"""What the host does for a program of kernels: it allocates, launches and repeats, in order.
+"""The host's plan for a GPU program: allocations, kernel launches and loops, in order.
 
-Memory and numbers are known by their position in a list, which begins with the parameters of the
-function.
+Steps refer to buffers and scalars by number; the function's parameters have the first numbers.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ Counts = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Allocate:
-    """Memory for a temporary, until the end of the call."""
+    """Allocate memory for a temporary, until the end of the call."""
 
     value: int
     bytes: int
@@ -25,7 +24,7 @@ class Allocate:
 
 @dataclass(frozen=True)
 class Launch:
-    """Start a kernel, and go on; kernels run one after the other."""
+    """Launch a kernel asynchronously; kernels run in order."""
 
     kernel: str
     grid: Counts
@@ -35,7 +34,7 @@ class Launch:
 
 @dataclass(frozen=True)
 class Repeat:
-    """Steps for each number from `start` on, below `end`, `step` apart; what is carried changes."""
+    """A loop of steps, `for index in range(start, end, step)`, with loop-carried values."""
 
     start: int
     end: int
@@ -43,10 +42,10 @@ class Repeat:
     index: int
     carried: tuple[int, ...]
     first: tuple[int, ...]
-    """What is carried into the first round."""
+    """The values that are carried into the first iteration."""
     steps: tuple[Step, ...]
     following: tuple[int, ...]
-    """What is carried into the next round."""
+    """The values that are carried into the next iteration."""
     results: tuple[int, ...]
 
 
@@ -55,19 +54,19 @@ Step = Allocate | Launch | Repeat
 
 @dataclass(frozen=True)
 class HostPlan:
-    """What the host does when a function is called."""
+    """The steps of the host when a function is called."""
 
     function: str
     steps: tuple[Step, ...]
     read: tuple[int, ...]
-    """The parameters whose contents kernels need."""
+    """The parameters that kernels read."""
     written: tuple[int, ...]
     """The parameters that kernels store to."""
 
 
 @dataclass(frozen=True)
 class Kernels:
-    """The kernels of a module as text for a driver, and what the host does for each function."""
+    """The kernels of a module as PTX, and the host's plan for each function."""
 
     ptx: str
     plans: tuple[HostPlan, ...]

@@ -1,7 +1,7 @@
-"""A call of compiled code, written out for its arguments.
+"""Generate the Python code of a call, specialized for its arguments.
 
-A kernel that runs for ten microseconds is called as quickly as a function of numpy: loops over two
-or three arguments, and functions that call each other, would cost as much as the call itself.
+So a kernel that runs for ten microseconds is called as fast as a NumPy function: loops over two or
+three arguments, and nested Python calls, would cost as much as the call itself.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from riselang.runtime.arrays import (
 
 Call = Callable[[Sequence[Array]], Any]
 Result = tuple[tuple[int, ...], np.dtype[Any]]
-"""Shape and type of a new array."""
+"""The shape and dtype of a new array."""
 
 
 def quick_call(
@@ -37,11 +37,12 @@ def quick_call(
     packed: Callable[[Sequence[Array]], Any],
     lengths: Sequence[tuple[int, ...]] = (),
 ) -> Call:
-    """A function of arrays: new ones, filled by `function`, which takes addresses, results first.
+    """Return a function of arrays that allocates results and fills them by `function`.
 
-    `inputs` has the arrays that are given for good, which lie row by row, and None for those that
-    a call gives, whose types and shapes are right. When one of these does not lie row by row, all
-    are left to `otherwise`. `lengths` are what the function takes behind the address of each array.
+    `function` takes addresses, those of the results first; `lengths` are passed after the address
+    of each array. `inputs` has the arrays that are fixed, which must be C-contiguous, and None for
+    those that a call passes, which must have the right types and shapes. If one of these is not
+    C-contiguous, `otherwise` handles the call.
     """
     kept = tuple(each for each in inputs if each is not None)
     behind = tuple(map(len, lengths)) or (0,) * (len(results) + len(inputs))
@@ -90,7 +91,7 @@ def make(function, results, kept, known, numbers, otherwise, packed):
         {"; ".join(created)}
         {run}
         return {outputs[0] if results == 1 else f"packed([{', '.join(outputs)}])"}
-    call.kept = kept  # as long as their addresses are
+    call.kept = kept  # keeps the arrays alive while their addresses are used
     return call
 """
     found: dict[str, Any] = dict(_NAMES)

@@ -1,7 +1,7 @@
-"""Bytes that say themselves what they are and whether they are whole.
+"""Bytes with a checksum that detects damage.
 
-A seal finds out damage, and content that was written for something else or by another program. It
-is no signature: whoever may write a file of the user may seal it, too.
+A seal detects damaged content, and content of another kind or from another program. It is not a
+signature: whoever may write the user's files may also seal them.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ _SIZE = hashlib.sha256().digest_size
 
 
 def seal(kind: str, content: bytes) -> bytes:
-    """The content of a kind, with a checksum before it."""
+    """Prepend a checksum of the kind and the content."""
     return _checksum(kind, content) + content
 
 
 def unseal(kind: str, data: bytes) -> bytes:
-    """The content; a ValueError for what was not sealed as this kind."""
+    """Return the content; raise a ValueError if it was not sealed as this kind."""
     content = data[_SIZE:]
     if data[:_SIZE] != _checksum(kind, content):
-        raise ValueError(f"not a whole {kind}")
+        raise ValueError(f"the {kind} is damaged")
     return content
 
 
 @contextmanager
 def only_value_errors(what: str) -> Generator[None]:
-    """What is wrong with the content of a file, in whatever way, is a ValueError."""
+    """Convert any error about the content of a file to a ValueError."""
     try:
         yield
     except (
@@ -41,7 +41,7 @@ def only_value_errors(what: str) -> Generator[None]:
 
 
 def typed(value: Any, kind: type[Value]) -> Value:
-    """A value of JSON of this type; for others, a ValueError."""
+    """Return a JSON value of this type; raise a ValueError for another type."""
     if type(value) is not kind:
         raise ValueError(f"expected {kind.__name__}, but found {type(value).__name__}")
     return value

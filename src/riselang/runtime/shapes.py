@@ -1,4 +1,5 @@
-"""Sizes from the shapes of arrays: the first that tells a size binds it, the others must agree."""
+"""Infer sizes from array shapes: the first dimension that determines a size binds it, and the
+others must agree."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from riselang.term.sizes import check_sizes
 
 
 class SizeBinding:
-    """The sizes that are known so far, and where each came from."""
+    """The sizes that are bound so far, and the dimension that determined each."""
 
     def __init__(self) -> None:
         self.sizes: dict[str, Nat] = {}
@@ -19,12 +20,12 @@ class SizeBinding:
         self._waiting: list[tuple[Nat, int, str]] = []
 
     def bind(self, lengths: Sequence[Nat], shape: Sequence[int], name: str) -> None:
-        """Make the lengths of an array equal to its shape."""
+        """Unify the lengths of an array type with the shape of an array."""
         for position, (length, found) in enumerate(zip(lengths, shape, strict=True)):
             self._bind(length, found, f"dimension {position} of {name}")
 
     def finished(self) -> Mapping[str, Nat]:
-        """All the sizes, after the lengths that had to wait for others."""
+        """Solve the deferred lengths, and return all sizes."""
         while self._waiting:
             waiting, self._waiting = self._waiting, []
             for entry in waiting:
@@ -56,11 +57,11 @@ class SizeBinding:
 
 
 OpenLengths = tuple[tuple[int, tuple[Nat, ...]], ...]
-"""Positions of parameters, each with its lengths."""
+"""Positions of parameters, each with its symbolic lengths."""
 
 
 class OpenShapes:
-    """What the shapes of the buffers of a function must be to each other."""
+    """The symbolic shapes of the buffers of a function, which constrain each other."""
 
     def __init__(self, dimensions: OpenLengths, terms: Sequence[Term]):
         self._dimensions = dimensions
@@ -70,9 +71,9 @@ class OpenShapes:
     def sizes(
         self, shapes: Mapping[int, tuple[int, ...]], names: Sequence[str]
     ) -> Mapping[str, Nat]:
-        """The sizes that explain the shapes, all or some of them.
+        """Return the sizes that all or some of the shapes determine.
 
-        They are refused where a program does not permit them.
+        Raise an error for sizes that a program does not permit.
         """
         key = tuple(shapes.get(position) for position, _ in self._dimensions)
         if key in self._known:
@@ -89,7 +90,7 @@ class OpenShapes:
         return sizes
 
     def known(self, position: int, sizes: Mapping[str, Nat]) -> tuple[int, ...]:
-        """The shape of a parameter at these sizes."""
+        """Return the shape of a parameter at these sizes."""
         lengths = next(lengths for at, lengths in self._dimensions if at == position)
         return tuple(_known(length, sizes) for length in lengths)
 
@@ -99,6 +100,6 @@ def _known(length: Nat, sizes: Mapping[str, Nat]) -> int:
     if not length.is_constant:
         raise UserError(
             f"the size {min(length.variables)} is not determined by the shapes of the arrays; "
-            "give it a number"
+            "give its value"
         )
     return length.constant

@@ -1,4 +1,4 @@
-"""Functions of a shared library that `rise compile --emit shared` made."""
+"""Load shared libraries that `rise compile --emit shared` wrote."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from riselang.support.errors import UserError
 from riselang.term.nodes import Term
 
 DESCRIPTION = "rise_description"
-"""The symbol of a text, in JSON, that says what the functions are."""
+"""The symbol of the JSON text that describes the functions."""
 
 
 class SharedCode:
@@ -25,7 +25,7 @@ class SharedCode:
         self._library = library
 
     def address(self, symbol: str) -> int:
-        """Where a function begins; 0 where there is none of this name."""
+        """Return the address of a function; 0 if there is none of this name."""
         function = getattr(self._library, symbol, None)
         return 0 if function is None else ctypes.cast(function, ctypes.c_void_p).value or 0
 
@@ -33,7 +33,7 @@ class SharedCode:
 def load_shared(
     path: str | Path, terms: Callable[[str, str], Sequence[Term]]
 ) -> dict[str, Executable]:
-    """The functions by name; `terms` gives the programs of a function in the text of a module."""
+    """Return the functions by name; `terms` parses a function's programs in a module text."""
     library = _opened(path)
     facts = _description(library, path)
     functions = functions_from_json(facts["functions"])
@@ -51,7 +51,7 @@ def load_shared(
 
 
 def _opened(path: str | Path) -> ctypes.CDLL:
-    # What the library calls must be there before it.
+    # The libraries that it calls must be loaded first.
     if (openmp := libraries.openmp()) is not None:
         ctypes.CDLL(openmp, ctypes.RTLD_GLOBAL)
     try:
@@ -65,6 +65,7 @@ def _description(library: ctypes.CDLL, path: str | Path) -> Any:
         text = ctypes.c_char.in_dll(library, DESCRIPTION)
     except ValueError:
         raise UserError(
-            f"{path} is no library of RISE functions: it has no {DESCRIPTION}"
+            f"{path} is not a library of RISE functions: it has no symbol {DESCRIPTION}; make one "
+            "with 'rise compile --emit shared'"
         ) from None
     return json.loads(ctypes.string_at(ctypes.addressof(text)))

@@ -1,1 +1,1 @@
-"""What every part of the package needs: errors, settings, files, profiling, the machine."""
+"""Utilities for all packages: errors, settings, files, profiling, machine properties."""

@@ -1,4 +1,7 @@
-"""Fair timing on noisy machines: rivals take turns in each round, and so meet the same noise."""
+"""Fair timing on noisy machines: all rivals are measured interleaved, so noise affects them alike.
+
+A *round* measures each rival once.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +12,17 @@ from collections.abc import Callable, Sequence
 Action = Callable[[], object]
 
 SHORTEST_SAMPLE = 1e-3
-"""Seconds; what takes less is called several times for a sample, since clocks and caches jitter."""
+"""Seconds; a shorter action is called several times for one sample, to reduce jitter."""
 MOST_CALLS = 10_000
 LONGEST = 20.0
-"""Seconds that all rounds together should take."""
+"""The maximum of seconds for all rounds together."""
 FEWEST_ROUNDS = 5
 WAKING = 0.05
-"""Seconds after which threads that slept are on cores of their own."""
+"""Seconds after which the system has distributed threads that slept over the cores."""
 
 
 def seconds_of(action: Action, calls: int = 1) -> float:
-    """The seconds of one call, when called so often."""
+    """Return the mean seconds of a call over several calls."""
     start = time.perf_counter()
     for _ in range(calls):
         action()
@@ -27,12 +30,12 @@ def seconds_of(action: Action, calls: int = 1) -> float:
 
 
 def calls_for(seconds: float) -> int:
-    """How many calls make a sample, if one takes that long."""
+    """Return the number of calls for a sample, given the seconds of one call."""
     return min(MOST_CALLS, max(1, math.ceil(SHORTEST_SAMPLE / max(seconds, 1e-9))))
 
 
 def rounds_for(seconds: float, wanted: int) -> int:
-    """How many rounds to measure, if one takes that long."""
+    """Return the number of rounds to measure, given the seconds that each takes."""
     return min(wanted, max(FEWEST_ROUNDS, int(LONGEST / seconds)))
 
 
@@ -42,11 +45,12 @@ def interleaved(
     after_round: Action = lambda: None,
     rest: float = 0.0,
 ) -> list[tuple[float, ...]]:
-    """The seconds of a call of each rival in each round; with it stands how often it is called.
+    """Return the seconds per call of each rival in all rounds; a rival is an action and its number
+    of calls per sample.
 
-    Threads that a rival has used may go on turning for a while, in case there is more to do, and so
-    take a core from the next one: `rest` is how many seconds everybody waits before a turn. Calls
-    that are not measured then wake the own threads, which may share a core at first.
+    Threads that a rival has used may spin for a while, and occupy a core that the next rival needs:
+    `rest` is the number of seconds to wait before each sample. Then unmeasured calls wake the
+    rival's own threads, which may share a core at first.
     """
     taken: list[list[float]] = [[] for _ in rivals]
     for _ in range(rounds):

@@ -1,4 +1,4 @@
-"""Every setting, its `RISE_*` variable, its default and what it does."""
+"""Every setting, with its `RISE_*` environment variable, its default and a summary."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from riselang.support.machine import available_cores
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting; a value given in a call wins over the environment variable."""
+    """A setting; an argument of a call overrides the environment variable."""
 
     name: str
     variable: str
@@ -29,59 +29,57 @@ NUM_THREADS = Setting(
     "num_threads",
     "RISE_NUM_THREADS",
     "0",
-    "threads of mapPar; 0 means one for each core that the process may use",
+    "number of threads of parallel loops; 0 means one for each core that the process may use",
 )
 FLOAT = Setting(
     "float",
     "RISE_FLOAT",
     "contract",
-    "what may be done to float arithmetic: strict, contract or relaxed",
+    "what the compiler may do to float arithmetic: strict, contract or relaxed",
 )
 EFFORT = Setting(
     "effort",
     "RISE_EFFORT",
     "default",
-    "how much time the compiler takes for faster code: fast, default or max",
+    "how much compile time to spend on faster code: fast, default or max",
 )
 DEBUG_INFO = Setting(
     "debug_info",
     "RISE_DEBUG_INFO",
     "0",
-    "whether compiled code tells debuggers and profilers the lines it came from: 0 or 1",
+    "whether compiled code has line tables for debuggers and profilers: 0 or 1",
 )
-JOBS = Setting(
-    "jobs", "RISE_JOBS", "0", "processes that compile a module; 0 means one for each core"
-)
+JOBS = Setting("jobs", "RISE_JOBS", "0", "number of compiler processes; 0 means one for each core")
 BLAS = Setting(
     "blas", "RISE_BLAS", "openblas", 'the library for library="blas": openblas, mkl or a path'
 )
-CACHE = Setting("cache", "RISE_CACHE", "1", "whether compiled kernels are kept on disk: 1 or 0")
+CACHE = Setting("cache", "RISE_CACHE", "1", "whether compiled kernels are cached on disk: 1 or 0")
 CACHE_DIR = Setting(
-    "cache_dir", "RISE_CACHE_DIR", "", "where they are kept; default: the user's cache folder"
+    "cache_dir", "RISE_CACHE_DIR", "", "where to cache kernels; default: the user's cache folder"
 )
 CACHE_SIZE = Setting(
-    "cache_size", "RISE_CACHE_SIZE", "1024", "how many MiB of them are kept, those last used"
+    "cache_size", "RISE_CACHE_SIZE", "1024", "maximum size of the kernel cache in MiB"
 )
 KEPT_MEMORY = Setting(
     "kept_memory",
     "RISE_KEPT_MEMORY",
     "64",
-    "how many MiB of temporaries compiled code keeps between calls",
+    "maximum MiB of temporary buffers that compiled code keeps allocated between calls",
 )
 LOG_COMPILES = Setting(
-    "log_compiles", "RISE_LOG_COMPILES", "0", "say on stderr what is compiled or found: 1 or 0"
+    "log_compiles", "RISE_LOG_COMPILES", "0", "log compilations and cache hits on stderr: 1 or 0"
 )
 PROGRESS = Setting(
     "progress",
     "RISE_PROGRESS",
     "auto",
-    "whether what takes over 2 s is named on stderr: auto (on terminals, in notebooks), 1 or 0",
+    "whether to show progress on stderr after 2 s: auto (on terminals and in notebooks), 1 or 0",
 )
 DEBUG = Setting(
     "debug",
     "RISE_DEBUG",
     "",
-    "whether rise shows tracebacks of internal errors, and Python those of all errors whole: 1",
+    "1 shows full tracebacks of all errors in Python, and of internal errors in rise",
 )
 SETTINGS = (
     NUM_THREADS,
@@ -102,7 +100,7 @@ SETTINGS = (
 FLOAT_PERMISSIONS = ("strict", "contract", "relaxed")
 LIBRARIES = ("none", "blas")
 EFFORTS = ("fast", "default", "max")
-"""Plain loops and little of LLVM; what pays; all that LLVM can do."""
+"""Plain loops and few LLVM passes; the usual LLVM passes; all LLVM optimizations."""
 
 
 def num_threads() -> int:
@@ -118,7 +116,7 @@ def cache() -> bool:
 
 
 def cache_folder() -> Path:
-    """Where compiled kernels are kept."""
+    """Return the folder of the kernel cache."""
     if given := CACHE_DIR.value():
         return Path(given)
     if sys.platform == "win32":
@@ -129,12 +127,12 @@ def cache_folder() -> Path:
 
 
 def cache_limit() -> int:
-    """How many bytes of kernels are kept."""
+    """Return the maximum size of the kernel cache in bytes."""
     return _natural(CACHE_SIZE) << 20
 
 
 def kept_memory() -> int:
-    """How many bytes of temporaries are kept."""
+    """Return the maximum bytes of temporary buffers that stay allocated between calls."""
     return _natural(KEPT_MEMORY) << 20
 
 
@@ -143,7 +141,7 @@ def log_compiles() -> bool:
 
 
 def progress() -> str:
-    """Whether progress is shown: auto, 1 or 0."""
+    """Return whether to show progress: auto, 1 or 0."""
     text = PROGRESS.value()
     if text not in ("auto", "0", "1"):
         raise UserError(f"{PROGRESS.variable} must be auto, 0 or 1, but is {text!r}")
@@ -170,20 +168,20 @@ def _switch(setting: Setting) -> bool:
 
 @dataclass(frozen=True)
 class Options:
-    """How a program becomes code."""
+    """Options of the compiler."""
 
     loops: str = "scf"
-    """What patterns become that do not say it."""
+    """The code that patterns become unless they specify it."""
     float: str = "strict"
-    """What may be done to float arithmetic."""
+    """The float permission."""
     debug_info: bool = False
-    """Whether code says which lines it comes from."""
+    """Whether the code has line tables."""
     library: str = "none"
-    """Whose routines take the place of loops."""
+    """The library whose routines replace loops."""
     contracted: bool = False
-    """Whether what `float` permits to contract has been contracted: it is decided once."""
+    """Whether the contractions that `float` permits are already done: they are done once."""
     effort: str = "default"
-    """How much time the compiler takes for faster code."""
+    """How much compile time to spend on faster code."""
 
     def changed(
         self,
@@ -195,10 +193,10 @@ class Options:
         contracted: bool | None = None,
         effort: str | None = None,
     ) -> Options:
-        """With what is given and not None in the place of what was there.
+        """Return options with the values that are not None replaced.
 
-        A library adds in an order of its own, so to ask for one is to permit that; and it is
-        affine loops that become calls of it.
+        A library chooses its own order of summation, so requesting one permits reassociation; and
+        only affine loops become library calls.
         """
         if library == "blas":
             float = float or "relaxed"
@@ -214,7 +212,7 @@ class Options:
         return changed
 
     def check(self) -> None:
-        """Refuses what is no choice."""
+        """Raise an error for an invalid value or combination."""
         for name, value, choices in (
             ("loops", self.loops, LOOPS),
             ("float", self.float, FLOAT_PERMISSIONS),
@@ -233,12 +231,12 @@ class Options:
         if self.library == "blas" and self.float != "relaxed":
             raise UserError(
                 f'library="blas" needs float="relaxed", but it is {self.float!r}: BLAS routines '
-                "add in an order of their own"
+                "choose their own order of summation"
             )
 
 
 def default_options(loops: str) -> Options:
-    """What the environment says; `loops` is for those who say nothing."""
+    """Return the options that the environment selects; `loops` is the default of `loops`."""
     options = Options(loops, FLOAT.value(), _switch(DEBUG_INFO), effort=EFFORT.value())
     options.check()
     return options

@@ -1,7 +1,7 @@
-"""The three roots of every error, and how an error is shown.
+"""The three base classes of all errors, and how errors are formatted.
 
-`UserError`: the program or the call is wrong (exit code 1). `LimitationError`: the program is right
-but we cannot do it yet (exit code 1). `InternalError`: we are wrong (exit code 70).
+`UserError`: the program or the call is wrong (exit code 1). `LimitationError`: the program is
+right, but not supported yet (exit code 1). `InternalError`: a defect of riselang (exit code 70).
 Messages are one paragraph, lower case, without a full stop: expected, found, what to do.
 """
 
@@ -14,14 +14,14 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class SourceLocation:
-    """A place in a file the user wrote; lines and columns count from 1."""
+    """A range in a file that the user wrote; lines and columns count from 1."""
 
     file: str
     line: int
     column: int = 1
     length: int = 1
     text: str | None = None
-    """The source line, where the file itself cannot be read again."""
+    """The source line, if it cannot be read from the file."""
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}"
@@ -37,7 +37,7 @@ class SourceLocation:
 
 
 class RiseError(Exception):
-    """Base of the three roots; use one of those."""
+    """The common base class; raise one of the three subclasses."""
 
     exit_code = 1
 
@@ -51,18 +51,18 @@ class RiseError(Exception):
         return render(self)
 
     def located(self, location: SourceLocation | None) -> RiseError:
-        """This error, with `location` if it has none of its own."""
+        """Set the location if there is none yet, and return this error."""
         if self.location is None:
             self.location = location
         return self
 
 
 class UserError(RiseError):
-    """The program, file or argument that was given is wrong."""
+    """The program, file or argument is wrong."""
 
 
 class OutOfRangeError(UserError, IndexError):
-    """A check of an index failed while the program ran."""
+    """An index check failed at run time."""
 
     def __init__(
         self, index: int, bound: int, location: SourceLocation | None, what: str = "checkIdx"
@@ -84,7 +84,7 @@ class MissingSymbolsError(UserError):
 
 
 class LimitationError(RiseError):
-    """The program is right, but this version cannot do it."""
+    """The program is right, but this version does not support it."""
 
 
 class InternalError(RiseError):
@@ -94,7 +94,7 @@ class InternalError(RiseError):
 
 
 def render(error: RiseError) -> str:
-    """`file:line:col: error: message`, the source line, a caret, and notes."""
+    """Format an error: `file:line:col: error: message`, the source line, a caret, and notes."""
     location = error.location
     if location is None:
         head = [f"error: {error.message}"]
@@ -107,7 +107,7 @@ def _caret_lines(location: SourceLocation) -> list[str]:
     line = location.source_line
     if line is None:
         return []
-    # Keep tabs so that the caret stays under its character.
+    # Keep tabs, so that the caret is below its character.
     before = line[: location.column - 1]
     indent = "".join("\t" if character == "\t" else " " for character in before)
     width = max(1, min(location.length, len(line) - len(before)))

@@ -1,17 +1,17 @@
-"""Forks of a process in which another thread compiles.
+"""Safe forks of a process in which another thread compiles.
 
-The child of a fork has one thread and a copy of all memory: a lock that another thread holds, in
-Python, in an import or inside LLVM and MLIR, is held in the child for ever. So a fork waits until
-the other threads are out of the compiler:
+The child of a fork has one thread and a copy of all memory. A lock that another thread holds, in
+Python, in an import or inside LLVM and MLIR, would be held forever in the child. So a fork waits
+until the other threads have left the compiler:
 
     with hold_forks():
         ...
 
-Sections may be nested. A thread that is about to enter one waits for the fork, so that threads
-which compile without a pause do not keep it from happening; locks are therefore taken inside of
-sections, never around them. What is locked for a moment elsewhere starts anew in the child
-(`after_in_child`). A thread that works for another one, in a copy of its context, is in the
-sections of that one.
+Sections may be nested. A thread that is about to enter one waits for a pending fork, so threads
+that compile continuously do not starve it; therefore locks are acquired inside sections, never
+around them. Locks that are held only briefly outside of sections are reset in the child
+(`after_in_child`). A thread that works for another one, in a copy of its context, belongs to the
+sections of that thread.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from threading import Condition, get_ident
 from typing import Any
 
 LONGEST_WAIT = 300.0
-"""Seconds after which a fork goes ahead: whoever compiles may wait for the thread that forks."""
+"""Seconds after which a fork proceeds: the compiling thread may be waiting for the forking one."""
 
 
 _owner: ContextVar[int | None] = ContextVar("owner of sections", default=None)
@@ -33,19 +33,19 @@ _owner: ContextVar[int | None] = ContextVar("owner of sections", default=None)
 
 
 def _thread() -> int:
-    """This thread, or the one that it works for."""
+    """Return the identifier of this thread, or of the one that it works for."""
     return _owner.get() or get_ident()
 
 
 class _Sections:
-    """The threads that are in sections, and the one that forks."""
+    """The threads in sections, and the thread that forks."""
 
     def __init__(self) -> None:
         self.changed = Condition()
         self.depths: dict[int, int] = {}
         self.forking: int | None = None
         self.held: list[tuple[Callable[[], object], Callable[[], object]]] = []
-        """Locks of others, to be taken for a fork and released after it."""
+        """Locks of other libraries, to acquire before a fork and release after it."""
 
     def enter(self) -> None:
         watch_forks()
@@ -67,7 +67,7 @@ class _Sections:
         _owner.set(None)
 
     def wait_for_others(self) -> None:
-        """Wait until this thread may fork; nobody else enters a section until it has."""
+        """Wait until this thread may fork; no other thread enters a section until it has."""
         thread = _thread()
         with self.changed:
             if self.forking == thread:
@@ -90,7 +90,7 @@ class _Sections:
             release()
 
     def start_anew(self) -> None:
-        """In the child: the thread that forked is the only one."""
+        """Reset the state in the child, where the thread that forked is the only one."""
         if self.forking is None:
             return
         self._release()
@@ -103,7 +103,7 @@ _SECTIONS = _Sections()
 
 
 class hold_forks(ContextDecorator):  # noqa: N801, it is used like a function
-    """Forks in other threads wait until this section, or this function, is over."""
+    """Delay forks in other threads until the end of this section or function."""
 
     def __enter__(self) -> None:
         _SECTIONS.enter()
@@ -113,12 +113,12 @@ class hold_forks(ContextDecorator):  # noqa: N801, it is used like a function
 
 
 def hold_in_forks(acquire: Callable[[], object], release: Callable[[], object]) -> None:
-    """Let forks wait for a lock of another library, too, which code outside of sections takes."""
+    """Make forks acquire a lock of another library, which code outside of sections uses."""
     _SECTIONS.held.append((acquire, release))
 
 
 def after_in_child(hook: Callable[[], object]) -> Callable[[], object]:
-    """A function that makes state of this process fit for a child that is forked from it."""
+    """Register a function that resets state of this process in a forked child."""
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=hook)
     return hook
@@ -126,7 +126,7 @@ def after_in_child(hook: Callable[[], object]) -> Callable[[], object]:
 
 @cache
 def watch_forks() -> None:
-    """Let forks wait for sections from now on."""
+    """Make forks wait for sections from now on."""
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(
             before=_SECTIONS.wait_for_others,
@@ -137,9 +137,9 @@ def watch_forks() -> None:
 
 @cache
 def import_logging() -> Any:
-    """The module, so that a section may log while a fork waits for it.
+    """Import `logging` such that a section may log while a fork waits for it.
 
-    A fork takes the locks of `logging`, too, and must have waited for sections before.
+    `logging` acquires its locks before a fork, and that must happen after waiting for sections.
     """
     import logging
 

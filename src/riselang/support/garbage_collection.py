@@ -1,8 +1,8 @@
-"""Compiling with fewer garbage collections.
+"""Fewer garbage collections during compilation.
 
-A compiler makes many values that live until it ends, and the collector goes through all of them
-again and again: a tenth of the time to compile. There is one collector for the whole process, so
-how many threads compile is counted.
+A compiler creates many objects that live until it ends, and the collector traverses all of them
+repeatedly, which takes a tenth of the compile time. There is one collector for the whole process,
+so the compiling threads are counted.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from contextlib import contextmanager
 from riselang.support.forking import after_in_child
 
 RARELY = (100_000, 20, 10)
-"""Young values are looked at after as many new ones, in the place of Python's 700."""
+"""The thresholds during compilation; Python's default for the youngest generation is 700."""
 _lock = threading.Lock()
 _before: list[tuple[int, tuple[int, int, int]]] = []
-"""Threads that compile at the moment, and what to go back to when none does."""
+"""The threads that compile now, each with the thresholds to restore when none does."""
 
 
 @contextmanager
 def relaxed_gc() -> Generator[None]:
-    """Garbage is collected rarely until all that asked for this have ended."""
+    """Collect garbage rarely until the end of all such blocks."""
     with _lock:
         entry = (threading.get_ident(), _before[0][1] if _before else gc.get_threshold())
         _before.append(entry)

@@ -1,7 +1,7 @@
-"""Values as HTML for notebooks: code, tables, and parts that are opened by a click.
+"""HTML for notebooks: code, tables, and collapsible parts.
 
-Everything is escaped here and nowhere else. Colours are those of the page around, so that they fit
-light and dark.
+Everything is escaped here and nowhere else. Colors are inherited from the page, so they fit light
+and dark themes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _FIRST = "text-align: left; padding: 2px 16px 2px 0"
 
 
 def code(text: str, marks: str = "") -> str:
-    """A text with its spaces and lines; what stands between two marks is shown as marked."""
+    """Return preformatted text; the two characters of `marks` enclose highlighted parts."""
     shown = escape(text)
     if marks:
         begin, end = marks
@@ -30,7 +30,7 @@ def paragraph(text: str, *, strong: str = "") -> str:
 
 
 def details(summary: str, inner: str, *, is_open: bool = False) -> str:
-    """A line that opens to `inner`, which is HTML."""
+    """Return a collapsible part with a summary line; `inner` is HTML."""
     opened = " open" if is_open else ""
     return (
         f'<details{opened} style="text-align: left; margin: 0.2em 0"><summary>'
@@ -39,7 +39,7 @@ def details(summary: str, inner: str, *, is_open: bool = False) -> str:
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table; the first column says what a row is."""
+    """Return a table whose first column has the row headings."""
     head = "".join(_cell("th", at, text) for at, text in enumerate(headings))
     body = "".join(
         f"<tr>{''.join(_cell('td', at, text) for at, text in enumerate(row))}</tr>" for row in rows

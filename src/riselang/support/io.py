@@ -1,4 +1,4 @@
-"""Files: decoded as text, and written whole or not at all."""
+"""Files: decode text, and write atomically."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from riselang.support.errors import SourceLocation, UserError
 
 
 def decode(data: bytes, name: str) -> str:
-    """The text of a file, which is UTF-8."""
+    """Decode the UTF-8 text of a file."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -24,10 +24,10 @@ def decode(data: bytes, name: str) -> str:
 
 
 def write_file(path: str | os.PathLike[str], content: bytes | str) -> None:
-    """A file with this content, or what was there before: never a part of it.
+    """Write a file atomically: it has the new content or the old one, never a part.
 
-    It is written beside its place and then moved there. What is no plain file, such as a pipe, is
-    written to; a link stays one.
+    The content is written to a temporary file in the same folder, which is then renamed. A file
+    that is not regular, such as a pipe, is written directly; a link remains a link.
     """
     data = content.encode() if isinstance(content, str) else content
     try:
@@ -45,7 +45,7 @@ def write_file(path: str | os.PathLike[str], content: bytes | str) -> None:
 
 
 def _mode(path: Path) -> int | None:
-    """The kind and the permissions of a file; None where there is none."""
+    """Return the type and the permissions of a file; None if it does not exist."""
     try:
         return path.stat().st_mode
     except FileNotFoundError:
@@ -53,7 +53,7 @@ def _mode(path: Path) -> int | None:
 
 
 def _replace(path: Path, data: bytes, mode: int | None) -> None:
-    """With these permissions, or with those that the system gives to a new file."""
+    """Replace a file; `mode` has its permissions, or None for those of a new file."""
     partial = path.parent / f".{path.name[:40]}.{secrets.token_hex(8)}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     handle = os.open(partial, flags, 0o666 if mode is None else 0o600)

@@ -1,8 +1,8 @@
-"""Attributes that are computed when they are first asked for.
+"""Attributes that are computed on first use.
 
-`functools.cached_property` has, in Python 3.11, one lock for an attribute of all objects: threads
-that compile different programs wait for each other, and a process that is forked from one that
-compiles has locks that nobody releases.
+In Python 3.11, `functools.cached_property` has one lock per attribute for all objects: threads that
+compile different programs would wait for each other, and in a forked child, nothing would release
+a lock that was held.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Value = TypeVar("Value")
 
 
 class cached_property(Generic[Value]):  # noqa: N801, the name of the one in functools
-    """A method whose first result is kept as an attribute of the object."""
+    """A method whose first result is stored as an attribute of the object."""
 
     def __init__(self, function: Callable[[Any], Value]):
         self.function = function
@@ -31,5 +31,5 @@ class cached_property(Generic[Value]):  # noqa: N801, the name of the one in fun
     def __get__(self, instance: object | None, owner: type | None = None) -> Any:
         if instance is None:
             return self
-        # Where several threads computed it, all get the same.
+        # If several threads compute it, all get the same value.
         return vars(instance).setdefault(self.name, self.function(instance))

@@ -1,6 +1,6 @@
-"""What strategies ask of the machine: how long vectors are, how many fit, how large caches are.
+"""Properties of the machine that strategies use: vector size, number of registers, cache sizes.
 
-What a program computes never depends on it.
+The results of a program never depend on them.
 """
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ from pathlib import Path
 PROCESSORS = Path("/sys/devices/system/cpu")
 CACHES = PROCESSORS / "cpu0" / "cache"
 GRANTED = Path("/sys/fs/cgroup/cpu.max")
-"""Microseconds of processors that a container may take, and in how many."""
+"""The CPU quota of a container: microseconds of CPU time, and the period in microseconds."""
 MEMORY = Path("/proc/meminfo")
 GRANTED_MEMORY = Path("/sys/fs/cgroup/memory.max")
-"""Bytes that a container may take."""
+"""The memory limit of a container in bytes."""
 MOST_MEMORY = 1 << 46
-"""Bytes, where the system does not tell: 64 TiB."""
+"""Bytes of memory to assume if the system does not report it: 64 TiB."""
 COMMON_CACHES = {1: 32 << 10, 2: 1 << 20, 3: 8 << 20}
-"""Sizes in bytes by level, where the system does not tell."""
+"""Cache sizes in bytes by level, to assume if the system does not report them."""
 
 
 @dataclass(frozen=True)
 class Machine:
-    """A processor, as far as it decides how loops are best arranged."""
+    """The properties of a CPU that determine how to schedule loops."""
 
     vector_bytes: int = 16
     registers: int = 16
-    """For vectors."""
+    """The number of vector registers."""
     multiplies_by_lanes: bool = False
-    """Whether a vector is multiplied by one lane of another at no cost."""
+    """Whether multiplying a vector by one lane of another needs no extra instruction."""
     caches: tuple[tuple[int, int], ...] = field(default=tuple(COMMON_CACHES.items()))
-    """Levels, and bytes that one core has at each."""
+    """Cache levels, with the bytes per core of each."""
     cores: int = 1
 
     def lanes(self, bytes: int) -> int:
-        """How many elements of so many bytes a vector has."""
+        """Return the number of lanes of a vector, for elements of `bytes` bytes."""
         return max(1, self.vector_bytes // bytes)
 
     def cache(self, level: int) -> int:
@@ -49,13 +49,13 @@ class Machine:
 
 
 def this_machine() -> Machine:
-    """The machine that code is arranged for: the one this runs on, or the one assumed."""
+    """Return the machine to schedule for: the host, or the one that is assumed."""
     return _assumed[-1] if _assumed else _host()
 
 
 @contextmanager
 def assume_machine(machine: Machine) -> Generator[None]:
-    """Arrange code for another machine; what it computes is the same."""
+    """Schedule code for another machine; its results are the same."""
     _assumed.append(machine)
     try:
         yield
@@ -68,7 +68,7 @@ _assumed: list[Machine] = []
 
 @cache
 def _host() -> Machine:
-    """The machine that this runs on; one that any has a part of, where it is not known."""
+    """Return the properties of the host; conservative defaults for those that are unknown."""
     caches = tuple(sorted({**COMMON_CACHES, **_caches()}.items()))
     cores = available_cores()
     if platform.machine().lower() in ("aarch64", "arm64"):
@@ -80,10 +80,10 @@ def _host() -> Machine:
 
 @cache
 def available_cores() -> int:
-    """The cores that this process may use.
+    """Return the number of cores that this process may use.
 
-    Two processors may be one core, which does no more arithmetic for two threads than for one. More
-    threads than a container is granted would be stopped in turns.
+    Hardware threads of one core count once, since they share its arithmetic units. A container's
+    CPU quota limits the number, since the system would throttle more threads.
     """
     try:
         cores = len({_core_of(processor) for processor in os.sched_getaffinity(0)})
@@ -93,7 +93,7 @@ def available_cores() -> int:
 
 
 def _core_of(processor: int) -> str:
-    """The processors of the core that a processor is of."""
+    """Return the list of hardware threads that share a core with this one."""
     topology = PROCESSORS / f"cpu{processor}" / "topology"
     try:
         return (topology / "thread_siblings_list").read_text().strip()
@@ -102,19 +102,19 @@ def _core_of(processor: int) -> str:
 
 
 def _granted() -> int | None:
-    """How many cores a container is granted; the last may be a part of one."""
+    """Return a container's CPU quota in cores, rounded up."""
     try:
         quota, period = GRANTED.read_text().split()
         return -(-int(quota) // int(period))
-    except (OSError, ValueError):  # where there is no limit, it is "max"
+    except (OSError, ValueError):  # "max" if there is no limit
         return None
 
 
 @cache
 def total_memory() -> int:
-    """The bytes that this process could have at most, memory and swap together.
+    """Return the maximum bytes that this process could use, including swap.
 
-    Systems promise more than they have, and end the process that makes use of it.
+    Systems overcommit memory, and kill the process that uses it.
     """
     try:
         lines = (line.split() for line in MEMORY.read_text().splitlines())
@@ -127,18 +127,18 @@ def total_memory() -> int:
             found = MOST_MEMORY
     try:
         return min(found, int(GRANTED_MEMORY.read_text()))
-    except (OSError, ValueError):  # where there is no limit, it is "max"
+    except (OSError, ValueError):  # "max" if there is no limit
         return found
 
 
 def _has(feature: str) -> bool:
-    """Whether numpy, which asks the processor itself, found it to have a feature."""
+    """Return whether the CPU has a feature, according to NumPy's detection."""
     features = import_module("numpy._core._multiarray_umath").__cpu_features__
     return bool(features[feature])
 
 
 def _caches() -> dict[int, int]:
-    """The sizes of the caches for data that the system tells of, by level."""
+    """Return the sizes of the data caches that the system reports, by level."""
     found: dict[int, int] = {}
     try:
         for folder in CACHES.glob("index*"):

@@ -1,13 +1,13 @@
-"""Where the time goes: a tree of named spans.
+"""Profiling: a tree of named spans of time.
 
     with recording("rise run") as root:
         with timed("read"):
             ...
     print(tree(root))
 
-Outside of `recording` and `following`, `timed` gives one object that does nothing, so it may stand
-anywhere but in the innermost loops. Each thread records for itself: a span belongs to the one that
-began it.
+Outside of `recording` and `following`, `timed` returns an object that does nothing, so it may be
+used anywhere except in innermost loops. Each thread records its own spans: a span belongs to the
+thread that began it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from riselang.support.forking import after_in_child
 
 @dataclass
 class Span:
-    """Something that took time, in all the runs of it, and its parts by name."""
+    """The total time of all runs of a named activity, and its parts by name."""
 
     name: str
     seconds: float = 0.0
@@ -37,7 +37,7 @@ class Span:
 
 
 class Phases:
-    """What is running now, for who follows it: names of spans, the outermost first."""
+    """The names of the spans that are running now, outermost first."""
 
     path: tuple[str, ...] = ()
 
@@ -46,7 +46,7 @@ _CURRENT: ContextVar[Span | None] = ContextVar("riselang_span", default=None)
 _PHASES: ContextVar[Phases | None] = ContextVar("riselang_phases", default=None)
 _NOTHING: AbstractContextManager[None] = nullcontext()
 _lock = threading.Lock()
-"""For threads that run in a copy of the context, and so add to the same spans."""
+"""Protects spans that are shared with threads that run in a copy of the context."""
 
 
 @after_in_child
@@ -56,7 +56,7 @@ def _renew_lock() -> None:
 
 
 def timed(name: str) -> AbstractContextManager[None]:
-    """Adds the time of a `with` block to the span of that name, if anybody asked for it."""
+    """Add the time of a `with` block to the span of that name, if spans are being recorded."""
     parent, phases = _CURRENT.get(), _PHASES.get()
     if phases is not None:
         return _followed(phases, name, parent)
@@ -66,20 +66,20 @@ def timed(name: str) -> AbstractContextManager[None]:
 
 
 def add_time(name: str, seconds: float) -> None:
-    """For what began and ended where no `with` block can stand."""
+    """Add time to a span, for code that cannot be in a `with` block."""
     parent = _CURRENT.get()
     if parent is not None:
         _add(_part(parent, name), seconds)
 
 
 def is_recording() -> bool:
-    """Whether somebody wants to know, so that it may be worth to do things one by one."""
+    """Return whether spans are being recorded, so that steps should be timed one by one."""
     return _CURRENT.get() is not None
 
 
 @contextmanager
 def recording(name: str) -> Generator[Span]:
-    """A span that collects those that are timed inside, in this thread."""
+    """Record the spans that this thread times inside of the block."""
     root = Span(name)
     with _running(root):
         yield root
@@ -87,7 +87,7 @@ def recording(name: str) -> Generator[Span]:
 
 @contextmanager
 def following() -> Generator[Phases]:
-    """The names of what is timed inside, in this thread, as long as each runs."""
+    """Track the names of the spans that this thread is running inside of the block."""
     phases = Phases()
     token = _PHASES.set(phases)
     try:
@@ -128,11 +128,11 @@ def _add(span: Span, seconds: float) -> None:
 
 
 SMALLEST_REST = 0.005
-"""The share of the whole from which on time without a name is shown."""
+"""The smallest fraction of the total for which unnamed time is printed."""
 
 
 def tree(root: Span) -> str:
-    """The spans as text: milliseconds, and the share of the whole."""
+    """Format the spans as a tree with milliseconds and percentages."""
     rows = list(_rows(root, "", "", root.seconds))
     width = max(len(label) for label, _ in rows)
     whole = root.seconds or 1.0
@@ -143,7 +143,7 @@ def tree(root: Span) -> str:
 
 
 def _rows(span: Span, head: str, margin: str, whole: float) -> Iterator[tuple[str, float]]:
-    """Labels with the lines of the tree, and seconds; `margin` stands before the parts."""
+    """Yield labels with the lines of the tree, and seconds; `margin` precedes the parts."""
     yield head + span.name, span.seconds
     parts = list(span.parts.values())
     if parts and span.rest > SMALLEST_REST * whole:

@@ -1,14 +1,14 @@
-"""Progress, for what takes over two seconds: a line on standard error that is gone afterwards.
+"""Progress of tasks that take over two seconds: a transient line on standard error.
 
     with progress("measuring", total=25) as steps:
         for _ in range(25):
             ...
             steps.advance()
 
-The line names the phases that `timed` runs inside of the block, unless it counts to an end. It is
-shown on a terminal or in a notebook, or where `RISE_PROGRESS` says so; of several that are there
-at the same time, the first. rich is imported when the line is first drawn, in a thread of its own,
-so that what ends before costs nothing. Nothing may be printed inside of the block.
+The line names the phases that `timed` runs inside of the block, unless it counts to a total. It is
+shown on a terminal, in a notebook, or if `RISE_PROGRESS` is set; only the first of several
+concurrent blocks is shown. `rich` is imported in a separate thread when the line is first drawn, so
+short tasks cost nothing. The block must not print anything.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 DELAY = 2.0
 """Seconds before anything is shown."""
 INTERVAL = 0.5
-"""Seconds between two looks at a line that is not rich's."""
+"""Seconds between updates of a plain line."""
 
 _is_inside: ContextVar[bool] = ContextVar("inside of progress", default=False)
 _line_lock = threading.Lock()
-"""Held by whoever has a line on the screen."""
+"""Held by the block whose line is on the screen."""
 
 
 @after_in_child
@@ -45,7 +45,7 @@ def _renew_lock() -> None:
 
 
 class Line(Protocol):
-    """How steps are shown."""
+    """A line that shows the progress of steps."""
 
     def start(self) -> None: ...
     def refresh(self) -> None: ...
@@ -53,7 +53,7 @@ class Line(Protocol):
 
 
 class Steps:
-    """How far something has come; nobody need be looking."""
+    """The progress of a task, whether or not it is shown."""
 
     def __init__(self, label: str, total: int | None, phases: Phases):
         self.total = total
@@ -67,12 +67,12 @@ class Steps:
 
     @property
     def text(self) -> str:
-        """What is being done."""
+        """The label and the current phases."""
         phases = self._phases.path if self.total is None else ()
         return ": ".join([self._label, *phases])
 
     def advance(self, label: str | None = None) -> None:
-        """A step is done; `label` is what comes now."""
+        """Complete a step; `label` describes the next one."""
         with self._lock:
             self.done += 1
             self._label = label or self._label
@@ -80,7 +80,7 @@ class Steps:
                 self._line.refresh()
 
     def draw(self) -> None:
-        """Show a line from now on, unless all is over."""
+        """Show a line from now on, unless the task has ended."""
         line = _line(self)
         with self._lock:
             if not self._is_over and _line_lock.acquire(blocking=False):
@@ -88,7 +88,7 @@ class Steps:
                 self._line = line
 
     def close(self) -> None:
-        """Take the line away."""
+        """Remove the line."""
         with self._lock:
             self._is_over = True
             if self._line is not None:
@@ -99,9 +99,9 @@ class Steps:
 
 @contextmanager
 def progress(label: str, total: int | None = None) -> Generator[Steps]:
-    """Steps to advance, of `total` where it is known how many there are.
+    """Show the progress of a task, in `total` steps if that is known.
 
-    Inside of another block, whose line names the phases of this one, too, nothing more is shown.
+    Inside of another block nothing is shown; the outer line names the phases of the inner one.
     """
     if _is_inside.get() or not is_shown():
         yield Steps(label, total, Phases())
@@ -127,7 +127,7 @@ def _drawn_late(steps: Steps) -> Generator[Steps]:
 
 
 def is_shown() -> bool:
-    """Whether there is somebody to see a line, or who asked for it."""
+    """Return whether to show progress: on a terminal, in a notebook, or if the setting says so."""
     setting, stream = config.progress(), sys.stderr
     if setting == "auto":
         return _is_terminal(stream) or _is_notebook(stream)
@@ -135,7 +135,7 @@ def is_shown() -> bool:
 
 
 def _is_there(stream: TextIO | None) -> bool:
-    """A process without a console has no standard error."""
+    """Return whether a stream can be written; a process without a console has no standard error."""
     return stream is not None and not stream.closed
 
 
@@ -144,7 +144,7 @@ def _is_terminal(stream: TextIO | None) -> bool:
 
 
 def _is_notebook(stream: TextIO | None) -> bool:
-    """Whether what is written there is shown in a cell of a notebook."""
+    """Return whether the stream is the output of a notebook cell."""
     return type(stream).__module__.startswith("ipykernel.")
 
 
@@ -155,7 +155,7 @@ def _line(steps: Steps) -> Line:
 
 
 class PlainLine:
-    """A line for what knows of no terminal but the carriage return."""
+    """A line for streams that support only the carriage return, such as notebooks and files."""
 
     def __init__(self, steps: Steps, stream: TextIO):
         self._steps = steps
@@ -166,7 +166,7 @@ class PlainLine:
 
     def start(self) -> None:
         self.refresh()
-        if self._steps.total is None:  # else it is drawn when a step is done
+        if self._steps.total is None:  # else completed steps redraw it
             self._thread.start()
 
     def refresh(self) -> None:
@@ -189,7 +189,7 @@ class PlainLine:
             self.refresh()
 
     def _write(self, text: str) -> None:
-        """Write over what was there; twice nothing leaves the cursor at the beginning."""
+        """Overwrite the line; writing "" twice leaves the cursor at its start."""
         self._stream.write("\r" + text.ljust(len(self._text)))
         self._stream.flush()
         self._text = text
@@ -214,8 +214,8 @@ def _rich_line(steps: Steps) -> Line:
 
     has_end = steps.total is not None
     bar = (BarColumn(), TextColumn("{task.completed}/{task.total}")) if has_end else ()
-    # A line with an end is drawn when a step is done, and by no thread that runs while we measure.
-    # rich would send standard output where the line goes, even if that is a file of its own.
+    # With a total, completed steps redraw the line, so no thread runs during measurements.
+    # By default, rich redirects standard output to the stream of the line, even from a file.
     drawn = Progress(
         SpinnerColumn(), Label(), *bar, TimeElapsedColumn(),
         console=Console(file=sys.stderr), auto_refresh=not has_end, transient=True,
@@ -225,7 +225,7 @@ def _rich_line(steps: Steps) -> Line:
 
 
 class RichLine:
-    """A line of rich."""
+    """A line that `rich` draws."""
 
     def __init__(self, steps: Steps, drawn: rich.progress.Progress):
         self._steps = steps

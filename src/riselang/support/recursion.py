@@ -1,10 +1,10 @@
-"""The stack on which everything that recurses over programs runs.
+"""A deep stack for functions that recurse over programs.
 
-Terms, notation and ops are trees that may be as deep as a program has operations, and Python's own
-stack is 1,000 calls: neither how deep the caller is nor how deep a program is may decide whether it
-compiles. So whatever recurses over a program is entered by a function that is marked `deep`. The
-first one that is entered moves to a thread with a stack of its own, large enough for `MOST_CALLS`;
-all that it calls runs there, whether it is marked or not. See Note [Two stacks].
+Terms, notation and ops are trees that may be as deep as a program has operations, but Python limits
+its stack to 1,000 calls. Neither the depth of the caller nor the depth of a program may decide
+whether the program compiles. So every recursion over programs is entered by a function with the
+decorator `deep`. The outermost such function runs in a thread with a stack that is large enough for
+`MOST_CALLS`, and so does everything that it calls. See Note [Two stacks].
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from riselang.support.errors import LimitationError
 from riselang.support.forking import after_in_child
 
 MOST_CALLS = 1_000_000
-"""How deep a recursion over a program may become."""
+"""The maximum depth of a recursion over a program."""
 BYTES_PER_CALL = 2048
-"""What a call takes of the C stack where it goes through C; others take none."""
+"""The C stack that a call through C uses; other calls use none."""
 TOO_DEEP = f"the program nests too deeply: it takes more than {MOST_CALLS:,} nested calls"
 
 P = ParamSpec("P")
@@ -31,7 +31,7 @@ R = TypeVar("R")
 
 
 def deep(function: Callable[P, R]) -> Callable[P, R]:
-    """For a function that recurses over a program, or whose callees do."""
+    """Run a function that recurses over a program, or whose callees do, on a deep stack."""
 
     @wraps(function)
     def entered(*arguments: P.args, **named: P.kwargs) -> R:
@@ -43,7 +43,7 @@ def deep(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def is_deep() -> bool:
-    """Whether this runs on a deep stack."""
+    """Return whether this thread has a deep stack."""
     return getattr(_here, "is_deep", False)
 
 
@@ -51,7 +51,7 @@ _here = threading.local()
 
 
 class _Limit:
-    """Python's limit on nested calls, one for all threads, while any of them has a deep stack."""
+    """Python's recursion limit, which is global; it is raised while any thread has a deep stack."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -72,14 +72,14 @@ class _Limit:
                 sys.setrecursionlimit(self._before)
 
     def restore(self) -> None:
-        """What was before all users."""
+        """Restore the original limit."""
         if self._users:
             sys.setrecursionlimit(self._before)
 
 
 _limit = _Limit()
 _starting = threading.Lock()
-"""The size of stacks is a setting of the whole process, too."""
+"""Protects the stack size of new threads, which is a setting of the whole process."""
 
 
 @after_in_child
@@ -91,7 +91,7 @@ def _forget_other_threads() -> None:
 
 
 class _Run(Generic[R]):
-    """One call on a thread of its own, which sees the context variables of the caller."""
+    """One call on a new thread, with the context variables of the caller."""
 
     def __init__(self, action: Callable[[], R]):
         self._action = action
@@ -111,7 +111,7 @@ class _Run(Generic[R]):
                 raise self._error
             return self._results[0]
         finally:
-            self._error = None  # which knows this frame
+            self._error = None  # it references this frame
 
     def _run(self) -> None:
         _here.is_deep = True
@@ -125,14 +125,14 @@ class _Run(Generic[R]):
             self._ended.release()
 
     def _wait(self, thread: threading.Thread) -> None:
-        """Until it has ended. Who is interrupted here interrupts what it waits for."""
+        """Wait until the thread has ended; forward interruptions of this thread to it."""
         interruption: BaseException | None = None
         with _Interruptions(thread) as interruptions:
             while True:
                 try:
                     if self._ended.acquire(timeout=-1 if interruption is None else 0.05):
                         break
-                    # A thread that is interrupted at its very end cannot say that it ended.
+                    # A thread that is interrupted at its very end does not release the lock.
                     if not interruptions.is_running():
                         break
                     interruptions.repeat_lost()
@@ -145,8 +145,8 @@ class _Run(Generic[R]):
 class _Interruptions:
     """Exceptions that one thread raises in another.
 
-    Python drops an exception that is raised in the callback of a weak reference, in `__del__` or
-    in the garbage collector, and tells `sys.unraisablehook`. One that was dropped is sent again.
+    Python drops an exception that is raised in a weak reference callback, in `__del__` or in the
+    garbage collector, and calls `sys.unraisablehook`. A dropped exception is sent again.
     """
 
     def __init__(self, thread: threading.Thread):
@@ -177,7 +177,7 @@ class _Interruptions:
             self.send(self._sent)
 
     def is_running(self) -> bool:
-        """Whether the thread has not ended."""
+        """Return whether the thread has not ended."""
         frames = sys._current_frames()  # pyright: ignore[reportPrivateUsage]
         return self._thread.ident in frames
 
@@ -189,7 +189,7 @@ class _Interruptions:
 
 
 def _started(action: Callable[[], None]) -> threading.Thread:
-    """A thread with as large a stack as the system gives."""
+    """Start a thread with the largest stack that the system permits."""
     size = MOST_CALLS * BYTES_PER_CALL
     while True:
         thread = threading.Thread(target=action, name="riselang", daemon=True)
@@ -199,7 +199,7 @@ def _started(action: Callable[[], None]) -> threading.Thread:
                 thread.start()
                 return thread
             except RuntimeError:
-                # There is a limit on the memory of the process; few programs need that much.
+                # The process has a memory limit; few programs need a stack of this size.
                 if size < MOST_CALLS:
                     raise
                 size //= 4
@@ -209,10 +209,11 @@ def _started(action: Callable[[], None]) -> threading.Thread:
 
 # Note [Two stacks]
 #
-# Since Python 3.11 a call from Python to Python takes no C stack, and Python's limit on nested
-# calls is all that stands in its way. A call that goes through C (a key of `sorted`, a generator,
-# `__eq__` of a tuple) does take C stack, and with a higher limit it would overflow that of the
-# caller. Memory of a stack is used as it is touched, so 2 GB cost no more than a program needs.
+# Since Python 3.11, a call from Python to Python uses no C stack, and only the recursion limit
+# bounds the depth of such calls. A call through C (a key of `sorted`, a generator, `__eq__` of a
+# tuple) does use C stack, and with a higher limit it would overflow the caller's stack. The system
+# allocates stack pages on first use, so 2 GB cost no more than a program needs.
 #
-# Python 3.12 and 3.13 count calls through C by themselves and allow some thousands whatever the
-# stack; so walks over the operations of a program call themselves directly, which a test checks.
+# Python 3.12 and 3.13 count calls through C separately, and allow a few thousand regardless of the
+# stack size; so walks over the operations of a program call themselves directly, which a test
+# checks.

@@ -1,4 +1,4 @@
-"""Tracebacks of what users get wrong: the lines of their program, without those of riselang."""
+"""Short tracebacks of user errors: the frames of the user's program, without riselang's."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Returned = TypeVar("Returned")
 
 
 def shortened(error: RiseError) -> RiseError:
-    """An error to raise where it leaves riselang; what it went through there is left out.
+    """Remove riselang's frames from the traceback of an error that leaves riselang.
 
-    Errors of riselang itself keep all of it, and so do all errors with `RISE_DEBUG=1`.
+    Internal errors keep the full traceback, and so do all errors with `RISE_DEBUG=1`.
     """
     if isinstance(error, InternalError) or DEBUG.value():
         return error
@@ -28,7 +28,7 @@ def shortened(error: RiseError) -> RiseError:
 
 
 def _of_others(traceback: TracebackType | None) -> TracebackType | None:
-    """The frames of a traceback that are not ours."""
+    """Return the frames of a traceback that are not riselang's."""
     kept: list[TracebackType] = []
     while traceback is not None:
         if not traceback.tb_frame.f_code.co_filename.startswith(_OURS):
@@ -43,7 +43,7 @@ def _of_others(traceback: TracebackType | None) -> TracebackType | None:
 def with_short_tracebacks(
     function: Callable[Parameters, Returned],
 ) -> Callable[Parameters, Returned]:
-    """For what users call."""
+    """Shorten the tracebacks of errors; for functions that users call."""
 
     @wraps(function)
     def called(*arguments: Parameters.args, **named: Parameters.kwargs) -> Returned:

@@ -1,1 +1,1 @@
-"""The commands `rise` and `rise-opt`."""
+"""The command-line tools `rise` and `rise-opt`."""

@@ -1,4 +1,4 @@
-"""`rise bench`: how long a program takes, alone or against others."""
+"""`rise bench`: measure the time of a program, alone or compared with others."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from riselang.support.counts import format_count
 from riselang.support.errors import UserError
 from riselang.support.progress import progress
 from riselang.tools.figures import SECONDS, Figure, Report, Rival, amount, quartiles, write_report
@@ -21,23 +22,25 @@ if TYPE_CHECKING:
 GROUP = "rise bench"
 ROUNDS = 25
 Samples = Sequence[tuple[float, ...]]
-"""Seconds of a call of each program, in each round."""
+"""The seconds per call of each program, one sample per iteration."""
 
 
 def bench_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--against", action="append", default=[], metavar="FILE[:FUNCTION]",
-        help="another program, called with the same inputs in turns; may be given several times",
+        help="another program to compare with, on the same inputs and interleaved; repeatable",
     )  # fmt: skip
-    command.add_argument("--rounds", type=count, default=ROUNDS, help=f"default: {ROUNDS}")
-    command.add_argument("--json", metavar="OUT", help="write the figures to a file")
+    command.add_argument(
+        "--rounds", type=count, default=ROUNDS, help=f"samples per program; default: {ROUNDS}"
+    )
+    command.add_argument("--json", metavar="OUT", help="write the measurements to a JSON file")
 
 
 def bench(options: argparse.Namespace) -> None:
-    """The command `rise bench`."""
+    """Run the command `rise bench`."""
     output = None if options.json is None else Path(options.json)
     if output is not None and not output.parent.is_dir():
-        raise UserError(f"{output} cannot be written: {output.parent} is no folder")
+        raise UserError(f"{output} cannot be written: {output.parent} is not a folder")
     programs = _programs(options)
     samples = _measured(programs, options.rounds)
     print(_shown(programs, samples), end="")
@@ -53,7 +56,7 @@ def _programs(options: argparse.Namespace) -> list[Program]:
 
     wanted = [(options.file, options.function), *map(_file_and_function, options.against)]
     if any(file.endswith(".py") for file, _ in wanted):
-        # Such a file is run to be read, and may print something.
+        # Reading a Python file runs it, and it may print something.
         return [prepared(file, function, options) for file, function in wanted]
     programs: list[Program] = []
     with progress("compiling", len(wanted)) as steps:
@@ -81,7 +84,7 @@ def _measured(programs: Sequence[Program], rounds: int) -> Samples:
 
 
 def _shown(programs: Sequence[Program], samples: Samples) -> str:
-    """A row for each program; ratios are to the first, and rates are what is known of the work."""
+    """Format a row for each program, with ratios to the first program and known rates."""
     first = statistics.median(samples[0])
     counted = all(program.work.operations is not None for program in programs)
     rows: list[list[str]] = []
@@ -93,7 +96,7 @@ def _shown(programs: Sequence[Program], samples: Samples) -> str:
             row.append(f"{(program.work.operations or 0) / median / 1e9:.3g}")
         rows.append([*row, f"{program.work.bytes / median / 1e9:.3g}"])
     rates = ["GFLOP/s", "GB/s"] if counted else ["GB/s"]
-    heading = f"{programs[0].name}, {len(samples[0])} rounds"
+    heading = f"{programs[0].name}, {format_count(len(samples[0]), 'round')}"
     return table([heading, "median", "quartiles", "ratio", *rates], rows)
 
 
@@ -103,12 +106,12 @@ def _note_other_results(programs: Sequence[Program]) -> None:
     first, *others = programs
     for other in others:
         if not agree(first, other):
-            print(f"note: {other.label} computes something else than {first.label}",
+            print(f"note: the results of {other.label} differ from those of {first.label}",
                   file=sys.stderr)  # fmt: skip
 
 
 def _figures(programs: Sequence[Program], samples: Samples) -> tuple[Figure, ...]:
-    """One figure for each rival, or one without."""
+    """Return one figure for each rival, or a single figure without a rival."""
     name, ours = programs[0].name, samples[0]
     rivals = [Rival(each.label, taken) for each, taken in zip(programs, samples, strict=True)][1:]
     return tuple(Figure(GROUP, name, ours, SECONDS, rival) for rival in rivals or [None])

@@ -1,4 +1,4 @@
-"""Programs of the command line, compiled and with arrays to call them with, to be timed."""
+"""Programs to benchmark: compiled, with arrays to call them with."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from riselang.tools.options import chosen
 from riselang.tools.sources import KernelSource, read_source
 
 TOLERANCES = {"float64": 1e-9, "float32": 1e-4}
-"""How far results may be apart; the order of sums is free. Shorter floats come last."""
+"""Relative tolerances, since programs may sum in any order; shorter floats have the last one."""
 OTHER_TOLERANCE = 2e-2
 
 
 @dataclass(frozen=True)
 class Work:
-    """What a call has to do at least."""
+    """The minimal work of a call."""
 
     bytes: int
-    """Inputs that are read, and results that are written, once each."""
+    """The bytes of the inputs and results, each read or written once."""
     operations: int | None = None
-    """Operations on floats; None where nobody has counted them."""
+    """The number of float operations; None if it is unknown."""
 
 
 @dataclass(frozen=True)
 class Program:
-    """Something to call, what it computed, and names: with its file, and with its sizes."""
+    """A call to measure and its results; `label` has the file and `name` the input shapes."""
 
     label: str
     name: str
@@ -44,7 +44,7 @@ class Program:
 
 
 def prepared(file: str, function: str | None, options: argparse.Namespace) -> Program:
-    """The program of a file, compiled and called once."""
+    """Compile the program of a file, and call it once."""
     source = read_source(file, chosen(options))
     if isinstance(source, KernelSource):
         return _kernel_program(file, source.kernel(function), options)
@@ -55,7 +55,7 @@ def prepared(file: str, function: str | None, options: argparse.Namespace) -> Pr
 def _kernel_program(file: str, kernel: Kernel, options: argparse.Namespace) -> Program:
     arrays, sizes = kernel_inputs(kernel, options.inputs, options.size)
     results = _flattened(kernel.call(arrays, sizes))
-    # The quick call finds the sizes in the shapes of the arrays, where they are all there.
+    # The fast call needs all sizes to be determined by the shapes of the arrays.
     known = kernel.sizes_of(dict(zip(kernel.names, arrays, strict=True)))
     is_known = sizes.keys() <= known.keys()
     call = (lambda: kernel(*arrays)) if is_known else (lambda: kernel.call(arrays, sizes))
@@ -96,7 +96,7 @@ def _flattened(result: Any) -> list[Array]:
 
 
 def agree(one: Program, other: Program) -> bool:
-    """Whether two programs compute the same, but for rounding."""
+    """Return whether the results of two programs are equal up to rounding."""
     return len(one.results) == len(other.results) and all(
         _are_close(a, b) for a, b in zip(one.results, other.results, strict=True)
     )

@@ -1,4 +1,4 @@
-"""`rise benchcmp`: what changed between two reports of benchmarks."""
+"""`rise benchcmp`: compare two benchmark reports."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 
 def benchcmp_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("old", metavar="OLD.json", help="what make bench or rise bench wrote")
-    command.add_argument("new", metavar="NEW.json", help="the same, later")
+    command.add_argument("old", metavar="OLD.json", help="a report of make bench or rise bench")
+    command.add_argument("new", metavar="NEW.json", help="a newer report")
     command.add_argument(
         "--fail-above", type=positive, metavar="RATIO",
-        help="exit code 1 if something takes more than RATIO times as long, beyond noise",
+        help="exit with code 1 if a figure exceeds RATIO times its old value, beyond noise",
     )  # fmt: skip
 
 
 def benchcmp(options: argparse.Namespace) -> None:
-    """The command `rise benchcmp`."""
+    """Run the command `rise benchcmp`."""
     from riselang.tools.comparison import changes
 
     old, new = read_report(Path(options.old)), read_report(Path(options.new))
@@ -75,7 +75,7 @@ def _summary(found: Sequence[Change]) -> str:
 
 
 def _note_differences(old: Report, new: Report) -> None:
-    """What makes times hard to compare, on standard error."""
+    """Print differences that make times hard to compare to standard error."""
     from riselang.tools.comparison import by_name
 
     if old.machine != new.machine:

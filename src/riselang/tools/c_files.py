@@ -1,4 +1,4 @@
-"""`rise c`: regions of a C file at a stage, as an object with a header, or as a report."""
+"""`rise c`: print regions of a C file at a stage, compile them, or report on them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from riselang.support.config import FLOAT, LIBRARIES
+from riselang.support.counts import format_count
 from riselang.support.errors import UserError
 from riselang.support.io import write_file
 from riselang.support.progress import progress
@@ -27,23 +28,23 @@ EMITTED = ("affine", "linalg", "rise", "notation", "llvm", "asm", "obj", "header
 def c_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("file", help="a C file")
     command.add_argument("-I", dest="include", action="append", default=[], metavar="FOLDER",
-                         help="a folder with headers")  # fmt: skip
+                         help="a folder to search for headers")  # fmt: skip
     command.add_argument("-D", dest="define", action="append", default=[], metavar="NAME=VALUE",
-                         help="a macro")  # fmt: skip
+                         help="define a macro")  # fmt: skip
     command.add_argument("--autodetect", action="store_true",
-                         help="find regions, also where there is no #pragma scop")  # fmt: skip
-    command.add_argument("--function", help="the function to take; default: all")
+                         help="find regions without #pragma scop, too")  # fmt: skip
+    command.add_argument("--function", help="the function to compile; default: all")
     command.add_argument("--emit", choices=EMITTED, default="affine")
     command.add_argument("--schedule", choices=("source", "isl"), default="source",
-                         help="isl: loops in an order that isl finds, tiled")  # fmt: skip
+                         help="isl: tiled loops, in an order that isl computes")  # fmt: skip
     command.add_argument("--float", help=FLOAT.summary)
     command.add_argument("--library", choices=LIBRARIES,
-                         help="blas: what a routine computes becomes a call of it")  # fmt: skip
+                         help="blas: replace loops by calls to BLAS routines")  # fmt: skip
     command.add_argument("-o", "--output", help="the file to write; default: standard output")
 
 
 def c_file(options: argparse.Namespace) -> None:
-    """Read, model and emit; what cannot be modelled is told, and decides the exit code."""
+    """Run the command `rise c`; a region that cannot be modeled is reported, and exits with 1."""
     from riselang.frontends.c.building import CProgram
     from riselang.frontends.c.file import CFile
     from riselang.support.config import default_options
@@ -63,8 +64,9 @@ def c_file(options: argparse.Namespace) -> None:
             data = _emitted(program, options)
         _write(data, options)
     if options.autodetect:
-        counts = f"{len(scops)} regions found, {len(refusals)} loops or statements left out"
-        print(f"{name}: {counts}", file=sys.stderr)
+        found = format_count(len(scops), "region")
+        skipped = format_count(len(refusals), "loop or statement", "loops or statements")
+        print(f"{name}: {found} found, {skipped} left out", file=sys.stderr)
     elif refusals:
         raise SystemExit(FAILED)
 
@@ -80,7 +82,7 @@ def _defines(given: Sequence[str]) -> dict[str, str]:
 
 
 def _modelled(file: CFile, options: argparse.Namespace) -> tuple[list[Scop], list[Refusal]]:
-    """The regions that are meant, and what was refused."""
+    """Model the selected regions; also return those that were refused."""
     from riselang.frontends.c.parse.refusals import Refusal
     from riselang.frontends.c.parse.regions import whole_function
 
@@ -88,7 +90,7 @@ def _modelled(file: CFile, options: argparse.Namespace) -> tuple[list[Scop], lis
         return file.detected(options.function)
     regions = file.marked(options.function)
     if options.function is not None:
-        # The whole function, if it can be modelled, else what is marked in it.
+        # The whole function if it can be modeled, else the marked regions in it.
         whole = whole_function(file.function(options.function))
         try:
             return [file.model(whole)], []
@@ -96,7 +98,7 @@ def _modelled(file: CFile, options: argparse.Namespace) -> tuple[list[Scop], lis
             regions = regions or [whole]
     if not regions:
         raise UserError(
-            f"{file.parsed.name} has no #pragma scop; mark what is meant with #pragma scop and "
+            f"{file.parsed.name} has no #pragma scop; mark a region with #pragma scop and "
             "#pragma endscop, or use --autodetect or --function"
         )
     scops: list[Scop] = []
@@ -113,7 +115,7 @@ def _emitted(program: CProgram, options: argparse.Namespace) -> bytes:
     match options.emit:
         case "obj":
             if options.output is None and sys.stdout.isatty():
-                raise UserError("machine code is no text; give a file with -o")
+                raise UserError("machine code is not text; give a file with -o")
             return program.object_code()
         case "header":
             return program.header(Path(options.output or options.file).stem).encode()

@@ -1,4 +1,4 @@
-"""`rise cache`: look at the compiled kernels on disk, and remove them."""
+"""`rise cache`: list and remove the compiled kernels on disk."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from riselang.support import config
+from riselang.support.counts import format_count
 
 if TYPE_CHECKING:
     from riselang.runtime.cache import KernelCache
@@ -23,7 +24,7 @@ def cache(options: argparse.Namespace) -> None:
     if options.what == "path":
         print(kept.folder)
     elif options.what == "clear":
-        print(f"{_kernels(kept.clear())} removed from {kept.folder}")
+        print(f"{format_count(kept.clear(), 'kernel')} removed from {kept.folder}")
     else:
         _list(kept)
 
@@ -32,10 +33,10 @@ def _list(cache: KernelCache) -> None:
     entries = cache.entries()
     for entry in entries:
         used = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.used))
-        names = ", ".join(_names(cache, entry.key)) or "damaged, to be compiled again"
+        names = ", ".join(_names(cache, entry.key)) or "damaged, will be recompiled"
         print(f"{entry.key[:12]}  {entry.size:>9,} bytes  used {used}  {names}")
     total = sum(entry.size for entry in entries)
-    print(f"{_kernels(len(entries))}, {total:,} bytes, in {cache.folder}")
+    print(f"{format_count(len(entries), 'kernel')}, {total:,} bytes, in {cache.folder}")
 
 
 def _names(cache: KernelCache, key: str) -> list[str]:
@@ -46,7 +47,3 @@ def _names(cache: KernelCache, key: str) -> list[str]:
         return [each.name for each in Artefact.from_bytes(data).functions] if data else []
     except ValueError:
         return []
-
-
-def _kernels(count: int) -> str:
-    return f"{count} kernel" if count == 1 else f"{count} kernels"

@@ -1,4 +1,4 @@
-"""What programs are called with on the command line: the inputs given, and arrays for the rest."""
+"""Arguments of programs on the command line: the given inputs, and generated arrays."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from riselang.nat import Nat
 from riselang.runtime.arrays import Array
+from riselang.support.counts import format_count
 from riselang.support.errors import UserError
 from riselang.tools.inputs import (
     generate,
@@ -26,13 +27,13 @@ T = TypeVar("T")
 def kernel_inputs(
     kernel: Kernel, inputs: Sequence[str], size_texts: Sequence[str]
 ) -> tuple[list[Array], Mapping[str, Nat]]:
-    """Arrays for the parameters of a kernel, and the sizes that are known."""
+    """Return arrays for the parameters of a kernel, and the known sizes."""
     sizes = kernel.named_sizes(parse_sizes(size_texts))
     texts = inputs or [f"random:{position}" for position in range(len(kernel.names))]
     if len(texts) != len(kernel.names):
         raise UserError(
-            f"{kernel.__name__} takes {len(kernel.names)} inputs ({', '.join(kernel.names)}), "
-            f"but found {len(texts)}"
+            f"{kernel.__name__} takes {format_count(len(kernel.names), 'input')} "
+            f"({', '.join(kernel.names)}), but found {len(texts)}"
         )
     parameters = list(zip(texts, kernel.types, kernel.names, strict=True))
     given = {
@@ -49,7 +50,7 @@ def kernel_inputs(
 
 
 def chosen_function(file: str, asked: str | None, functions: Mapping[str, T]) -> T:
-    """The function of a module that is meant."""
+    """Return the requested function of a module, or its only one."""
     name = asked or (next(iter(functions)) if len(functions) == 1 else None)
     if not functions:
         raise UserError(f"{file} has no function")
@@ -60,7 +61,7 @@ def chosen_function(file: str, asked: str | None, functions: Mapping[str, T]) ->
 
 
 def function_arguments(executable: Executable, inputs: Sequence[str]) -> list[Any]:
-    """Arrays for a function of a module; inputs are given for the buffers that are only read."""
+    """Return arrays for a function of a module; `inputs` are for the buffers that are only read."""
     texts = list(inputs)
     arguments: list[Any] = []
     for position, parameter in enumerate(executable.parameters):
@@ -69,16 +70,16 @@ def function_arguments(executable: Executable, inputs: Sequence[str]) -> list[An
             text = texts.pop(0) if texts else f"random:{position}"
         arguments.append(_argument(parameter, text))
     if texts:
-        raise UserError(f"{executable.name} has fewer inputs than are given: {' '.join(texts)}")
+        raise UserError(f"{executable.name} takes fewer inputs; too many: {' '.join(texts)}")
     return arguments
 
 
 def written_arguments(
     executable: Executable, before: Sequence[Any], after: Sequence[Any]
 ) -> list[tuple[str, Array]]:
-    """The buffers that a function wrote, by name: its results, and those that it changed.
+    """Return the buffers that a function wrote, by name: its results, and those that it changed.
 
-    What a program writes is known. Other ops may change any buffer, so that is seen by its bits.
+    The results of programs are known. Other ops may change any buffer, so the bits are compared.
     """
     return [
         (parameter.name, new)

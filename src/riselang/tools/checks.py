@@ -1,4 +1,4 @@
-"""What `rise doctor` looks at. One more check is one more function, and its name in `CHECKS`."""
+"""The checks of `rise doctor`. To add one, write a function and add it to `CHECKS`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from importlib import metadata
 from typing import Any
 
 from riselang.support import config
+from riselang.support.counts import format_count
 from riselang.support.errors import RiseError, UserError
 from riselang.support.machine import available_cores
 from riselang.tools.findings import Check, Finding, State
@@ -19,13 +20,13 @@ from riselang.version import __version__
 
 INSTALL = "install riselang again: pip install --upgrade --force-reinstall riselang"
 PROBE = "probe"
-"""The key of an entry that the doctor writes and removes."""
-BLAS_PATH = f"set {config.BLAS.variable} to the path of one with the CBLAS interface"
+"""The key of a cache entry that `rise doctor` writes and removes."""
+BLAS_PATH = f"set {config.BLAS.variable} to the path of a library with the CBLAS interface"
 THREADS = "pip install 'riselang[threads]', or on ARM: pip install --no-deps pyomp"
 
 
 def packages() -> Iterator[Finding]:
-    """Versions, and whether they are those that riselang was made for."""
+    """Check the versions of the packages that riselang requires."""
     yield Finding("riselang", State.OK, __version__)
     yield Finding("Python", State.OK, platform.python_version())
     wanted = _pinned()
@@ -41,10 +42,10 @@ def packages() -> Iterator[Finding]:
 
 
 def _pinned() -> Mapping[str, str]:
-    """The packages that riselang needs in just one version."""
+    """Return the versions of the packages that riselang pins."""
     try:
         required = metadata.requires("riselang") or []
-    except metadata.PackageNotFoundError:  # run from its sources
+    except metadata.PackageNotFoundError:  # not installed, but run from source
         return {}
     found = (re.fullmatch(r"([\w-]+)==([\w.]+)", text) for text in required)
     return {match[1]: match[2] for match in found if match is not None}
@@ -57,22 +58,22 @@ def llvm_library() -> Iterator[Finding]:
 
 
 def machine() -> Iterator[Finding]:
-    """The processor, and what of it LLVM uses."""
+    """Report the CPU, and the features that LLVM uses."""
     from riselang.native.llvm import codegen as llvm
 
     host = llvm.host()
     used = [text[1:] for text in host.features.split(",") if text.startswith("+")]
     names = dict.fromkeys((processor(), host.cpu, host.triple))  # each once
-    yield Finding("processor", State.OK, ", ".join(names))
+    yield Finding("CPU", State.OK, ", ".join(names))
     yield Finding("features", State.OK, " ".join(used) or "none")
 
 
 def threads() -> Iterator[Finding]:
     asked = config.num_threads()
-    detail = f"{asked} on {available_cores()} cores"
+    detail = f"{asked} on {format_count(available_cores(), 'core')}"
     if asked > available_cores():
         advice = f"set {config.NUM_THREADS.variable} to at most {available_cores()}"
-        yield Finding("threads", State.NOTE, f"{detail}: they take turns", advice)
+        yield Finding("threads", State.NOTE, f"{detail}: more threads than cores", advice)
     else:
         yield Finding("threads", State.OK, detail)
 
@@ -82,31 +83,31 @@ def openmp() -> Iterator[Finding]:
 
     path = libraries.openmp()
     if path is None:
-        detail = "no runtime with LLVM's entry points; mapPar runs on one thread"
+        detail = "no runtime with LLVM's entry points found; mapPar runs on one thread"
         yield Finding("OpenMP", State.NOTE, detail, THREADS)
     else:
         yield Finding("OpenMP", State.OK, path)
 
 
 def blas() -> Iterator[Finding]:
-    """The library for `library="blas"`, and the one that numpy multiplies matrices with."""
+    """Report the library for `library="blas"`, and the one that NumPy uses."""
     import numpy as np
 
     from riselang.native.llvm import shared_libraries as libraries
 
     built: Any = np.show_config(mode="dicts")
     found = built["Build Dependencies"]["blas"]
-    yield Finding("BLAS of numpy", State.OK, f"{found['name']} {found['version']}")
+    yield Finding("NumPy BLAS", State.OK, f"{found['name']} {found['version']}")
     path = libraries.blas()
     if path is None:
-        detail = f'{config.BLAS.value()} is not found, which library="blas" asks for'
+        detail = f'{config.BLAS.value()}, which library="blas" needs, is not found'
         yield Finding("BLAS", State.NOTE, detail, f"pip install 'riselang[blas]', or {BLAS_PATH}")
     else:
         yield Finding("BLAS", State.OK, path)
 
 
 def gpu() -> Iterator[Finding]:
-    """What `loops="gpu"` runs on."""
+    """Report the GPU that `loops="gpu"` uses."""
     from riselang.native import cuda
 
     try:
@@ -117,7 +118,7 @@ def gpu() -> Iterator[Finding]:
 
 
 def kernel_cache() -> Iterator[Finding]:
-    """Where compiled kernels are kept, and whether they can be."""
+    """Check that the folder of the kernel cache can be written."""
     from riselang.runtime.cache import KernelCache
 
     kept = KernelCache(config.cache_folder(), config.cache_limit())
@@ -126,16 +127,16 @@ def kernel_cache() -> Iterator[Finding]:
         return
     entries = kept.entries()
     size = sum(entry.size for entry in entries)
-    detail = f"{len(entries)} entries, {size:,} bytes in {kept.folder}"
+    detail = f"{format_count(len(entries), 'entry', 'entries')}, {size:,} bytes in {kept.folder}"
     if kept.write(PROBE, b"") and kept.read(PROBE) is not None and kept.remove(PROBE):
         yield Finding("kernel cache", State.OK, detail)
     else:
-        advice = f"set {config.CACHE_DIR.variable} to a folder of yours that can be written"
+        advice = f"set {config.CACHE_DIR.variable} to a folder that you own and can write to"
         yield Finding("kernel cache", State.NOTE, f"{detail}, which cannot be written", advice)
 
 
 def settings() -> Iterator[Finding]:
-    """Every setting and where its value comes from; and variables that are none."""
+    """Report every setting with the origin of its value, and unknown `RISE_*` variables."""
     for setting in config.SETTINGS:
         is_given = bool(os.environ.get(setting.variable))
         origin = "environment" if is_given else "default"
@@ -150,7 +151,7 @@ def settings() -> Iterator[Finding]:
     for variable in sorted(os.environ):
         if variable.startswith("RISE_") and variable not in known:
             close = difflib.get_close_matches(variable, known, 1)
-            advice = f"do you mean {close[0]}?" if close else f"there are {', '.join(known)}"
+            advice = f"did you mean {close[0]}?" if close else f"known: {', '.join(known)}"
             yield Finding(variable, State.NOTE, "no setting has this name", advice)
 
 
@@ -163,7 +164,7 @@ _READERS: Mapping[config.Setting, Callable[[], object]] = {
     config.CACHE_SIZE: config.cache_limit,
     config.LOG_COMPILES: config.log_compiles,
 }
-"""What reads a setting, and refuses values that it cannot have."""
+"""The functions that read a setting and reject invalid values."""
 
 
 def _problem(setting: config.Setting) -> str | None:

@@ -1,4 +1,4 @@
-"""Two reports of benchmarks against each other, and what of the difference is noise."""
+"""Compare two benchmark reports, and estimate which differences are noise."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import numpy as np
 from riselang.tools.figures import Figure, Report
 
 FEWEST_SAMPLES = 5
-"""With fewer, nothing is known of the noise."""
+"""With fewer samples, the noise cannot be estimated."""
 RESAMPLINGS = 2000
 CONFIDENCE = 0.99
-"""How sure a change must be: reports have tens of figures, and a false alarm in each would be
-one too many."""
+"""The confidence level of a change; it is high, since reports have tens of figures and should not
+contain false alarms."""
 SMALLEST_CHANGE = 0.01
-"""Changes of less than this are nobody's: the next link of the program moves code as far."""
+"""Smaller changes are ignored: relinking a program moves its code, which has such an effect."""
 
 
 class Verdict(Enum):
-    """What became of a figure."""
+    """The result of comparing a figure."""
 
     SAME = ""
     SLOWER = "slower"
@@ -36,7 +36,7 @@ class Change:
     old: Figure
     new: Figure
     interval: tuple[float, float] | None
-    """Where the ratio is for sure; None where there are too few samples to tell."""
+    """The confidence interval of the ratio; None if there are too few samples."""
 
     @property
     def ratio(self) -> float:
@@ -52,7 +52,7 @@ class Change:
         return Verdict.SLOWER if self.ratio > 1 else Verdict.FASTER
 
     def exceeds(self, ratio: float) -> bool:
-        """Whether it got slower than that, unless that is noise."""
+        """Return whether the ratio is above `ratio`, beyond noise."""
         return self.ratio > ratio and self.verdict in (Verdict.SLOWER, Verdict.UNKNOWN)
 
 
@@ -60,7 +60,7 @@ Key = tuple[str, str, str]
 
 
 def by_name(report: Report) -> Mapping[Key, Figure]:
-    """Figures by group, name and unit; those that differ in the rival alone are one."""
+    """Return figures by group, name and unit; figures that differ only in the rival are merged."""
     found: dict[Key, Figure] = {}
     for figure in report.figures:
         found.setdefault((figure.group, figure.name, figure.unit), figure)
@@ -68,7 +68,7 @@ def by_name(report: Report) -> Mapping[Key, Figure]:
 
 
 def changes(old: Report, new: Report) -> list[Change]:
-    """What both reports have, in the order of the new one."""
+    """Compare the figures that both reports have, in the order of the new one."""
     before, after = by_name(old), by_name(new)
     return [
         Change(before[key], figure, ratio_interval(before[key].samples, figure.samples))
@@ -78,10 +78,10 @@ def changes(old: Report, new: Report) -> list[Change]:
 
 
 def ratio_interval(old: Sequence[float], new: Sequence[float]) -> tuple[float, float] | None:
-    """An interval for the ratio of the medians, by drawing the samples again (bootstrap)."""
+    """Return a confidence interval for the ratio of the medians, by bootstrapping."""
     if min(len(old), len(new)) < FEWEST_SAMPLES:
         return None
-    generator = np.random.default_rng(0)  # the same reports always compare alike
+    generator = np.random.default_rng(0)  # for reproducible comparisons
 
     def medians(samples: Sequence[float]) -> np.ndarray:
         drawn = generator.choice(np.asarray(samples), (RESAMPLINGS, len(samples)))

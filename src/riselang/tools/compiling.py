@@ -1,4 +1,4 @@
-"""`rise compile`: a file at a stage, as an object with a C header, or as a shared library."""
+"""`rise compile`: write a file at a stage, as an object file, C header or shared library."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 BINARY = ("obj", "shared")
 EMITTED = ("header", *BINARY)
-"""What is made of the machine code of a file."""
+"""Outputs that are generated from machine code."""
 
 
 def compile_options(command: argparse.ArgumentParser) -> None:
@@ -32,7 +32,7 @@ def compile_file(options: argparse.Namespace, source: Source) -> None:
 
     sizes = parse_sizes(options.size)
     if options.emit in BINARY and options.output is None and sys.stdout.isatty():
-        raise UserError("machine code is no text; give a file with -o")
+        raise UserError("machine code is not text; give a file with -o")
     with progress(f"compiling {options.file}"):
         data = _emitted(options, source, sizes)
     if options.output is None and options.emit in BINARY:
@@ -54,7 +54,7 @@ def _emitted(options: argparse.Namespace, source: Source, sizes: Mapping[str, in
 
 
 def _shared(compilation: Compilation) -> bytes:
-    """A shared library, linked with what its code calls."""
+    """Link a shared library with the libraries that its code calls."""
     from riselang.native.llvm import shared_libraries as libraries
     from riselang.native.llvm.linking import shared_library
 

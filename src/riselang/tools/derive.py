@@ -1,4 +1,4 @@
-"""`rise derive`: rewrite a program by a strategy, and look at every step."""
+"""`rise derive`: rewrite a program by a strategy, and print every step."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BOLD, PLAIN = "\x1b[1;36m", "\x1b[0m"
 
 
 def derive_file(options: argparse.Namespace) -> None:
-    """The command."""
+    """Run the command `rise derive`."""
     derivation = _replayed(options) if options.replay else _derived(options)
     if options.save is not None:
         _save(derivation, options.save)
@@ -38,7 +38,7 @@ def derive_file(options: argparse.Namespace) -> None:
         _check(derivation)
 
 
-# Where the derivation comes from
+# Derivations
 
 
 def _derived(options: argparse.Namespace) -> Derivation:
@@ -53,22 +53,22 @@ def _derived(options: argparse.Namespace) -> Derivation:
 
 
 def _defaulted(term: Term, float: str) -> Derivation:
-    """What a program gets that comes without a strategy; what is recognised in it is printed."""
+    """Apply the default strategy, and print the kernels that it recognizes."""
     with timed("rewrite"):
         derivation = default_derivation(term, Setting(float))
     if derivation is None:
         why = (
-            "no kernel is recognised"
+            "no kernel is recognized"
             if DEFAULT.concerns(term)
-            else "it is small, or a size is open"
+            else "it is small, or a size is symbolic"
         )
-        print(f"the program stays as it is: {why}")
+        print(f"the program is unchanged: {why}")
         return Derivation(term, (), term, str(DEFAULT), float)
     for choice in chosen_for(term, Setting(float)):
         print(choice)
     for step in derivation.steps:
         if step.rule.name == "map_in_parallel":
-            print(f"a map at {written(step.path)}: on threads")
+            print(f"a map at {written(step.path)}: in parallel")
     print()
     return derivation
 
@@ -97,7 +97,7 @@ def _program(options: argparse.Namespace, float: str | None) -> SourceProgram:
 
 
 def _as_it_runs(program: SourceProgram) -> Term:
-    """Contraction is decided on the program as it was written, before anything moves."""
+    """Return the program with contracted floats; contraction comes before rewriting."""
     return program.term if program.float == "strict" else contract(program.term)
 
 
@@ -110,7 +110,7 @@ def _save(derivation: Derivation, path: str) -> None:
     write_file(path, derivation.to_json())
 
 
-# What is printed
+# Output
 
 
 def _text(derivation: Derivation, options: argparse.Namespace) -> str:
@@ -131,7 +131,7 @@ def _summary(derivation: Derivation) -> Iterator[str]:
 
 
 def _coloured(text: str) -> str:
-    """Marked parts stand out on a terminal; the marks stay, for those who see no colours."""
+    """Highlight marked parts on a terminal; the marks remain, for readers who see no colors."""
     if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
         return text
     begin, end = MARK

@@ -1,4 +1,4 @@
-"""`--verify-diagnostics`, with MLIR's meaning: a file says which errors it expects, and where.
+"""`--verify-diagnostics`, with MLIR's meaning: a file states the errors that it expects.
 
     // expected-error@+1 {{expected argument 2}}
 
@@ -20,7 +20,7 @@ _EXPECTED = re.compile(
 
 @dataclass(frozen=True)
 class Expectation:
-    """An error that a file announces."""
+    """An error that a file expects."""
 
     line: int
     text: str
@@ -42,7 +42,7 @@ def _offset(text: str | None) -> int:
 
 
 def check_diagnostics(text: str, name: str, error: RiseError | None) -> None:
-    """Raise an error where what happened is not what the text expects."""
+    """Raise an error if the text expects another error, or none."""
     expected = expectations(text)
     if error is None:
         if expected:

@@ -1,6 +1,6 @@
-"""`rise doctor`: is everything there, and does it work?
+"""`rise doctor`: check that riselang and its dependencies are installed and work.
 
-Exit codes: 0 all is well, 1 something is broken.
+Exit codes: 0 no problems found, 1 something is broken.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from riselang.tools.exits import FAILED
 from riselang.tools.findings import Check, Finding, State
 
 SELF_TEST = [sys.executable, "-P", "-m", "riselang.tools.self_test"]
-"""-P: no file in the folder we are in is taken for a module."""
+"""With -P, files in the current folder cannot shadow modules."""
 LONGEST = 60.0
-"""Seconds after which a self-test hangs; it takes two on a machine that has nothing else to do."""
-REPORT = "if this stays after installing riselang again, please report it with all of this page"
+"""The timeout of the self-tests in seconds; they take two on an idle machine."""
+REPORT = "if this remains after reinstalling riselang, please report it with all of this output"
 WIDTH = 100
 
 
 def doctor(options: argparse.Namespace) -> None:
-    """The command `rise doctor`."""
+    """Run the command `rise doctor`."""
     from riselang.tools.checks import CHECKS
 
     findings = [finding for check in CHECKS for finding in _looked_at(check)]
@@ -45,11 +45,11 @@ def doctor(options: argparse.Namespace) -> None:
         names = ", ".join(finding.name for finding in broken)
         print(f"broken: {names}")
         raise SystemExit(FAILED)
-    print("all is well")
+    print("no problems found")
 
 
 def _looked_at(check: Check) -> list[Finding]:
-    """What a check finds; if it fails, that is what was found."""
+    """Run a check; an exception is reported as a finding."""
     try:
         return list(check())
     except RiseError as error:
@@ -69,7 +69,7 @@ def _shown(finding: Finding) -> str:
 
 
 def self_tests() -> list[Finding]:
-    """A finding for each back end; those behind one that ended its process get a new one."""
+    """Test each back end; if one crashes its process, the rest are tested in a new process."""
     from riselang.tools.self_test import BACK_ENDS
 
     waiting = list(BACK_ENDS)
@@ -83,7 +83,7 @@ def self_tests() -> list[Finding]:
 
 
 def _tested(names: Sequence[str], steps: Steps) -> list[Finding]:
-    """Findings of one process: all that it reports, and its end if that comes too early."""
+    """Run the tests in one process; return its reports, and a finding if it ends too early."""
     found: list[Finding] = []
     command = [*SELF_TEST, *names]
     with tempfile.TemporaryFile("w+", errors="replace") as errors, subprocess.Popen(
@@ -107,14 +107,14 @@ def _tested(names: Sequence[str], steps: Steps) -> list[Finding]:
 
 def _finding(name: str, problem: str | None, seconds: float) -> Finding:
     if problem is None:
-        return Finding(name, State.OK, f"agrees with numpy, {seconds:.2f} s")
+        return Finding(name, State.OK, f"agrees with NumPy, {seconds:.2f} s")
     return Finding(name, State.BROKEN, problem, REPORT)
 
 
 def _end(code: int, errors: IO[str]) -> str:
-    """Why a process ended before its time."""
+    """Return why a process ended early."""
     if code < 0:
-        return f"the process was ended by {signal.Signals(-code).name}, or took {LONGEST:.0f} s"
+        return f"killed by {signal.Signals(-code).name}, or by the timeout of {LONGEST:.0f} s"
     errors.seek(0)
-    lines = errors.read().strip().splitlines() or ["it says nothing"]
+    lines = errors.read().strip().splitlines() or ["no output"]
     return f"the process ended with exit code {code}: {lines[-1]}"

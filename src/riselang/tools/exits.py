@@ -1,4 +1,4 @@
-"""How our commands end: errors to standard error, and the exit code that fits."""
+"""Exit codes of the commands; errors are printed to standard error."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OK, FAILED, USAGE, INTERNAL, INTERRUPTED = 0, 1, 2, 70, 130
 
 
 def run_tool(action: Callable[[], object]) -> None:
-    """Run a command and leave the process with its exit code; no traceback for user mistakes."""
+    """Run a command and exit with its code; user errors print no traceback."""
     try:
         with _repeating_dropped_interruptions():
             action()
@@ -29,14 +29,14 @@ def run_tool(action: Callable[[], object]) -> None:
         print(LimitationError(f"there is not enough memory: {error}"), file=sys.stderr)
         raise SystemExit(FAILED) from None
     except BrokenPipeError:
-        # The reader of our output has gone; nothing is left to say.
+        # The reader of the output has closed the pipe; exit silently.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(OK) from None
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         _code.append(INTERRUPTED)
         raise SystemExit(INTERRUPTED) from None
-    except Exception as error:  # a defect, of any kind: this is the last place to report it
+    except Exception as error:  # any other exception is a defect
         if DEBUG.value():
             raise
         problem = f"{type(error).__name__}: {error}"
@@ -48,10 +48,10 @@ def run_tool(action: Callable[[], object]) -> None:
 
 @contextmanager
 def _repeating_dropped_interruptions() -> Generator[None]:
-    """Let Ctrl-C end a command that is in the callback of a weak reference, too.
+    """Make Ctrl-C end a command even if it arrives in a weak reference callback.
 
-    Python drops what is raised there, and tells `sys.unraisablehook`. Many terms are freed at once,
-    so that happens. The alarm comes after the callback, or it would be dropped again.
+    Python drops exceptions there, and calls `sys.unraisablehook`. Freeing many terms runs many such
+    callbacks. The alarm fires after the callback; otherwise its exception would be dropped, too.
     """
     report, interrupt = sys.unraisablehook, signal.getsignal(signal.SIGINT)
     is_main = threading.current_thread() is threading.main_thread()
@@ -76,15 +76,15 @@ def _repeating_dropped_interruptions() -> Generator[None]:
 
 
 _code: list[int] = []
-"""What an interrupted process ends with."""
+"""The exit code of an interrupted process."""
 
 
 @atexit.register
 def _end_by_code() -> None:
-    """Python ends itself by the signal where that went through an `exec`, as in an import.
+    """Exit with the recorded code.
 
-    So the process is ended here, after all else that waits for its end: what is registered first
-    comes last.
+    If an interrupt passes through an `exec`, as in an import, Python kills itself by the signal. So
+    exit here, after all other exit handlers: the first one registered runs last.
     """
     if _code:
         with suppress(OSError, ValueError):

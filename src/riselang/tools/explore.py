@@ -1,4 +1,4 @@
-"""`rise explore`: a page with every step and every stage of a program, written or served."""
+"""`rise explore`: write or serve a page with every step and every stage of a program."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from riselang.support.counts import format_count
 from riselang.support.errors import UserError
 from riselang.support.progress import progress
 from riselang.tools.explored_files import CLoops, subject_of
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def explore_file(options: argparse.Namespace) -> None:
-    """The command."""
+    """Run the command `rise explore`."""
     if options.serve:
         from riselang.tools.serving import serve
 
@@ -25,12 +26,12 @@ def explore_file(options: argparse.Namespace) -> None:
     output = _output(options)
     page = page_of(options)
     page.save(output)
-    steps = len(page.data["steps"])
-    print(f"{output}: {steps} steps, {len(page.data['stages'])} stages")
+    steps = format_count(len(page.data["steps"]), "step")
+    print(f"{output}: {steps}, {format_count(len(page.data['stages']), 'stage')}")
 
 
 def page_of(options: argparse.Namespace, live: str | None = None) -> Page:
-    """The page of a file; `live` is the version that a served page says it has."""
+    """Make the page of a file; `live` is the version number of a served page."""
     from riselang.explorer.explored import explored
     from riselang.explorer.page import Page
 
@@ -49,7 +50,7 @@ def _page_of_loops(options: argparse.Namespace, loops: CLoops, live: str | None)
     from riselang.explorer.page import Page
 
     if options.bench:
-        raise UserError("--bench measures programs of patterns, and these loops are none")
+        raise UserError("--bench measures patterns, but none of these C loops is lifted to one")
     with progress(f"exploring {options.file}"):
         return Page({**explored_loops(loops.program, loops.source), "live": live})
 
@@ -58,7 +59,7 @@ def _output(options: argparse.Namespace) -> str:
     if options.output is not None:
         return options.output
     if options.file == "-":
-        raise UserError("a program on standard input has no name; give the page's with -o")
+        raise UserError("a program on standard input has no name; name the page with -o")
     return str(Path(options.file).with_suffix(".html").name)
 
 

@@ -1,4 +1,4 @@
-"""Files of every language as programs to explore."""
+"""Read files of all source languages as programs to explore."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CLoops:
-    """Loops of C, none of which is lifted to patterns."""
+    """C loops, none of which is lifted to patterns."""
 
     program: CProgram
     source: SourceText
 
 
 def subject_of(options: argparse.Namespace) -> Subject | CLoops:
-    """The program of a file that is meant; loops of C, where these are no patterns."""
+    """Read the selected program of a file; or C loops, if none is lifted to patterns."""
     if options.default and options.strategy is not None:
-        raise UserError("--default and --strategy: give one of them")
+        raise UserError("--default and --strategy exclude each other; give one of them")
     options = argparse.Namespace(**{**vars(options), "strategy": strategy_of(options)})
     return READERS[_language(options.file)](options)
 
 
 def strategy_of(options: argparse.Namespace) -> str | None:
-    """What is given, or what stands in the file beside the program."""
+    """Return the strategy option, or the path of the `.strategy` file next to the program."""
     if options.default:
         return "default"
     beside = Path(options.file).with_suffix(ENDING) if options.file != "-" else None
@@ -77,16 +77,18 @@ def _module(options: argparse.Namespace) -> Subject:
     from riselang.term.from_dialect import units
     from riselang.tools.calls import chosen_function
 
-    # The strategy is for us to apply, step by step.
+    # The explorer applies the strategy step by step.
     source = read_source(options.file, {**chosen(options), "strategy": None})
     assert isinstance(source, ModuleSource)
     if options.size:
-        raise UserError("a function of a module has its sizes; --size is for .rise and .py files")
+        raise UserError("--size is for .rise and .py files; the sizes of a module are in its types")
     known = {each.sym_name.data: each for each in functions(source.module.module)}
     function = chosen_function(options.file, options.function, known)
     if len(found := units(function)) != 1:
         name = function.sym_name.data
-        raise UserError(f"{source.file}: function {name} has {len(found)} programs; expected one")
+        raise UserError(
+            f"{source.file}: expected one program in function {name}, but found {len(found)}"
+        )
     text = decode(read_bytes(options.file), source.file) if options.file != "-" else ""
     written = SourceText(source.file, language_of(source.file, text), text.rstrip("\n"))
     return module_subject(source.module, written, function.sym_name.data, _given(options.strategy))
@@ -118,15 +120,15 @@ def _model(options: argparse.Namespace) -> Subject:
 
 
 def _located_by_line(text: str) -> str:
-    """A module whose ops have the place where they stand, and not what their framework says.
+    """Strip locations, so that ops are located at their line and not where a framework says.
 
-    The names of arguments stay, which are locations too.
+    Argument names, which are locations too, remain.
     """
     return re.sub(r"^(?!#)(.*?)[ \t]loc\((?:#\w+|\"[^\n]*\")\)[ \t]*$", r"\1", text, flags=re.M)
 
 
 def _c(options: argparse.Namespace) -> Subject | CLoops:
-    """A statement of a C file that is lifted to patterns, or all of its loops."""
+    """Read a statement of a C file that is lifted to patterns, or all of its loops."""
     from riselang.api.load import term_kernel
     from riselang.frontends.c.building import CProgram
     from riselang.frontends.c.file import CFile
@@ -150,19 +152,19 @@ def _c(options: argparse.Namespace) -> Subject | CLoops:
     traced = kernel.trace(**parse_sizes(options.size))
     others = [each.name for each in statements if each is not statement]
     notes = [f"{statement.tactic}, lifted from C"]
-    notes += [f"--function takes also: {', '.join(others)}"] if others else []
+    notes += [f"others for --function: {', '.join(others)}"] if others else []
     return traced_subject(traced, written, {}, tuple(notes))
 
 
 def _scops(file: CFile) -> list[Scop]:
-    """The regions between pragmas, or that are found where there are none."""
+    """Return the regions between pragmas; without pragmas, those that are detected."""
     regions = file.marked()
     if regions:
         return [file.model(region) for region in regions]
     scops, refusals = file.detected()
     if not scops:
         reasons = [str(each.warning) for each in refusals]
-        raise UserError(f"{file.parsed.name} has no loops that can be modelled", None, *reasons)
+        raise UserError(f"{file.parsed.name} has no loops that can be modeled", None, *reasons)
     return scops
 
 
@@ -173,4 +175,4 @@ READERS: Mapping[str, Callable[[argparse.Namespace], Subject | CLoops]] = {
     "mlir": _module,
     "stablehlo": _model,
 }
-"""By the language of a file."""
+"""The function that reads each language."""

@@ -1,4 +1,4 @@
-"""`rise explore --bench`: the versions of a program and the rivals that were named."""
+"""`rise explore --bench`: measure the versions of a program and its rivals."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from riselang.tools.sources import KernelSource, read_source
 
 
 def speed_of(options: argparse.Namespace, subject: Subject) -> dict[str, Any]:
-    """What `explored` takes as speed."""
+    """Measure the versions of a program, and return the data for its page."""
     traced = Traced(subject.name, subject.term, subject.results, subject.options, subject.strategy)
     rivals = {name: _rival(name) for name in options.against}
     with progress(f"measuring {options.file}"):
@@ -25,7 +25,7 @@ def speed_of(options: argparse.Namespace, subject: Subject) -> dict[str, Any]:
 
 
 def _rival(text: str) -> Callable[..., Any]:
-    """A kernel of a file, or a function of a Python file."""
+    """Load a kernel of a file, or a function of a Python file."""
     file, colon, function = text.rpartition(":")
     if not colon or not function.isidentifier():
         file, function = text, ""

@@ -1,7 +1,7 @@
-"""Figures of benchmarks, and the JSON file that holds them.
+"""Benchmark figures, and the JSON report that contains them.
 
-`make bench` and `rise bench --json` write it, `rise benchcmp` reads it. What is derived from the
-samples (median, quartiles, ratio) is written for other readers, and not read again.
+`make bench` and `rise bench --json` write it, `rise benchcmp` reads it. The values computed from
+the samples (median, quartiles, ratio) are for other readers, and are not read back.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SECONDS = "s"
 
 @dataclass(frozen=True)
 class Rival:
-    """What a figure is compared with."""
+    """The baseline that a figure is compared with."""
 
     name: str
     samples: tuple[float, ...]
@@ -32,7 +32,7 @@ class Rival:
 
 @dataclass(frozen=True)
 class Figure:
-    """Something that was measured; less is better. `bound` is what the ratio must be at most."""
+    """A measurement; less is better. `bound` is the maximum of the ratio."""
 
     group: str
     name: str
@@ -47,7 +47,7 @@ class Figure:
 
     @property
     def ratio(self) -> float | None:
-        """How many times more than the rival."""
+        """The median relative to the rival's."""
         return self.median / statistics.median(self.rival.samples) if self.rival else None
 
 
@@ -75,7 +75,7 @@ class Report:
 
 
 def quartiles(samples: Sequence[float]) -> tuple[float, float]:
-    """The values that a quarter of the samples is below, and above."""
+    """Return the lower and the upper quartile."""
     if len(samples) == 1:
         return samples[0], samples[0]
     low, _, high = statistics.quantiles(samples, n=4, method="inclusive")
@@ -83,7 +83,7 @@ def quartiles(samples: Sequence[float]) -> tuple[float, float]:
 
 
 def amount(value: float, unit: str) -> str:
-    """A value for people: times with the unit that fits them."""
+    """Format a value with its unit; times get a suitable one."""
     if unit != SECONDS:
         return f"{value:.4g} {unit}"
     for scale, name in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
@@ -125,23 +125,23 @@ def _summary(samples: Sequence[float]) -> dict[str, Any]:
 
 
 def read_report(path: Path) -> Report:
-    """The report in a file; refuses, in one sentence, what is none."""
+    """Read the report in a file; raise an error for another file."""
     try:
         document = json.loads(path.read_bytes())
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
-        raise UserError(f"{path} is no JSON: {error}") from None
+        raise UserError(f"{path} is not JSON: {error}") from None
     try:
         return _report(document)
     except _ForeignError as error:
         raise UserError(
-            f"{path} is no report of 'make bench' or 'rise bench --json': {error}"
+            f"{path} is not a report of 'make bench' or 'rise bench --json': {error}"
         ) from None
 
 
 class _ForeignError(Exception):
-    """Where a document is not what we write."""
+    """A document is not a benchmark report."""
 
 
 def _report(document: Any) -> Report:
@@ -188,7 +188,7 @@ def _samples(document: Any, place: str) -> tuple[float, ...]:
 
 def _number(value: Any, place: str) -> float:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    # A whole number may have more digits than any float.
+    # JSON integers may exceed the range of floats.
     if not is_number or not 0 < value < 1e300 or not math.isfinite(value):
         raise _ForeignError(f"{place}: expected a number above 0, found {value!r:.40}")
     return float(value)

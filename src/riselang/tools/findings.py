@@ -1,4 +1,4 @@
-"""What `rise doctor` finds."""
+"""The findings of `rise doctor`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import Enum
 
 
 class State(Enum):
-    """Whether something is as it should be."""
+    """The state of something that was checked."""
 
     OK = "ok"
     NOTE = "note"
@@ -17,7 +17,7 @@ class State(Enum):
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that was looked at, and what to do about it if it is not well."""
+    """The result of a check, with advice if there is a problem."""
 
     name: str
     state: State
@@ -26,4 +26,4 @@ class Finding:
 
 
 Check = Callable[[], Iterable[Finding]]
-"""Looks at one thing; it may fail, which is a finding, too."""
+"""Checks one thing; an exception is reported as a finding."""

@@ -1,4 +1,4 @@
-"""`rise import`: a StableHLO module as patterns, at any stage of compilation."""
+"""`rise import`: convert a StableHLO module to patterns, and print any stage of compilation."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def import_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("-o", "--output", help="the file to write; default: standard output")
     command.add_argument(
         "--fallback", choices=("linalg",),
-        help="linalg: MLIR makes loops of ops that do not become patterns; says which on stderr",
+        help="linalg: MLIR lowers unsupported ops to loops; they are listed on stderr",
     )  # fmt: skip
-    command.add_argument("--function", help="the function to take; default: main, or the only one")
+    command.add_argument("--function", help="the function to read; default: main, or the only one")
     command.set_defaults(size=[])
 
 
@@ -57,12 +57,12 @@ def import_file(options: argparse.Namespace) -> None:
         return
     kernel = model.body.kernel
     source = KernelSource(name, {kernel.__name__: kernel})
-    # The one function that was asked for is all that is there.
+    # The source has only the selected function, so it needs no name.
     compile_file(argparse.Namespace(**{**vars(options), "function": None}), source)
 
 
 def _show_units(model: Model, options: argparse.Namespace) -> None:
-    """A model in several units: each at a stage, what MLIR makes loops of as it makes them."""
+    """Print the units of a model at a stage; MLIR lowers those with unsupported ops."""
     if options.emit in EMITTED:
         raise UserError(
             f"a model in several units cannot be emitted as {options.emit}; it runs in Python"

@@ -19,7 +19,7 @@ GENERATED = ("random", "arange", "ones", "zeros")
 
 
 def parse_sizes(texts: Sequence[str]) -> dict[str, int]:
-    """`N=4` as a size."""
+    """Parse sizes such as `N=4`."""
     sizes: dict[str, int] = {}
     for text in texts:
         name, equals, number = text.partition("=")
@@ -34,7 +34,7 @@ def is_generated(text: str) -> bool:
 
 
 def given_array(text: str, type: RiseType, name: str) -> Array:
-    """An input that brings its own shape: a file or a literal."""
+    """Read an input that has a shape of its own: a file or a literal."""
     if text.endswith(".npy"):
         try:
             return np.load(text, allow_pickle=False)
@@ -45,19 +45,19 @@ def given_array(text: str, type: RiseType, name: str) -> Array:
         return np.asarray(ast.literal_eval(text), dtype=numpy_dtype(_element(type, name)))
     except (ValueError, SyntaxError, TypeError, OverflowError, MemoryError, RecursionError):
         raise UserError(
-            f"input {name}: {text!r} is no .npy file, no literal, and none of "
-            f"{', '.join(GENERATED)}"
+            f"input {name}: expected a .npy file, a literal or one of {', '.join(GENERATED)}, but "
+            f"found {text!r}"
         ) from None
 
 
 def generated_array(text: str, type: RiseType, sizes: Mapping[str, Nat], name: str) -> Array:
-    """An input of the shape that the program asks for."""
+    """Generate an input of the shape that the program expects."""
     shape = _shape(type, sizes, name)
     try:
         return generate(text, shape, _element(type, name), name)
     except (LimitationError, MemoryError, ValueError, OverflowError):
         lengths = " x ".join(map(str, shape))
-        raise UserError(f"input {name}: there is no memory for {lengths} numbers") from None
+        raise UserError(f"input {name}: not enough memory for {lengths} scalars") from None
 
 
 def generate(text: str, shape: Sequence[int], element: ScalarType, name: str) -> Array:
@@ -86,7 +86,7 @@ def _element(type: RiseType, name: str) -> ScalarType:
     while isinstance(type, ArrayType):
         type = type.element
     if type not in SCALAR_NAMES:
-        raise UserError(f"input {name}: {type} is no array of scalars")
+        raise UserError(f"input {name}: expected an array of scalars, but its type is {type}")
     assert isinstance(type, ScalarType)
     return type
 

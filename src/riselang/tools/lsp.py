@@ -1,4 +1,4 @@
-"""`rise lsp`: what an editor starts to check texts while they are written."""
+"""`rise lsp`: the language server that editors start."""
 
 from __future__ import annotations
 
@@ -10,18 +10,20 @@ from riselang.support.errors import UserError
 
 
 def lsp_options(command: argparse.ArgumentParser) -> None:
-    # Editors pass it to every server; it is the only way this one talks.
-    command.add_argument("--stdio", action="store_true", help="talk on standard input and output")
+    # Editors pass it to every server; this one supports no other transport.
+    command.add_argument(
+        "--stdio", action="store_true", help="use standard input and output (the default)"
+    )
 
 
 def serve(options: argparse.Namespace) -> None:
-    """Answer an editor on standard input and output until it says good-bye."""
+    """Serve an editor on standard input and output until it exits."""
     try:
         from riselang.editor.server import make_server
     except ModuleNotFoundError as error:
         raise UserError(
             f"the language server needs {error.name}; pip install 'riselang[editor]'"
         ) from None
-    # Standard output is the editor's; what is logged goes where it is shown as such.
+    # Standard output is for the protocol; editors show standard error as a log.
     logging.basicConfig(stream=sys.stderr, level=logging.ERROR)
     make_server().start_io()

@@ -1,4 +1,4 @@
-"""What machine this is, and the versions of what does the work."""
+"""A description of this machine, and the versions of riselang and its dependencies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PACKAGES: Mapping[str, str] = {
     "MLIR": "torch-mlir",
     "llvmlite": "llvmlite",
 }
-"""Packages that riselang cannot do without, by what we call them."""
+"""The packages that riselang requires, by display name."""
 
 
 def package_version(package: str) -> str | None:
@@ -28,14 +28,14 @@ def package_version(package: str) -> str | None:
 
 
 def versions() -> dict[str, str]:
-    """Versions by name; `missing` for a package that is not installed."""
+    """Return versions by name; `missing` for a package that is not installed."""
     found = {name: package_version(package) or "missing" for name, package in PACKAGES.items()}
     return {"riselang": __version__, "Python": platform.python_version(), **found}
 
 
 @cache
 def machine() -> dict[str, str]:
-    """A machine is the same for a benchmark if all of this is."""
+    """Return the properties that identify a machine in benchmark reports."""
     return {
         "processor": processor(),
         "cores": str(available_cores()),
@@ -44,7 +44,7 @@ def machine() -> dict[str, str]:
 
 
 def processor() -> str:
-    """The processor by the name that its maker gives, where the system tells, else as LLVM says."""
+    """Return the CPU's model name if the system reports it, else LLVM's name for it."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""Options that several commands of `rise` have."""
+"""Command-line options that several commands of `rise` share."""
 
 from __future__ import annotations
 
@@ -20,12 +20,15 @@ def file_argument(command: argparse.ArgumentParser) -> None:
 
 def compiler_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "--loops", choices=pipelines.LOOPS, help="default: scf for MLIR files, else affine"
+        "--loops",
+        choices=pipelines.LOOPS,
+        help="the loops to generate; default: scf for MLIR files, else affine",
     )
     command.add_argument("--float", help=FLOAT.summary)
     command.add_argument(
-        "--library", choices=LIBRARIES, help="blas: matrix products become calls of BLAS routines"
-    )
+        "--library", choices=LIBRARIES,
+        help="blas: replace matrix multiplications by calls to BLAS routines",
+    )  # fmt: skip
     command.add_argument(
         "--strategy", metavar="S",
         help="rewrite the program first: a strategy, a .strategy file, file.py:name, or none",
@@ -37,20 +40,22 @@ def compiler_options(command: argparse.ArgumentParser) -> None:
 
 
 def chosen(options: argparse.Namespace) -> dict[str, Any]:
-    """What `compiler_options` were given, by name."""
+    """Return the values of `compiler_options` by name."""
     names = ("loops", "float", "debug_info", "library", "effort", "strategy")
     return {name: getattr(options, name) for name in names}
 
 
 def timing_option(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "--timing", action="store_true", help="print where the time went to standard error"
+        "--timing", action="store_true", help="print a time profile to standard error"
     )
 
 
 def program_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--function", help="the program to take; default: the only one")
-    command.add_argument("--size", action="append", default=[], metavar="N=4", help="a size")
+    command.add_argument("--function", help="the program to select; default: the only one")
+    command.add_argument(
+        "--size", action="append", default=[], metavar="N=4", help="set a size; repeatable"
+    )
 
 
 def derive_options(command: argparse.ArgumentParser) -> None:
@@ -61,26 +66,24 @@ def derive_options(command: argparse.ArgumentParser) -> None:
     given = command.add_mutually_exclusive_group()
     given.add_argument(
         "--strategy", metavar="S",
-        help="a strategy, a .strategy file, or file.py:name; default: the .strategy file beside",
+        help="a strategy, a .strategy file, or file.py:name; default: FILE's name with .strategy",
     )  # fmt: skip
     given.add_argument(
         "--default", action="store_true",
-        help="what a program gets that comes without a strategy, and why",
+        help="apply the default strategy, and explain its choices",
     )  # fmt: skip
     given.add_argument(
-        "--replay", metavar="FILE.json", help="make the steps of a derivation that was saved"
+        "--replay", metavar="FILE.json", help="replay the steps of a saved derivation"
     )
     shown = command.add_mutually_exclusive_group()
     for flag, summary in (
-        ("--summary", "one line for each step"),
-        ("--end", "only the program at the end"),
+        ("--summary", "print one line for each step"),
+        ("--end", "print only the program at the end"),
     ):
         shown.add_argument(flag, action="store_true", help=summary)
-    shown.add_argument("--diff", metavar="FILE.json", help="compare with a derivation")
-    command.add_argument(
-        "--check", action="store_true", help="run every step on random inputs by the interpreter"
-    )
-    command.add_argument("--save", metavar="FILE.json", help="keep the derivation")
+    shown.add_argument("--diff", metavar="FILE.json", help="compare with a saved derivation")
+    command.add_argument("--check", action="store_true", help="check every step on random inputs")
+    command.add_argument("--save", metavar="FILE.json", help="save the derivation")
 
 
 def explore_options(command: argparse.ArgumentParser) -> None:
@@ -90,24 +93,26 @@ def explore_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("-o", "--output", metavar="PAGE", help="default: FILE's name with .html")
     command.add_argument(
         "--default", action="store_true",
-        help="the strategy that a program gets that comes without one",
+        help="apply the default strategy",
     )  # fmt: skip
     command.add_argument(
-        "--bench", action="store_true", help="measure each version, and what the machine can do"
+        "--bench", action="store_true", help="measure each version, and the machine's peak speed"
     )
     command.add_argument(
         "--against", action="append", default=[], metavar="FILE[:FUNCTION]",
-        help="with --bench: a rival, another program or a Python function of the same inputs",
+        help="with --bench: a program or a Python function of the same inputs to compare with",
     )  # fmt: skip
-    command.add_argument("--rounds", type=count, default=15, help="with --bench: how often")
     command.add_argument(
-        "--serve", action="store_true", help="show the page at an address, and rebuild on change"
+        "--rounds", type=count, default=15, help="with --bench: samples per version"
     )
-    command.add_argument("--port", type=int, default=8017, help="with --serve: 0 takes a free one")
+    command.add_argument(
+        "--serve", action="store_true", help="serve the page on localhost, and rebuild on change"
+    )
+    command.add_argument("--port", type=int, default=8017, help="with --serve: 0 for a free port")
 
 
 def name_argument(command: argparse.ArgumentParser) -> None:
-    command.add_argument("name", nargs="?", help="the one to show in full; default: list all")
+    command.add_argument("name", nargs="?", help="the one to describe; default: list all")
 
 
 def inputs_argument(command: argparse.ArgumentParser) -> None:
@@ -118,7 +123,7 @@ def inputs_argument(command: argparse.ArgumentParser) -> None:
 
 
 def count(text: str) -> int:
-    """A number of things, at least one."""
+    """Parse a count, which is at least 1."""
     if not text.isdecimal() or int(text) == 0:
         raise argparse.ArgumentTypeError(f"expected a number above 0, found {text!r}")
     return int(text)

@@ -1,4 +1,4 @@
-"""Programs of files as terms, at given sizes or at all."""
+"""Programs of files as terms, at specific sizes or with symbolic sizes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from riselang.tools.calls import chosen_function
 
 
 def kernel_program(kernel: Kernel, sizes: Mapping[str, int]) -> Term:
-    """The program of a kernel, checked at its sizes."""
+    """Return the program of a kernel, verified at its sizes."""
     traced = kernel.trace(**sizes)
     verify_module(program_module(traced.term, traced.name, traced.results))
     return traced.term
@@ -27,12 +27,12 @@ def kernel_program(kernel: Kernel, sizes: Mapping[str, int]) -> Term:
 def function_program(
     module: ModuleOp, file: str, function: str | None, sizes: Mapping[str, int]
 ) -> Term:
-    """The only program of a function of a module."""
+    """Return the only program of a function of a module."""
     defined = {each.sym_name.data: each for each in functions(module)}
     chosen = chosen_function(file, function, defined)
     name, found = chosen.sym_name.data, units(chosen)
     if len(found) != 1:
-        raise UserError(f"{file}: function {name} has {len(found)} programs; expected one")
+        raise UserError(f"{file}: expected one program in function {name}, but found {len(found)}")
     return _at(found[0][1].term, name, sizes)
 
 

@@ -1,4 +1,4 @@
-"""The contents of files on the command line."""
+"""Read files that are named on the command line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def read_bytes(path: str) -> bytes:
 
 @contextmanager
 def _neighbours(path: str) -> Generator[None]:
-    """Files in the same folder can be imported, as they can from a script."""
+    """Make the file's folder importable, as for a script."""
     before = sys.path.copy()
     sys.path.insert(0, str(Path(path).absolute().parent))
     try:
@@ -32,7 +32,7 @@ def _neighbours(path: str) -> Generator[None]:
 
 
 def run_python(path: str) -> dict[str, Any]:
-    """What the names in a Python file mean after it has run."""
+    """Run a Python file, and return its global names."""
     read_bytes(path)
     try:
         with timed("read"), _neighbours(path):
@@ -41,5 +41,5 @@ def run_python(path: str) -> dict[str, Any]:
         raise
     except SyntaxError as error:
         raise UserError(f"{path}:{error.lineno or 1}:{error.offset or 1}: {error.msg}") from None
-    except Exception as error:  # the file is a person's own, and may raise anything
+    except Exception as error:  # the user's file may raise anything
         raise UserError(f"{path} cannot be run: {type(error).__name__}: {error}") from error

@@ -1,4 +1,4 @@
-"""`rise`: check, format, look at, run, compile and measure programs.
+"""`rise`: check, format, print, run, compile and benchmark programs.
 
 Exit codes: 0 ok, 1 the input is wrong, 2 the command line is wrong, 70 internal error.
 """
@@ -43,14 +43,14 @@ from riselang.version import __version__
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """The command `rise`."""
+    """Run the command `rise`."""
     run_tool(lambda: _act(_parsed(arguments)))
 
 
 def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = make_parser()
     options, rest = parser.parse_known_args(arguments)
-    # argparse takes positionals only in one run, but inputs may stand behind options too.
+    # argparse takes positional arguments only in one run, but inputs may follow options, too.
     if rest and ("inputs" not in options or any(text.startswith("--") for text in rest)):
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     if rest:
@@ -69,7 +69,7 @@ def _act(options: argparse.Namespace) -> None:
 
 
 class _Command(NamedTuple):
-    """A command, what it does, and what adds its options."""
+    """A command: its action, its summary, and the functions that add its options."""
 
     name: str
     action: Callable[[argparse.Namespace], None]
@@ -84,36 +84,36 @@ def _commands() -> tuple[_Command, ...]:
         _Command("fmt", _format, "format a .rise file", (file_argument, _format_options)),
         _Command("show", _show, "print a file at a stage of compilation",
                  (*compiling, _show_options, program_options)),
-        _Command("run", _run, "call a program and print what it computes",
+        _Command("run", _run, "call a program and print its results",
                  (*compiling, inputs_argument, _run_options, program_options)),
         _Command("compile", _compile, "compile a file",
                  (*compiling, compile_options, program_options)),
-        _Command("import", _import, "read a StableHLO module, and show or compile it",
+        _Command("import", _import, "read a StableHLO module, and print or compile it",
                  (import_options, compiler_options, timing_option)),
-        _Command("c", c_file, "take loops of a C file to MLIR, to patterns or to machine code",
+        _Command("c", c_file, "translate C loops to MLIR, patterns or machine code",
                  (c_options, timing_option)),
         _Command("derive", _derive, "rewrite a program by a strategy, step by step",
                  (derive_options, program_options, timing_option)),
-        _Command("explore", _explore, "a page with every step and every stage of a program",
+        _Command("explore", _explore, "make a page with every step and stage of a program",
                  (explore_options, program_options, compiler_options, timing_option)),
-        _Command("rules", _rules, "list the rules that strategies are made of", (name_argument,)),
-        _Command("strategies", _strategies, "list schedules and strategies by name",
+        _Command("rules", _rules, "list the rewrite rules", (name_argument,)),
+        _Command("strategies", _strategies, "list the schedules and strategies",
                  (name_argument,)),
         _Command("bench", bench, "measure how long a program takes",
                  (file_argument, inputs_argument, bench_options, program_options,
                   compiler_options)),
-        _Command("benchcmp", benchcmp, "compare two reports of benchmarks", (benchcmp_options,)),
-        _Command("cache", cache, "list or remove the compiled kernels that are kept on disk",
+        _Command("benchcmp", benchcmp, "compare two benchmark reports", (benchcmp_options,)),
+        _Command("cache", cache, "list or remove the compiled kernels in the cache",
                  (cache_options,)),
-        _Command("lsp", serve, "answer an editor: errors, types and names while you type",
+        _Command("lsp", serve, "run the language server, which editors start",
                  (lsp_options,)),
-        _Command("doctor", doctor, "look whether everything is there and works", ()),
+        _Command("doctor", doctor, "check the installation", ()),
     )  # fmt: skip
 
 
 @functools.cache
 def make_parser() -> argparse.ArgumentParser:
-    """The command line of `rise`; the reference of commands is made from it."""
+    """Make the command-line parser of `rise`; the command reference is generated from it."""
     parser = argparse.ArgumentParser(prog="rise", description="The RISE compiler.")
     parser.add_argument("--version", action="version", version=f"rise {__version__}")
     parser.set_defaults(timing=False)
@@ -127,7 +127,9 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def _format_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--check", action="store_true", help="only say whether it is formatted")
+    command.add_argument(
+        "--check", action="store_true", help="exit with code 1 if the file is not formatted"
+    )
 
 
 def _show_options(command: argparse.ArgumentParser) -> None:
@@ -140,7 +142,7 @@ def _run_options(command: argparse.ArgumentParser) -> None:
 
 def _source(options: argparse.Namespace, backend: str = "compile") -> Source:
     if options.file.endswith(".py"):
-        # Such a file is run to be read, and may print something.
+        # Reading a Python file runs it, and it may print something.
         return read_source(options.file, chosen(options), backend)
     with progress(f"reading {options.file}"):
         return read_source(options.file, chosen(options), backend)

@@ -1,8 +1,7 @@
 """`rise-opt`: read MLIR text, run passes, print the result.
 
-Flags are those of xDSL's `xdsl-opt`. The result goes to standard output, everything else to
-standard error. Exit codes: 0 ok, 1 the input is wrong, 2 the command line is wrong, 70 internal
-error.
+The flags are those of `xdsl-opt`. The result goes to standard output, everything else to standard
+error. Exit codes: 0 ok, 1 the input is wrong, 2 the command line is wrong, 70 internal error.
 """
 
 from __future__ import annotations
@@ -41,25 +40,25 @@ SEPARATOR = "// -----"
 
 @cache
 def _multiverse() -> Universe:
-    """What the packages of this environment bring; to find that, all of them are looked at."""
+    """Return the dialects and passes of all installed packages; searching them is slow."""
     return Universe.get_multiverse()
 
 
 class RiseOptMain(xDSLOptMain):
-    """xDSL's driver with located errors, and with MLIR's spelling of pipelines and diagnostics."""
+    """The `xdsl-opt` driver with located errors and MLIR's spelling of pipelines."""
 
     version_format = f"rise-opt {__version__}, on xdsl {{xdsl_version}}"
 
     def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
         super().register_all_arguments(arg_parser)
         for flag, summary in (
-            ("--list-passes", "print the passes and leave"),
-            ("--list-patterns", "print the patterns with their types and leave"),
-            ("--list-rules", "print the rules of rise-rewrite with their laws and leave"),
-            ("--list-strategies", "print what else strategies are made of and leave"),
-            ("--print-irdl", "print the dialect in IRDL, for native MLIR to load, and leave"),
+            ("--list-passes", "print the passes and exit"),
+            ("--list-patterns", "print the patterns with their types and exit"),
+            ("--list-rules", "print the rules of rise-rewrite with their laws and exit"),
+            ("--list-strategies", "print the schedules, strategies and combinators and exit"),
+            ("--print-irdl", "print the dialect in IRDL, for native MLIR to load, and exit"),
             ("--print-ir-after-all", "print the IR after each pass to standard error"),
-            ("--timing", "print where the time went to standard error"),
+            ("--timing", "print a time profile to standard error"),
         ):
             arg_parser.add_argument(flag, action="store_true", help=summary)
 
@@ -72,7 +71,7 @@ class RiseOptMain(xDSLOptMain):
         self.available_passes |= {**_multiverse().all_passes, **ours}
 
     def register_all_targets(self) -> None:
-        # Those that are there already are the driver's own.
+        # The driver's own targets take precedence.
         self.available_targets = {**_multiverse().all_targets, **self.available_targets}
 
     def register_all_frontends(self) -> None:
@@ -83,7 +82,7 @@ class RiseOptMain(xDSLOptMain):
         self.available_frontends["mlir"] = parse_mlir
 
     def _parsed(self, text: str) -> ModuleOp:
-        """A module; xDSL knows StableHLO by its generic form alone, and not its ops."""
+        """Parse a module; xDSL parses StableHLO only in generic form, as unregistered ops."""
         name = self.get_input_name()
         if "stablehlo." in text or "chlo." in text:
             from riselang.native.mlir.stablehlo_text import generic_form, has_stablehlo
@@ -130,7 +129,7 @@ class RiseOptMain(xDSLOptMain):
             raise UserError(f"{self.args.input_file} cannot be read: {error.strerror}") from None
 
     def _process(self, text: str) -> None:
-        """Each part of the input on its own; lines keep their numbers."""
+        """Process each part of the input separately; line numbers refer to the whole input."""
         parts = text.split(SEPARATOR) if self.args.split_input_file else [text]
         line = 0
         results: list[str] = []
@@ -154,7 +153,7 @@ class RiseOptMain(xDSLOptMain):
                 result = self.output_resulting_program(module)
         except (UserError, LimitationError) as error:
             found = error
-        except Exception as error:  # a defect, of any kind: the text is kept to find it
+        except Exception as error:  # any other exception is a defect; save the input
             raise _reproducible(text, self.args.passes, error) from error
         if self.args.verify_diagnostics:
             check_diagnostics(text, self.get_input_name(), found)
@@ -184,12 +183,12 @@ class RiseOptMain(xDSLOptMain):
 
 
 def _listed_pass(name: str) -> str:
-    """A line for a pass; what those of other packages do would take loading them."""
+    """Return a line for a pass; a summary of other packages' passes would require loading them."""
     return f"{name}  -- {PASSES[name].summary}" if name in PASSES else name
 
 
 def _reproducible(text: str, passes: str, error: Exception) -> InternalError:
-    """An internal error, with a file that makes it happen again."""
+    """Return an internal error, and write a file that reproduces it."""
     with tempfile.NamedTemporaryFile("w", prefix="rise-opt-", suffix=".mlir", delete=False) as file:
         file.write(f"// rise-opt -p '{passes}'\n{text}")
     return InternalError(
@@ -198,13 +197,13 @@ def _reproducible(text: str, passes: str, error: Exception) -> InternalError:
 
 
 def without_anchor(pipeline: str) -> str:
-    """MLIR writes `builtin.module(a,b)` where xDSL writes `a,b`."""
+    """Convert MLIR's pipeline `builtin.module(a,b)` to xDSL's `a,b`."""
     found = re.fullmatch(r"\s*builtin\.module\((.*)\)\s*", pipeline, re.DOTALL)
     return found[1] if found else pipeline
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """The command `rise-opt`."""
+    """Run the command `rise-opt`."""
     run_tool(lambda: RiseOptMain("RISE and MLIR optimizer driver", arguments).run())
 
 

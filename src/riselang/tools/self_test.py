@@ -1,9 +1,9 @@
-"""A small program on every back end, compared with numpy: what `rise doctor` runs.
+"""The self-tests of `rise doctor`: run a small program on every back end, and compare with NumPy.
 
     python -m riselang.tools.self_test [BACK END ...]
 
-In a process of its own, since a broken back end may end it. One line of JSON for each back end:
-its name, what is wrong (or null), and the seconds it took.
+They run in a separate process, since a broken back end may crash it. Each back end prints one line
+of JSON: its name, the problem (or null), and the seconds it took.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ TOLERANCE = 1e-5
 
 
 def _run(*, backend: str = "compile", loops: str = "affine", threads: int = 1) -> None:
-    """Multiply two matrices and compare with numpy."""
+    """Multiply two matrices and compare with NumPy."""
     from riselang.api.entry import loads
 
     os.environ[NUM_THREADS.variable] = str(threads)
-    os.environ[CACHE.variable] = "0"  # it is the compiler that is tested
+    os.environ[CACHE.variable] = "0"  # the test is for the compiler
     text = PROGRAM.replace("MAP", "mapPar" if threads > 1 else "map")
     program: Any = loads(text, name="self_test.rise", backend=backend, loops=loops, float="strict")
     generator = np.random.default_rng(0)
     a, b = generator.random((ROWS, INNER), "f4"), generator.random((INNER, COLUMNS), "f4")
     error = np.max(np.abs(program.main(a, b) - a @ b) / (a @ b))
     if not error < TOLERANCE:
-        raise InternalError(f"the result is wrong by {error:.1e}, relative to that of numpy")
+        raise InternalError(f"the relative error is {error:.1e}, compared with NumPy")
 
 
 BACK_ENDS: Mapping[str, Callable[[], None]] = {
@@ -47,7 +47,7 @@ BACK_ENDS: Mapping[str, Callable[[], None]] = {
     "affine loops": _run,
     "scf loops": lambda: _run(loops="scf"),
     "polyhedral loops": lambda: _run(loops="polyhedral"),
-    "loops on threads": lambda: _run(threads=2),
+    "parallel loops": lambda: _run(threads=2),
 }
 
 
@@ -57,7 +57,7 @@ def main(names: Sequence[str]) -> None:
         problem: str | None = None
         try:
             BACK_ENDS[name]()
-        except Exception as error:  # whatever it is, it is what we are looking for
+        except Exception as error:  # any exception is a finding
             problem = " ".join(f"{type(error).__name__}: {error}".split())
         print(json.dumps([name, problem, time.perf_counter() - start]), flush=True)
 

@@ -1,7 +1,7 @@
-"""`rise explore --serve`: the page at an address of this machine, made again when a file changes.
+"""`rise explore --serve`: serve the page on localhost, and rebuild it when a file changes.
 
-The main thread looks at the files and makes the page; others answer. A mistake in the program is
-shown over the page that was there before, and goes when it is mended.
+The main thread watches the files and makes the page; other threads answer requests. An error in the
+program is shown over the previous page until it is fixed.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ if TYPE_CHECKING:
     from riselang.explorer.page import Page
 
 EVERY = 0.3
-"""Seconds between two looks at the files."""
+"""Seconds between checks of the files."""
 ADDRESS = "127.0.0.1"
 _HOST = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?", re.IGNORECASE | re.ASCII)
 MISDIRECTED = (
     HTTPStatus.MISDIRECTED_REQUEST,
     "text/plain",
-    f"this page is at http://{ADDRESS}, and not under another name\n".encode(),
+    f"this page is only served at http://{ADDRESS}\n".encode(),
 )
 """The answer to a request for another host."""
 WAITING = (
     '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="1">'
     "<title>rise explore</title><pre>{}</pre>"
 )
-"""What is shown as long as there is no page."""
+"""The page that is shown until the first one is made."""
 Make = Callable[[argparse.Namespace, str], "Page"]
 
 
 @dataclass
 class Shown:
-    """What is at the address now."""
+    """The page that is served now."""
 
     version: str = ""
     page: bytes = b""
@@ -78,7 +78,7 @@ class Shown:
 def serve(options: argparse.Namespace, make: Make) -> None:
     """Serve until Ctrl-C."""
     if options.file == "-":
-        raise UserError("--serve looks at a file; standard input is none")
+        raise UserError("--serve needs a file to watch, but found standard input")
     shown = Shown()
     answering = server(options.port, shown)
     thread = threading.Thread(target=answering.serve_forever, kwargs={"poll_interval": 0.1})
@@ -93,22 +93,22 @@ def serve(options: argparse.Namespace, make: Make) -> None:
 
 
 def server(port: int, shown: Shown) -> ThreadingHTTPServer:
-    """What answers at a port with what is shown."""
+    """Make the server that answers at a port with the current page."""
     try:
         made = ThreadingHTTPServer((ADDRESS, port), _handler(shown))
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or error
         raise UserError(
-            f"port {port} cannot be used: {reason}; --port 0 takes one that is free"
+            f"port {port} cannot be used: {reason}; --port 0 selects a free one"
         ) from None
     made.daemon_threads = True
     return made
 
 
 def is_own_host(given: Sequence[str]) -> bool:
-    """Whether a request names this machine as its host, by any port, which may be forwarded.
+    """Return whether a request names this machine as its host, with any port, as for forwarding.
 
-    A site can let a name of its own point here, and its pages would read ours by that name.
+    This prevents DNS rebinding: a site can point its own host name here, and read the page.
     """
     return len(given) == 1 and _HOST.fullmatch(given[0]) is not None
 
@@ -133,7 +133,7 @@ def _handler(shown: Shown) -> type[BaseHTTPRequestHandler]:
 
 
 def _watch(options: argparse.Namespace, make: Make, shown: Shown) -> None:
-    """Make the page, and again whenever a file is another one."""
+    """Make the page, and rebuild it whenever a file changes."""
     seen: tuple[object, ...] | None = None
     version = 0
     while True:
@@ -158,7 +158,7 @@ def _make(options: argparse.Namespace, make: Make, shown: Shown, version: str) -
 
 
 def _files(options: argparse.Namespace) -> list[Path]:
-    """The program, and the file of its strategy."""
+    """Return the files of the program and of its strategy."""
     strategy = strategy_of(options)
     names = [options.file, *([strategy.partition(".py:")[0]] if strategy else [])]
     names += [f"{strategy.partition('.py:')[0]}.py"] if strategy and ".py:" in strategy else []
@@ -166,7 +166,7 @@ def _files(options: argparse.Namespace) -> list[Path]:
 
 
 def _stamp(paths: Sequence[Path]) -> tuple[object, ...]:
-    """Something that is another one when a file has changed, has come or is gone."""
+    """Return a value that changes when a file is changed, created or removed."""
     return tuple(_of_file(path) for path in paths)
 
 

@@ -1,4 +1,4 @@
-"""Files on the command line, MLIR, notation or Python, read into something to run or show."""
+"""Read files of the command line: MLIR, notation or Python."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ class Source(Protocol):
     """A file that was read and checked."""
 
     def check(self) -> None:
-        """Refuses what only a closer look finds."""
+        """Raise errors that reading the file does not find."""
         ...
 
     def text(self, stage: str, function: str | None, sizes: Mapping[str, int]) -> str:
-        """The file at a stage of compilation."""
+        """Return the file at a stage of compilation."""
         ...
 
     def shown(self, stage: str, function: str | None, sizes: Mapping[str, int]) -> str:
-        """The file at a stage, for people: loops and accesses say what they are for."""
+        """Return the file at a stage for display: loops and accesses have comments."""
         ...
 
     def compilation(self, function: str | None, sizes: Mapping[str, int]) -> Compilation: ...
 
     def program(self, function: str | None, sizes: Mapping[str, int]) -> SourceProgram:
-        """A program of the file at these sizes; the others stay open."""
+        """Return a program of the file at these sizes; the others remain symbolic."""
         ...
 
 
 @dataclass(frozen=True)
 class SourceProgram:
-    """A program as it was written."""
+    """A source program."""
 
     term: Term
     float: str
-    """What may be done to its float arithmetic."""
+    """The float permission."""
 
 
 EXPLAINED_STAGES = ("imperative", "affine")
@@ -84,7 +84,7 @@ class KernelSource:
     file: str
     kernels: Mapping[str, Kernel]
     helpers: Mapping[str, UserError] = field(default_factory=dict[str, UserError])
-    """Why each definition that has no types of its own is no program."""
+    """For each polymorphic definition, the error that explains why it is not a program."""
 
     def kernel(self, function: str | None) -> Kernel:
         if function is not None and function in self.helpers:
@@ -129,7 +129,7 @@ class KernelSource:
                 kernel.trace()
 
     def _shown_notation(self, kernel: Kernel) -> str:
-        """A program as it was written, where no strategy rewrites it."""
+        """Return the source program if no strategy rewrites it, else the rewritten one."""
         from riselang.api.kernel import TermKernel
 
         if kernel.strategy is not None and kernel.lower().derivation is not None:
@@ -147,9 +147,9 @@ class KernelSource:
 
 
 def read_source(path: str, choices: Mapping[str, Any], backend: str = "compile") -> Source:
-    """Read a file by its ending: `.rise` is notation, `.py` is Python, anything else is MLIR.
+    """Read a file by its extension: `.rise` is notation, `.py` is Python, any other is MLIR.
 
-    `choices` are options by name, and a strategy; None is what the file or the environment says.
+    `choices` has options by name, and a strategy; None keeps the value of the file or environment.
     """
     options = {name: value for name, value in choices.items() if name != "strategy"}
     with timed("import the compiler"):

@@ -1,4 +1,4 @@
-"""Strategies on the command line: a text, a `.strategy` file, or a value in a Python file."""
+"""Strategies on the command line: text, a `.strategy` file, or a value in a Python file."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _IN_PYTHON = re.compile(r"(?P<path>[^()]*\.py):(?P<name>\w+)")
 
 
 def chosen_strategy(given: str | None, file: str) -> Strategy:
-    """The strategy that is given, or the one in the file beside the program."""
+    """Return the given strategy, or the one in the `.strategy` file next to the program."""
     return read_strategy(_beside(file)) if given is None else given_strategy(given)
 
 
 def given_strategy(given: str) -> Strategy:
-    """A strategy as text, in a `.strategy` file, or in a Python file."""
+    """Return a strategy that is given as text, in a `.strategy` file, or in a Python file."""
     found = _IN_PYTHON.fullmatch(given)
     return read_strategy(given) if found is None else _in_python(found["path"], found["name"])
 
@@ -36,7 +36,7 @@ def _beside(file: str) -> str:
 
 
 def _in_python(path: str, name: str) -> Strategy:
-    """A strategy that a Python file defines."""
+    """Return a strategy that a Python file defines."""
     values = run_python(path)
     if name not in values:
         known = [each for each, value in values.items() if isinstance(value, Strategy)]
@@ -44,7 +44,7 @@ def _in_python(path: str, name: str) -> Strategy:
     value = values[name]
     if not isinstance(value, Strategy):
         raise UserError(
-            f"{path}: {name} is no strategy, but a {type(value).__name__}; expected a value such "
-            "as fuse() >> simplify()"
+            f"{path}: expected {name} to be a strategy, such as fuse() >> simplify(), but found a "
+            f"{type(value).__name__}"
         )
     return value

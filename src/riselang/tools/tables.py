@@ -1,4 +1,4 @@
-"""Tables as text: the first column is words, the others are numbers."""
+"""Text tables; the first column has text, the others have numbers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Columns as wide as what stands in them."""
+    """Format a table whose columns are as wide as their cells."""
     lines = [header, *rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
     return "".join(_line(line, widths) + "\n" for line in lines)

@@ -1,4 +1,4 @@
-"""Rules and strategies as `rise rules`, `rise strategies` and `rise-opt` list them."""
+"""The lists of `rise rules`, `rise strategies` and `rise-opt`."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from riselang.support.errors import UserError
 T = TypeVar("T")
 COMMANDS = {"rule": "rules", "strategy": "strategies"}
 COLUMN = 28
-"""Where the meaning of a word begins."""
+"""The column of the description."""
 
 
 def all_rules() -> str:
-    """Every rule by family: how it is called, its law, and what has to hold."""
+    """List all rules by family, with their signatures, laws and side conditions."""
     load_all()
     others = dict.fromkeys(rule.family for rule in RULES.values())
     families = {family: [rule for rule in RULES.values() if rule.family == family]
@@ -38,7 +38,7 @@ def all_rules() -> str:
 
 
 def one_rule(name: str) -> str:
-    """A rule with everything that is known of it."""
+    """Describe a rule in full."""
     load_all()
     rule = _known(name, "rule", RULES)
     permission = f"{rule.permission.value}: {PERMISSIONS[rule.permission]}"
@@ -52,7 +52,7 @@ def one_rule(name: str) -> str:
 
 
 def all_strategies() -> str:
-    """Schedules, strategies by name, and what both are put together with."""
+    """List the schedules and strategies, and the combinators that compose them."""
     sections: dict[str, list[Word]] = {"schedules": schedules(), "strategies": whole_strategies()}
     sections |= {kind: words_of(kind) for kind in words()}
     return "\n".join(
@@ -61,7 +61,7 @@ def all_strategies() -> str:
 
 
 def one_strategy(name: str) -> str:
-    """A schedule or strategy, and what it is made of where that needs no arguments."""
+    """Describe a schedule or strategy; one without parameters is also expanded."""
     load_all()
     entry = _known(name, "strategy", ENTRIES)
     lines = [str(word_for(entry)), f"  {entry.summary}"]
@@ -95,7 +95,7 @@ def _word_lines(word: Word) -> list[str]:
 
 
 def _aligned(name: str, lines: Sequence[str]) -> list[str]:
-    """What a name means beside it, or below it where the name is long."""
+    """Put a description to the right of a name, or below it if the name is long."""
     if len(name) >= COLUMN:
         return [name, *(" " * COLUMN + line for line in lines)]
     first, *others = lines

@@ -22,7 +22,7 @@ def axpy(x: rl.Array["N", rl.f32], y: rl.Array["N", rl.f32]) -> Any:
 X, Y = np.arange(6, dtype=np.float32), np.ones(6, np.float32)
 BAD = {
     "another length": (X, np.ones(5, np.float32), "dimension 0 of y is 5, but expected N"),
-    "another rank": (X.reshape(2, 3), Y, "argument x: expected 1 dimensions"),
+    "another rank": (X.reshape(2, 3), Y, "argument x: expected 1 dimension"),
     "another type": (X.astype(np.float64), Y, "argument x: expected dtype float32"),
     "swapped bytes": (X.astype(">f4"), Y, "argument x: expected dtype float32"),
     "steps": (X, np.ones(12, np.float32)[::2], "argument y: expected a C-contiguous array"),
@@ -169,7 +169,7 @@ def test_arguments_by_name() -> None:
     assert np.array_equal(axpy(y=Y, x=X), expected)
     for arguments, named, message in (
         ((X,), {"z": Y}, "axpy has no parameter z; it has: x, y"),
-        ((X,), {"x": X}, "axpy is given x twice"),
+        ((X,), {"x": X}, "axpy got x twice"),
         ((), {"y": Y}, "axpy is called without x"),
     ):
         with pytest.raises(UserError, match=message):
@@ -183,7 +183,7 @@ def test_results_in_given_arrays() -> None:
     for wrong, message in (
         (np.zeros(5, np.float32), "argument out: expected shape"),
         (np.zeros(6, np.float64), "argument out: expected dtype float32"),
-        ((out, out), "out: expected 1 arrays, as axpy returns, but found 2"),
+        ((out, out), "out: expected 1 array, as axpy returns, but found 2"),
         (X, "arguments out and x share memory"),
         (np.broadcast_to(np.float32(0), (6,)), "argument out: "),
     ):

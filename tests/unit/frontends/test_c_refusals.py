@@ -135,7 +135,7 @@ def test_detection_counts_what_it_leaves_out(
     code, out, err = run(capsys, str(path), "--autodetect")
     assert code == 0
     assert "affine.for" in out
-    assert "1 regions found, 2 loops or statements left out" in err
+    assert "1 region found, 2 loops or statements left out" in err
 
 
 def test_without_a_region_it_says_what_to_do(

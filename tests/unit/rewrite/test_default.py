@@ -219,7 +219,7 @@ def test_the_tool_says_what_is_chosen_and_why(
     assert "1. " in printed
     file.write_text(UNTOUCHED["small"])
     rise.main(["derive", "--default", "--end", str(file)])
-    assert "stays as it is: it is small, or a size is open" in capsys.readouterr().out
+    assert "is unchanged: it is small, or a size is symbolic" in capsys.readouterr().out
     file.write_text(UNTOUCHED["no kernel"])
     rise.main(["derive", "--default", "--end", str(file)])
-    assert "no kernel is recognised" in capsys.readouterr().out
+    assert "no kernel is recognized" in capsys.readouterr().out

@@ -62,7 +62,7 @@ def test_against_others(folder: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert labels == ["programs.rise:dot", "other.rise:product", "programs.rise:sums"]
     # 6 and 6 are the same, 6 and 9 are not.
     assert captured.err == (
-        "note: programs.rise:sums computes something else than programs.rise:dot\n"
+        "note: the results of programs.rise:sums differ from those of programs.rise:dot\n"
     )
     figures = read_report(folder / "out.json").figures
     assert [(each.name, each.rival and each.rival.name) for each in figures] == [
@@ -98,7 +98,7 @@ def test_sizes_that_no_shape_tells(folder: Path, capsys: pytest.CaptureFixture[s
         (["programs.rise", "--function", "dot"], 1, "give --size N=..."),
         (["programs.rise:dot"], 1, "programs.rise:dot cannot be read"),
         (["copy.mlir", "--against", "missing.rise"], 1, "missing.rise cannot be read"),
-        (["copy.mlir", "--json", "no/folder/out.json"], 1, "no/folder is no folder"),
+        (["copy.mlir", "--json", "no/folder/out.json"], 1, "no/folder is not a folder"),
         (["copy.mlir", "--json", "."], 1, ". cannot be written"),
         (["copy.mlir", "--rounds", "0"], 2, "expected a number above 0, found '0'"),
     ],

@@ -120,11 +120,11 @@ def document(**changed: Any) -> str:
 
 
 FOREIGN: list[tuple[str | bytes, str]] = [
-    ("", "is no JSON"),
-    ("{", "is no JSON"),
-    (b"\xff\xfe\xfa", "is no JSON"),
-    ("[" * 100_000, "is no JSON"),
-    ("1" * 5000, "is no JSON"),
+    ("", "is not JSON"),
+    ("{", "is not JSON"),
+    (b"\xff\xfe\xfa", "is not JSON"),
+    ("[" * 100_000, "is not JSON"),
+    ("1" * 5000, "is not JSON"),
     ("[]", "the document: expected an object, found list"),
     ('{"benchmarks": []}', "expected the format 'riselang benchmark', found None"),
     (document(version=2), "expected version 1, found 2"),
@@ -156,7 +156,7 @@ def test_a_foreign_file_is_refused_in_a_sentence(
         rise.main(["benchcmp", str(path), str(path)])
     assert exit.value.code == 1
     errors = capsys.readouterr().err
-    assert errors.startswith(f"error: {path} is no ")
+    assert errors.startswith(f"error: {path} is not ")
     assert message in errors
     assert errors.count("\n") == 1
     assert len(errors) < 400

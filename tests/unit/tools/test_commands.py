@@ -164,7 +164,7 @@ def test_python_and_notation_show_alike(tool: Tool, notation: str, python: str) 
         ([], "has several programs; give --function; it has: dot, twice"),
         (["--function", "dot", "ones"], "dot takes 2 inputs (x, y), but found 1"),
         (["--function", "twice", "ones"], "the size N is not known; give --size N=..."),
-        (["--function", "twice", "what?"], "'what?' is no .npy file, no literal"),
+        (["--function", "twice", "what?"], "expected a .npy file, a literal or one of"),
         (["--function", "twice", "missing.npy"], "missing.npy cannot be read"),
         (["--function", "twice", "random:x", "--size", "N=3"], "expected random:SEED"),
         (["--function", "twice", "ones", "--size", "N"], "expected a name and a number"),

@@ -201,8 +201,8 @@ def test_a_check_of_a_large_program_asks_for_smaller_sizes(derive: Command) -> N
         (("dot.rise", "--strategy", "gone.py:a"), "gone.py cannot be read: No such file or "
          "directory"),
         (("dot.rise", "--strategy", "fast.py:slow"), "fast.py has no strategy slow; it has: fused"),
-        (("dot.rise", "--strategy", "fast.py:number"), "fast.py: number is no strategy, but a int; "
-         "expected a value such as fuse() >> simplify()"),
+        (("dot.rise", "--strategy", "fast.py:number"), "fast.py: expected number to be a "
+         "strategy, such as fuse() >> simplify(), but found a int"),
         (("dot.rise", "--replay", "dot.rise"), "dot.rise is no derivation: Expecting value: line 1 "
          "column 1 (char 0)"),
         (("dot.rise", "--strategy", "id", "--size", "M=3"), "dot has no size M; it has: N"),

@@ -62,7 +62,7 @@ def test_an_input_that_no_memory_holds_is_refused(notation: Path, length: int) -
     notation.write_text(f"fun(x : {length}.f32, x)\n")
     outcome = called(rise.main, ["run", str(notation)])
     assert outcome.code == 1
-    assert outcome.errors == f"error: input x: there is no memory for {length} numbers\n"
+    assert outcome.errors == f"error: input x: not enough memory for {length} scalars\n"
 
 
 def test_a_result_that_no_memory_holds_is_refused(notation: Path) -> None:
