@@ -41,7 +41,9 @@ ERRORS = {
     "«neg»()": "expected an argument between the parentheses",
     # Numbers
     "1 + «1e999»": "the number 1e999 is too large; write inf for infinity",
-    "«1_i7»": "'i7' is not a scalar type; expected f16, bf16, f32, f64, i1, i8, i16, i32, i64, index",
+    "«1_i7»": (
+        "'i7' is not a scalar type; expected f16, bf16, f32, f64, i1, i8, i16, i32, i64, index"
+    ),
     "«300_i8»": "300 cannot be a literal of type i8: it does not fit into 8 bits",
     "«4000000000000»": (
         "4000000000000 cannot be a literal of type i32: it does not fit into 32 bits"
@@ -125,7 +127,9 @@ ERRORS = {
         "split, m: this is not a size: expected numbers, size names and "
         "+ - * floordiv mod min max"
     ),
-    "fun((x : 4.f32, n : i32), x |> split(«n»))": "split, m: this is not a size: 'n' is a value here",
+    "fun((x : 4.f32, n : i32), x |> split(«n»))": (
+        "split, m: this is not a size: 'n' is a value here"
+    ),
     "fun(x : 4.f32, x |> toMem(«disk»))": (
         "toMem, space: expected heap or stack or register or shared"
     ),
