@@ -246,8 +246,8 @@ def _traced_lambda(
         result = called(trace, spec, function, [Value(v) for v in variables])
         if result is None:
             raise UserError(
-                f"{spec.name}, argument {position + 1}: {shown(function)} returns nothing; return "
-                "the value it computes",
+                f"{spec.name}, argument {position + 1}: {shown(function)} returns nothing; "
+                "return the value it computes",
                 function_location(function) or location,
             )
         body = as_node(result, output)
