@@ -1,4 +1,4 @@
-"""Two programs shown at every stage, then compiled, run and compared with numpy."""
+"""Two programs printed at every stage, then compiled, run and compared with NumPy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def matmul(A: rl.Array["N", "K", rl.f32], B: rl.Array["K", "M", rl.f32]):
 
 @rl.jit
 def jacobi(grid: rl.Array["N", "M", rl.f32]):
-    """The mean of each 3x3 neighbourhood, edges repeated."""
+    """The mean of each 3x3 neighborhood, with repeated edges."""
     return grid | rl.pad2d(1, 1) | rl.slide2d(3, 1) | rl.map2d(
         lambda window: (window | rl.join | rl.reduce(rl.add, 0.0)) / 9.0
     )  # fmt: skip
@@ -48,7 +48,7 @@ def compare(title: str, run, expected: np.ndarray) -> None:
     again = time.perf_counter() - start
     error = float(np.max(np.abs(result - expected)))
     print(f"{title}: compiled and run in {first * 1e3:.0f} ms, then {again * 1e3:.2f} ms a call; "
-          f"largest difference from numpy {error:.1e}")  # fmt: skip
+          f"largest difference from NumPy {error:.1e}")  # fmt: skip
     assert np.allclose(result, expected, rtol=1e-4)
 
 
@@ -62,7 +62,7 @@ def main() -> None:
     compare("matmul 256x128x192", lambda: matmul(a, b), a @ b)
     grid = generator.random((512, 512), np.float32)
     compare("jacobi 512x512", lambda: jacobi(grid), numpy_jacobi(grid))
-    print("\nBoth agree with numpy.")
+    print("\nBoth agree with NumPy.")
 
 
 if __name__ == "__main__":

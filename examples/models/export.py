@@ -1,12 +1,12 @@
-"""Exports the models of this folder from JAX: module texts, inputs and expected results.
+"""Export the models of this folder from JAX: module texts, inputs and expected results.
 
     pip install jax
     python examples/models/export.py [NAME ...]
 
-Each model is a function of its weights and inputs. `NAME.mlir` is what `jax.export` makes of it,
-and `NAME.npz` holds, for three sets of random arguments, the arguments (`set0_arg0`, ...) and what
-JAX computes of them (`set0_result0`, ...). Arguments that are the same in all sets, such as large
-weights, are kept once (`arg0`, ...).
+Each model is a function of its weights and inputs. `NAME.mlir` is the output of `jax.export`, and
+`NAME.npz` contains three sets of random arguments (`set0_arg0`, ...) and the results that JAX
+computes from them (`set0_result0`, ...). Arguments that are the same in all sets, such as large
+weights, are stored once (`arg0`, ...).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Arrays = Sequence[Any]
 
 @dataclass(frozen=True)
 class Example:
-    """A model: its function, the shapes of its weights, and how inputs are made."""
+    """A model: its function, the shapes of its weights, and a generator of inputs."""
 
     function: Callable[..., Any]
     weights: Sequence[tuple[int, ...]]
@@ -76,7 +76,7 @@ def batch_norm(x: Any, scale: Any, shift: Any, mean: Any, variance: Any) -> Any:
 
 
 def resnet_block(k1: Any, n1: Any, k2: Any, n2: Any, k3: Any, n3: Any, x: Any) -> Any:
-    """Two convolutions with batch norms, and a shortcut with a stride of two."""
+    """Two convolutions with batch norms, and a shortcut with stride 2."""
     h = jax.nn.relu(batch_norm(convolution(x, k1, "SAME", 2), *n1))
     h = batch_norm(convolution(h, k2, "SAME"), *n2)
     shortcut = batch_norm(convolution(x, k3, "SAME", 2), *n3)
@@ -113,7 +113,7 @@ def cross_entropy(logits: Any, labels: Any) -> Any:
 
 
 def descended(model: Any, loss: Any, weights: Sequence[Any], x: Any, labels: Any) -> Any:
-    """One step of gradient descent: the loss, and new weights."""
+    """Run one step of gradient descent; return the loss and the new weights."""
     value, slopes = jax.value_and_grad(lambda weights: loss(model(*weights, x), labels))(weights)
     return value, *(w - 0.1 * slope for w, slope in zip(weights, slopes, strict=True))
 
@@ -133,7 +133,7 @@ def lenet_train(k1: Any, b1: Any, k2: Any, b2: Any, w3: Any, b3: Any, w4: Any, b
 
 
 def train_loop(w1: Any, b1: Any, w2: Any, b2: Any, x: Any, labels: Any, steps: Any) -> Any:
-    """Steps of gradient descent until there were enough, or the loss is small."""
+    """Run gradient descent for a number of steps, or until the loss is small."""
 
     def more(state: Any) -> Any:
         step, loss, _ = state

@@ -1,10 +1,10 @@
-"""Exports a model of this folder from TensorFlow: module text, inputs and expected results.
+"""Export a model of this folder from TensorFlow: module text, inputs and expected results.
 
     pip install 'riselang[tensorflow]'
     python examples/models/export_tensorflow.py
 
-The weights are arguments behind the input; arguments and results are kept as `export.py` keeps
-them.
+The weights are arguments after the input; the format of arguments and results is that of
+`export.py`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def main() -> None:
     for number, x in enumerate(inputs):
         arrays[f"set{number}_arg0"] = x
         arrays[f"set{number}_result0"] = network(x, *weights).numpy()
-    # The text does not name the files of the machine it was made on.
+    # Without locations, so that the text does not contain file names of this machine.
     text = re.sub(r'loc\("/[^"]*":\d+:\d+\)', "loc(unknown)", text)
     (HERE / f"{NAME}.mlir").write_text(text)
     np.savez_compressed(HERE / f"{NAME}.npz", allow_pickle=False, **arrays)

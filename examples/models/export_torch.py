@@ -1,10 +1,10 @@
-"""Exports models of this folder from PyTorch: module texts, inputs and expected results.
+"""Export models of this folder from PyTorch: module texts, inputs and expected results.
 
     pip install 'riselang[torch]'
     python examples/models/export_torch.py
 
-The weights are constants of the module, which is why these models are small; arguments and results
-are kept as `export.py` keeps them.
+The weights are constants in the module, which is why these models are small; the format of
+arguments and results is that of `export.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The products of many pairs of matrices."""
+"""A batch of matrix multiplications."""
 
 from __future__ import annotations
 

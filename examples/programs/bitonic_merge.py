@@ -1,4 +1,4 @@
-"""One step of a bitonic merge: elements half the length apart are compared and put in order."""
+"""One step of a bitonic merge: elements half the length apart are compared and sorted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def opposite(x):
 
 @rl.jit(sizes="symbolic")
 def bitonic_merge(x: rl.Array["2 * N", rl.i32]):
-    """Of a bitonic sequence, nothing in the first half exceeds anything in the second."""
+    """For a bitonic input, no element of the first half exceeds one of the second half."""
     return rl.concat(x | opposite | rl.map(rl.min), x | opposite | rl.map(rl.max))
 
 

@@ -22,7 +22,7 @@ def fft_step(
     w_re: rl.Array["N", rl.f32],
     w_im: rl.Array["N", rl.f32],
 ):
-    """Gives both halves of the whole; complex numbers are pairs, w holds the twiddle factors."""
+    """Return both halves of the transform; complex numbers are pairs, w has the twiddle factors."""
     evens, odds, ws = rl.zip(even_re, even_im), rl.zip(odd_re, odd_im), rl.zip(w_re, w_im)
     return rl.zip(evens, rl.zip(odds, ws)) | rl.map(butterfly) | rl.unzip
 

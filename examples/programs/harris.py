@@ -1,4 +1,4 @@
-"""Corners of an image after Harris: how much the brightness changes in all directions at once."""
+"""Harris corner detection: how much the brightness changes in all directions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often each key occurs, on top of earlier counts."""
+"""The number of occurrences of each key, added to earlier counts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import riselang as rl
 
 @rl.jit(sizes="symbolic")
 def histogram(counts: rl.Array["B", rl.i32], keys: rl.Array["N", rl.i32]):
-    """Keys out of range count at the nearest end."""
+    """A key that is out of range is clamped to the nearest bin."""
     bins = keys | rl.map(rl.clamp_idx("B"))
     return rl.scatter_with(rl.add, bins, counts, keys | rl.map(lambda key: 1))
 

@@ -1,4 +1,4 @@
-"""One step of Jacobi's method on a line: the mean of each element and its neighbours."""
+"""One step of Jacobi's method on a line: the mean of each element and its neighbors."""
 
 from __future__ import annotations
 

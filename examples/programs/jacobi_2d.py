@@ -1,4 +1,4 @@
-"""One step of Jacobi's method on a grid: the mean of each element and its four neighbours."""
+"""One step of Jacobi's method on a grid: the mean of each element and its four neighbors."""
 
 from __future__ import annotations
 

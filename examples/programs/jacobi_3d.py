@@ -1,4 +1,4 @@
-"""One step of Jacobi's method in a volume: each element and its six neighbours, weighted."""
+"""One step of Jacobi's method in a volume: each element and its six neighbors, weighted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One step of k-means: each centre moves to the mean of the points that are nearest to it."""
+"""One step of k-means: each center moves to the mean of its nearest points."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def mean(centre, sum, count):
 
 @rl.jit(sizes="symbolic")
 def kmeans_step(centres: rl.Array["K", "D", rl.f32], points: rl.Array["N", "D", rl.f32]):
-    """A centre without points stays where it is."""
+    """A center without points does not move."""
     nearests = points | rl.map(lambda point: nearest(centres, point))
     sums_and_counts = rl.zip(sums(centres, points, nearests), counts(centres, points, nearests))
     return rl.zip(centres, sums_and_counts) | rl.map(mean)

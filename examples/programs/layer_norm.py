@@ -1,4 +1,4 @@
-"""Each row with mean 0 and variance 1, then scaled and shifted."""
+"""Each row normalized to mean 0 and variance 1, then scaled and shifted."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def normalise(gain, bias, row):
 def layer_norm(
     gain: rl.Array["M", rl.f32], bias: rl.Array["M", rl.f32], x: rl.Array["N", "M", rl.f32]
 ):
-    """A size is no number, so the elements of a row are counted."""
+    """A size is not a scalar value, so the elements of a row are counted."""
     return x | rl.map(lambda row: normalise(gain, bias, row))
 
 

@@ -1,4 +1,4 @@
-"""The product of two matrices: every row with every column."""
+"""A matrix multiplication: every row with every column."""
 
 from __future__ import annotations
 

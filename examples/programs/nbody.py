@@ -1,4 +1,4 @@
-"""The acceleration of each body by the gravity of all, with some softening where they meet."""
+"""The gravitational acceleration of each body due to all others, with softening."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All products of an element of x and an element of y."""
+"""The product of each element of x with each element of y."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A vector times a number."""
+"""A vector times a scalar."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Three weights applied along the rows, then along the columns; the edges are repeated."""
+"""Three weights applied along the rows, then along the columns, with repeated edges."""
 
 from __future__ import annotations
 

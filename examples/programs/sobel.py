@@ -1,4 +1,4 @@
-"""How much the brightness of an image changes at each place, after Sobel."""
+"""The gradient magnitude of an image at each pixel (Sobel operator)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The exponentials of the elements as shares of their sum."""
+"""The exponentials of the elements, divided by their sum."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import riselang as rl
 
 @rl.jit
 def softmax(x: rl.Array["N", rl.f32]):
-    """The largest is subtracted first, so that nothing overflows."""
+    """The maximum is subtracted first, to prevent overflow."""
     largest = x | rl.reduce(rl.max, -np.inf)
     powers = x | rl.map(lambda e: rl.math.exp(e - largest))
     total = powers | rl.reduce(rl.add, 0.0)

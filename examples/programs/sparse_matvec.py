@@ -13,7 +13,7 @@ def sparse_matvec(
     columns: rl.Array["N", "K", rl.i32],
     x: rl.Array["M", rl.f32],
 ):
-    """A short row is filled with zeros."""
+    """Short rows are padded with zeros."""
 
     def product(row, places):
         chosen = x | rl.gather(places | rl.map(rl.clamp_idx("M")))

@@ -1,4 +1,4 @@
-"""The mean of each element and its two neighbours, the edges repeated."""
+"""The mean of each element and its two neighbors, with repeated edges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The mean of each 3x3 neighbourhood, the edges repeated."""
+"""The mean of each 3x3 neighborhood, with repeated edges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The mean of each 3x3x3 neighbourhood inside a volume; the result has no border."""
+"""The mean of each 3x3x3 neighborhood inside a volume; the result has no border."""
 
 from __future__ import annotations
 

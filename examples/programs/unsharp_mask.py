@@ -1,4 +1,4 @@
-"""An image made sharper: what a blur takes away from it is added to it once more."""
+"""A sharpened image: the difference to its blur is added to it."""
 
 from __future__ import annotations
 

@@ -148,7 +148,7 @@ def test_what_a_pattern_became_is_counted_and_gone_to(opened: Open) -> None:
         zip(texts(page, "#trace li span:first-child"), texts(page, "#trace li span:last-child"),
             strict=True)
     )  # fmt: skip
-    assert rows["Last program"] == "1 place"
+    assert rows["Last program"] == "1 occurrence"
     assert rows["Affine & vector"].endswith("lines")
     page.locator("#trace button", has_text="Assembly").click()
     assert page.locator("#stage-asm").get_attribute("aria-selected") == "true"

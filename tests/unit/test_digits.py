@@ -1,4 +1,4 @@
-"""The digit recogniser of the demo."""
+"""The digit classifier of the demo."""
 
 from __future__ import annotations
 
@@ -37,6 +37,6 @@ def test_the_demo_classifies_what_it_has_never_seen(
     shown = capsys.readouterr().out
     assert "x |> map(fun(image" in shown
     assert "reduce(add, total1)" in shown
-    assert "is seen as 4, and is 4" in shown
+    assert "is classified as 4; its label is 4" in shown
     assert "classified 500 of 500 images" in shown
-    assert "us an image; the same network in numpy" in shown
+    assert "us an image; the same network in NumPy" in shown

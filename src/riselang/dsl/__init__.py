@@ -1,6 +1,6 @@
-"""The language inside Python: trace a function on symbolic values and get its term.
+"""The language embedded in Python: trace a function on symbolic values and build its term.
 
-Comes in: a Python function and the types of its parameters. Goes out: nodes that `term.finish`
-turns into a term. Read `patterns.py` and `prelude.py` first (what users write), then `values.py`
-and `tracing.py`.
+Input: a Python function and the types of its parameters. Output: nodes that `term.finish` turns
+into a term. Read `patterns.py` and `prelude.py` first (the user's vocabulary), then `values.py` and
+`tracing.py`.
 """

@@ -1,4 +1,4 @@
-"""Patterns applied to values and to Python functions while a program is traced."""
+"""Applying patterns to values and to Python functions while a program is traced."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def apply_pattern(
     expected: FunType | None = None,
     what: str = "",
 ) -> build.Node:
-    """A pattern applied to its arguments; data first, so that functions see their types.
+    """Apply a pattern to its arguments; data first, so that functions see their types.
 
-    Where a function is expected the last arguments are missing.
+    Where a function type is `expected`, the last arguments are missing.
     """
     trace, location = current_trace(), user_location()
     known, is_told = _known(trace, spec, given, arguments)
@@ -68,9 +68,10 @@ def apply_pattern(
 def _known(
     trace: Trace, spec: PatternSpec, given: Mapping[str, Argument], arguments: Sequence[Any]
 ) -> tuple[Mapping[str, Argument], bool]:
-    """What is given, and what values tell; and whether they tell all that data can tell.
+    """Return the parameters known from `given` and from the types of the data arguments.
 
-    A mistake is left to be found argument by argument.
+    The flag says whether these types determine every parameter that data can determine. Mistakes
+    are not reported here: unification reports them for each argument.
     """
     # Deferred: the operators of values apply patterns.
     from riselang.dsl.values import Value
@@ -92,9 +93,9 @@ def _known(
 def _told_inputs(
     spec: PatternSpec, known: Mapping[str, Argument], parameters: Mapping[str, Argument]
 ) -> Sequence[RiseType] | None:
-    """What a pattern takes, where all is known but what functions give; else None.
+    """Return the input types of a pattern if only the results of functions are unknown, else None.
 
-    Then nothing has to be unified, and the types of the pattern are looked up.
+    Then nothing has to be unified: the types of the pattern are looked up.
     """
     inputs = uncurry(spec.instantiate(known))[0]
     functions = [input for input in inputs if isinstance(input, FunType)]
@@ -109,7 +110,7 @@ def _told_inputs(
 def _told_nodes(
     spec: PatternSpec, inputs: Sequence[RiseType], arguments: Sequence[Any]
 ) -> list[build.Node]:
-    """The arguments as nodes, where data is known to be what the pattern takes."""
+    """Return the arguments as nodes, where data is known to have the types the pattern takes."""
     # Deferred: the operators of values apply patterns.
     from riselang.dsl.values import as_node
 
@@ -129,7 +130,7 @@ def _unified_nodes(
     expected: FunType | None,
     what: str,
 ) -> list[build.Node]:
-    """The arguments as nodes, whose types are made equal to what the pattern takes."""
+    """Return the arguments as nodes, after unifying their types with those the pattern takes."""
     # Deferred: the operators of values apply patterns.
     from riselang.dsl.values import as_node
 
@@ -151,7 +152,7 @@ def _unified_nodes(
 
 
 def _check_numbers(trace: Trace, spec: PatternSpec, nodes: Mapping[int, build.Node]) -> None:
-    """A number is a scalar, also where only a function shows that a vector is wanted."""
+    """Reject a number where the type of a function requires a vector: a number is a scalar."""
     for position, node in nodes.items():
         type = trace.inference.resolve(node.type)
         if isinstance(node, build.Constant) and isinstance(type, VectorType):
@@ -165,7 +166,7 @@ def _check_numbers(trace: Trace, spec: PatternSpec, nodes: Mapping[int, build.No
 def _check_data(
     trace: Trace, spec: PatternSpec, expected: RiseType, argument: Any, what: str
 ) -> None:
-    """A function for a value is an argument in the wrong place, or too few of them."""
+    """Reject a function where a value is expected: arguments are swapped, or some are missing."""
     if callable(argument):
         type = show_type(trace.inference.resolve(expected))
         raise UserError(
@@ -176,7 +177,7 @@ def _check_data(
 def _check_arguments(
     trace: Trace, spec: PatternSpec, parameters: Mapping[str, Argument]
 ) -> dict[str, Argument]:
-    """What is known of the parameters by now, which the pattern must permit."""
+    """Return what is known of the parameters so far, after the pattern's own check of them."""
     resolve = trace.inference.resolve_argument
     arguments = {name: resolve(value) for name, value in parameters.items()}
     if not spec.accepts_all and (problem := spec.check(arguments)) is not None:
@@ -187,7 +188,7 @@ def _check_arguments(
 def trace_argument(
     spec: PatternSpec, position: int, expected: FunType, function: Any
 ) -> build.Node:
-    """A Python function where a pattern takes one."""
+    """Trace a Python function that a pattern takes as an argument."""
     trace = current_trace()
     what = f"{spec.name}, argument {position + 1}"
     if not callable(function):
@@ -197,7 +198,7 @@ def trace_argument(
             user_location(),
         )
     if (as_function := getattr(function, "as_function", None)) is not None:
-        # A pattern that lacks its last arguments is a function itself, where it fits.
+        # A partially applied pattern is itself a function, if its type fits.
         node = as_function(expected, what)
         if node is not None:
             return node
@@ -207,7 +208,7 @@ def trace_argument(
 
 
 def _traced_step(spec: PatternSpec, expected: FunType, function: Callable[..., Any]) -> build.Node:
-    """A function of (accumulator, element); an error says so if it takes them the other way."""
+    """Trace a function of (accumulator, element); an error says if it has them swapped."""
     trace = current_trace()
     other_order = swapped_inputs(trace.inference.resolve(expected))
     if other_order == trace.inference.resolve(expected):
@@ -222,10 +223,10 @@ def _traced_step(spec: PatternSpec, expected: FunType, function: Callable[..., A
 
 
 def _is_traced(spec: PatternSpec, expected: FunType, function: Callable[..., Any]) -> bool:
-    """Whether a function has a type, as far as running it shows."""
+    """Whether tracing a function with this type succeeds."""
     try:
         _traced_lambda(spec, 0, expected, function)
-    except Exception:  # the function is a person's own, and may raise anything
+    except Exception:  # the function is the user's, and may raise anything
         return False
     return True
 
@@ -249,8 +250,8 @@ def _traced_lambda(
         result = called(trace, spec, function, [Value(v) for v in variables])
         if result is None:
             raise UserError(
-                f"{spec.name}, argument {position + 1}: {shown(function)} returns nothing; return "
-                "the value it computes",
+                f"{spec.name}, argument {position + 1}: {shown(function)} returns nothing; "
+                "return the value it computes",
                 function_location(function) or location,
             )
         body = as_node(result, output)
@@ -264,9 +265,9 @@ def _traced_lambda(
 def called(
     trace: Trace, spec: PatternSpec, function: Callable[..., Any], values: Sequence[Any]
 ) -> Any:
-    """What a function gives for these values; one of more arguments gets components of pairs.
+    """Call a function with these values; one with more parameters gets the components of pairs.
 
-    A function that gives functions takes them one after the other.
+    A curried function gets them in several calls.
     """
     names = parameter_names(function)
     if names is not None and 0 < len(names) < len(values):
@@ -282,7 +283,7 @@ def called(
 
 
 def parameter_names(function: Any) -> list[str] | None:
-    """The required positional parameters; None when the function does not say."""
+    """Return the names of the required positional parameters; None if they are not known."""
     arity = getattr(function, "arity", None)
     if isinstance(arity, int):
         return [f"x{number}" for number in range(arity)]
@@ -307,7 +308,7 @@ def parameter_names(function: Any) -> list[str] | None:
 def spread(
     trace: Trace, spec: PatternSpec, names: list[str] | None, values: Sequence[Any]
 ) -> Sequence[Any]:
-    """Where a function of more arguments meets pairs, it gets their components."""
+    """Replace pairs by their components where a function has more parameters than values."""
     # Deferred: the operators of values apply patterns.
     from riselang.dsl.values import project
 

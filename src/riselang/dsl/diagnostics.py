@@ -1,4 +1,4 @@
-"""What numbers can do in Python and numpy, but values of a program cannot; what to do instead."""
+"""Errors for what Python and NumPy can do with numbers but not with symbolic values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 from riselang.dsl.locations import user_location
 from riselang.support.errors import UserError
 
-UNKNOWN_NUMBER = "a value of the program has no number while it is traced"
+UNKNOWN_NUMBER = "a value of the program is symbolic while it is traced"
 ATTRIBUTES: Mapping[str, str] = {
     "T": "use rl.transpose",
     "transpose": "use rl.transpose",
@@ -24,9 +24,9 @@ ATTRIBUTES: Mapping[str, str] = {
     "flatten": "use rl.join",
     "ravel": "use rl.join",
     "dot": "use rl.zip(x, y) | rl.map(rl.mult) | rl.reduce(rl.add, 0.0)",
-    "copy": "values never change, so that no copy is needed",
+    "copy": "values never change, so no copy is needed",
 }
-# numpy's names for what is called otherwise here.
+# NumPy functions that have another name here.
 NUMPY: Mapping[str, str] = {
     "sum": "rl.reduce(rl.add, 0.0)", "dot": "rl.zip, rl.map(rl.mult) and rl.reduce(rl.add, 0.0)",
     "matmul": "rl.map, rl.zip and rl.reduce", "transpose": "rl.transpose", "maximum": "rl.max",
@@ -40,7 +40,7 @@ NUMPY: Mapping[str, str] = {
 
 
 class MissingAttribute(UserError, AttributeError):
-    """A value has no such attribute; Python asks for some itself, and wants this kind of error."""
+    """A value has no such attribute; an `AttributeError`, because Python probes for some itself."""
 
 
 def refuse(message: str) -> NoReturn:
@@ -48,12 +48,12 @@ def refuse(message: str) -> NoReturn:
 
 
 class NotANumber:
-    """The part of a value that explains what it cannot do."""
+    """The operations that a value does not support, each of which raises an explanation."""
 
     __slots__ = ()
 
     def __getattr__(self, name: str) -> Any:
-        hint = ATTRIBUTES.get(name, "it has fst, snd and type, and patterns are applied to it by |")
+        hint = ATTRIBUTES.get(name, "it has fst, snd and type, and x | pattern applies a pattern")
         raise MissingAttribute(f"a value has no attribute '{name}'; {hint}", user_location())
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
@@ -71,7 +71,7 @@ class NotANumber:
         refuse(f"numpy.{name} works on numbers, not on values of the program; use {instead}")
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
-        refuse(f"{UNKNOWN_NUMBER}, so numpy cannot work with it; use rl.map and its kind")
+        refuse(f"{UNKNOWN_NUMBER}, so NumPy cannot work with it; use patterns such as rl.map")
 
     def __float__(self) -> NoReturn:
         refuse(
@@ -82,22 +82,21 @@ class NotANumber:
         refuse(f"{UNKNOWN_NUMBER}; use rl.cast(a, rl.i32) to convert it")
 
     def __index__(self) -> NoReturn:
-        refuse(
-            f"{UNKNOWN_NUMBER}, so Python cannot count with it; rl.generate and rl.iterate repeat"
-        )
+        refuse(f"{UNKNOWN_NUMBER}, so Python cannot count with it; use rl.generate or rl.iterate")
 
     def __round__(self, digits: int = 0) -> NoReturn:
         refuse(f"{UNKNOWN_NUMBER}; use rl.math.round")
 
     def __contains__(self, item: object) -> NoReturn:
-        refuse("'in' cannot look into a value of the program; use rl.map and rl.reduce")
+        refuse("'in' does not work on a value of the program; use rl.map and rl.reduce")
 
     def __setitem__(self, place: Any, value: Any) -> NoReturn:
-        refuse("a value of the program does not change; rl.update_at gives a changed array")
+        refuse("a value of the program is immutable; rl.update_at returns a changed array")
 
     def __matmul__(self, other: Any) -> NoReturn:
         refuse(
-            "'@' is not defined; a product of matrices is A | rl.map(lambda row: B | rl.transpose "
+            "'@' is not defined; a matrix multiplication is A | rl.map(lambda row: "
+            "B | rl.transpose "
             "| rl.map(lambda column: rl.zip(row, column) | rl.map(rl.mult) | rl.reduce(rl.add, 0)))"
         )
 
@@ -109,7 +108,7 @@ class NotANumber:
     __rshift__ = __rlshift__ = __rrshift__ = __lshift__
 
 
-# A numpy scalar on the left of an operator asks numpy first.
+# With a NumPy scalar on the left of an operator, Python calls NumPy first.
 REFLECTED: Mapping[str, str] = {
     "add": "__radd__", "subtract": "__rsub__", "multiply": "__rmul__", "divide": "__rtruediv__",
     "true_divide": "__rtruediv__", "floor_divide": "__rfloordiv__", "remainder": "__rmod__",

@@ -48,7 +48,7 @@ class PatternFunction:
 
     @property
     def arity(self) -> int:
-        """How many arguments are missing."""
+        """The number of missing arguments."""
         return self.spec.arity - len(self._arguments)
 
     def __call__(self, *arguments: Any, to: str | None = None, **inferred: Any) -> Any:
@@ -78,16 +78,14 @@ class PatternFunction:
         names = set(self.spec.parameters) - set(self.spec.explicit) - set(TYPE_PARAMETERS)
         for name in inferred.keys() - names:
             known = f"; it has {', '.join(sorted(names))}" if names else ""
-            raise UserError(
-                f"{self.spec.name} has no size {name} that is inferred{known}", user_location()
-            )
+            raise UserError(f"{self.spec.name} has no inferred size {name}{known}", user_location())
         return {name: self._explicit(name, size) for name, size in inferred.items()}
 
     def as_function(self, expected: FunType, what: str) -> build.Node | None:
-        """This pattern where a function is expected: itself, if as many arguments are missing.
+        """Return the node of this pattern as a function of its missing arguments.
 
-        A computed argument is named outside the function, so that it is computed once: then the
-        pattern is called.
+        None if their number differs from that of `expected`, or if an argument is computed: it is
+        named outside the function, so that it is computed once, and the pattern is called.
         """
         missing = self.spec.explicit[len(self._sizes) :]
         if missing:
@@ -136,7 +134,7 @@ class PatternFunction:
 
 
 class ScalarFunction:
-    """An operation on scalars, or on each lane of vectors, as a function."""
+    """A function on scalars, or on each lane of vectors."""
 
     def __init__(self, name: str, arity: int, doc: str):
         self.name = self.__name__ = name
@@ -170,7 +168,7 @@ def scalar_function(name: str) -> ScalarFunction:
 
 
 class Helper:
-    """A function composed of patterns, which takes its last argument now or later."""
+    """A function composed of patterns, which can be partially applied."""
 
     def __init__(self, function: Callable[..., Any], arity: int):
         self._function = function

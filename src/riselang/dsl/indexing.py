@@ -1,4 +1,4 @@
-"""`x[i]` and `x[a:b]`: parts of pairs, elements and slices of arrays."""
+"""`x[i]` and `x[a:b]`: components of pairs, elements and slices of arrays."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from riselang.nat import Nat
 
 
 def item(value: Value, place: Any) -> Value:
-    """What stands at a place of a pair or an array."""
+    """Return a component of a pair, or an element or a slice of an array."""
     type = value.type
     if isinstance(place, tuple):
         for part in place:
@@ -36,21 +36,21 @@ def _element(value: Value, type: ArrayType, place: Any) -> Value:
         if not isinstance(place.type, IdxType):
             refuse(
                 f"an array is indexed by an index or a number, but found {show_type(place.type)}; "
-                f"rl.clamp_idx({type.length}, i) makes an index of an integer"
+                f"rl.clamp_idx({type.length}, i) converts an integer to an index"
             )
         return Value(apply_pattern(AT, {}, [place, value], None))
     if isinstance(place, bool) or not isinstance(place, int):
         refuse(f"an array is indexed by an index or a number, but found {place!r}")
     number = _position(place, type.length)
     if type.length.is_constant and not 0 <= number < type.length.constant:
-        refuse(f"the index {place} is outside of {show_type(type)}")
+        refuse(f"the index {place} is out of bounds for {show_type(type)}")
     index = apply_pattern(CLAMP_IDX, {"n": type.length}, [number], None)
     return Value(apply_pattern(AT, {}, [Value(index), value], None))
 
 
 def _slice(value: Value, type: ArrayType, place: slice) -> Value:
     if place.step not in (None, 1):
-        refuse("a slice with a step is not possible; use rl.slide or rl.gather")
+        refuse("a slice with a step is not supported; use rl.slide or rl.gather")
     start = 0 if place.start is None else _position(place.start, type.length)
     if start:
         value = Value(apply_pattern(DROP, {"k": Nat.const(start)}, [value], None))
@@ -64,7 +64,7 @@ def _slice(value: Value, type: ArrayType, place: slice) -> Value:
 
 def _position(place: Any, length: Nat) -> int:
     if isinstance(place, bool) or not isinstance(place, int):
-        refuse(f"a place is a number, but found {place!r}; rl.slice_at takes an index")
+        refuse(f"expected an integer, but found {place!r}; rl.slice_at takes an index")
     if place >= 0:
         return place
     if not length.is_constant:

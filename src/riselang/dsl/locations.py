@@ -1,4 +1,4 @@
-"""The user's own line: the innermost frame outside this package."""
+"""Locations in the user's code: the innermost frame outside this package."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Positions = tuple[int | None, int | None, int | None, int | None]
 _PIPE = (dis.opmap["BINARY_OP"], 7)
 """The operator `|`."""
 MOST_DECORATOR_LINES = 20
-"""How far behind its first decorator the name of a function is looked for."""
+"""How many lines after its first decorator the name of a function is searched for."""
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
@@ -30,7 +30,7 @@ def user_location() -> SourceLocation | None:
 
 
 def function_location(function: object) -> SourceLocation | None:
-    """Where a function is defined: behind its decorators, under its name."""
+    """Return where the name of a function is defined, after its decorators."""
     code = getattr(function, "__code__", None)
     if code is None:
         return None
@@ -43,9 +43,9 @@ def function_location(function: object) -> SourceLocation | None:
 
 
 def _last_stage(code: CodeType, current: int) -> Positions | None:
-    """The place of `f` in `x | f` on several lines, where `x` may be a chain of many stages.
+    """Return the positions of `f` in a multi-line `x | f`, where `x` may itself be a pipeline.
 
-    What computes `f` is the instruction before the operator.
+    The instruction before the operator computes `f`.
     """
     instruction = code.co_code[current : current + 2]
     if current < 2 or tuple(instruction) != _PIPE:
@@ -55,7 +55,7 @@ def _last_stage(code: CodeType, current: int) -> Positions | None:
 
 @lru_cache(maxsize=4096)
 def _location(code: CodeType, current: int) -> SourceLocation:
-    """Where an instruction was written; a function that is called often has the same ones."""
+    """Return the location of an instruction; cached, because functions are traced repeatedly."""
     positions = next(islice(code.co_positions(), current // 2, None), None)
     line, end_line, column, end_column = positions or (None, None, None, None)
     if line != end_line and (stage := _last_stage(code, current)) is not None:
@@ -68,6 +68,6 @@ def _location(code: CodeType, current: int) -> SourceLocation:
 
 
 def _line(code: CodeType, current: int) -> int:
-    """The line of an instruction whose columns nobody kept."""
+    """Return the line of an instruction that has no column information."""
     lines = (line for start, end, line in code.co_lines() if start <= current < end)
     return next(lines, None) or code.co_firstlineno

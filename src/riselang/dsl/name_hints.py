@@ -1,4 +1,4 @@
-"""Names that other libraries have, and what they are here."""
+"""Hints for the names that other libraries use for what riselang calls otherwise."""
 
 from __future__ import annotations
 
@@ -11,20 +11,21 @@ ELSEWHERE: Mapping[str, str] = {
     "cond": "a choice is rl.where(condition, a, b)",
     "mul": "a product is rl.mult",
     "multiply": "a product is rl.mult",
-    "fold": "the left fold is rl.reduce(f, start)",
-    "foldl": "the left fold is rl.reduce(f, start)",
+    "fold": "a reduction is rl.reduce(f, start)",
+    "foldl": "a reduction is rl.reduce(f, start)",
     "sum": "a sum is x | rl.reduce(rl.add, 0.0)",
-    "prod": "a product of all is x | rl.reduce(rl.mult, 1.0)",
+    "prod": "a product is x | rl.reduce(rl.mult, 1.0)",
     "dot": "a dot product is rl.zip(x, y) | rl.map(rl.mult) | rl.reduce(rl.add, 0.0)",
-    "matmul": "a matrix product is written with rl.map, rl.zip and rl.reduce; see the tutorial",
-    "filter": "lengths are in the types, so nothing is left out; use rl.map with rl.where",
+    "matmul": "a matrix multiplication is written with rl.map, rl.zip and rl.reduce; see the "
+    "tutorial",
+    "filter": "lengths are part of types, so no element can be removed; use rl.map with rl.where",
     "reshape": "rl.split(m) cuts an array into chunks, and rl.join flattens it",
-    "flatten": "one level is flattened by rl.join",
-    "concatenate": "two arrays become one by rl.concat",
-    "arange": "rl.generate(lambda i: rl.from_idx(i)) counts",
-    "range": "rl.generate(lambda i: rl.from_idx(i)) counts",
-    "iota": "rl.generate(lambda i: rl.from_idx(i)) counts",
-    "flip": "an array backwards is x | rl.reverse",
+    "flatten": "rl.join flattens one level",
+    "concatenate": "rl.concat joins two arrays",
+    "arange": "the integers from 0 are rl.generate(lambda i: rl.from_idx(i))",
+    "range": "the integers from 0 are rl.generate(lambda i: rl.from_idx(i))",
+    "iota": "the integers from 0 are rl.generate(lambda i: rl.from_idx(i))",
+    "flip": "a reversed array is x | rl.reverse",
     "float32": "the type is rl.f32",
     "float64": "the type is rl.f64",
     "int32": "the type is rl.i32",
@@ -33,7 +34,7 @@ ELSEWHERE: Mapping[str, str] = {
 
 
 def missing(module: str, name: str, known: Iterable[str], math: Iterable[str] = ()) -> str:
-    """The message for a name that a module does not have, with what may be meant."""
+    """Return the message for a name that a module does not have, with a suggestion."""
     message = f"module '{module}' has no attribute '{name}'"
     if module == "riselang" and name in ELSEWHERE:
         return f"{message}; {ELSEWHERE[name]}"

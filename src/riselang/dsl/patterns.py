@@ -1,7 +1,7 @@
-"""Every pattern as a Python function, made from the registry.
+"""Every pattern as a Python function, generated from the registry.
 
 `patterns.pyi` lists them for type checkers and editors; `docs/generate.py` writes it. `let` has no
-function: Python's own names are lets.
+function, because a Python variable has the same meaning.
 """
 
 from __future__ import annotations

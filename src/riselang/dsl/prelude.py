@@ -1,6 +1,6 @@
-"""The functions a user writes beside patterns: scalar functions and 2D helpers.
+"""The functions that users call besides patterns: scalar functions and 2D helpers.
 
-Many names here hide Python's own on purpose, so this module holds nothing but definitions.
+Many names here shadow Python's builtins on purpose, so this module contains only definitions.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ math = SimpleNamespace(
 
 
 def where(condition: Any, chosen: Any, other: Any) -> Value:
-    """`chosen` where the condition holds, else `other`; three scalars, or three vectors."""
+    """Return `chosen` where the condition holds, else `other`; three scalars, or three vectors."""
     return select(condition, chosen, other)
 
 
 def cast(value: Any, type: ScalarType) -> Value:
-    """The scalar `value` as another scalar type; of a vector, each of its lanes."""
+    """Convert a scalar, or each lane of a vector, to another scalar type."""
     if not isinstance(type, ScalarType):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise UserError(
             f"cast: expected a scalar type such as rl.f32, but found {type!r}", user_location()
@@ -42,7 +42,7 @@ def cast(value: Any, type: ScalarType) -> Value:
 
 
 def literal(number: float, type: ScalarType) -> Value:
-    """A number of a given type, where its place does not tell the type."""
+    """Return a constant of a given type, where the type cannot be inferred."""
     if not isinstance(type, ScalarType):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise UserError(
             f"literal: expected a scalar type such as rl.f32, but found {type!r}", user_location()
@@ -76,5 +76,5 @@ def slide2d(size: Any, step: Any, xss: Any) -> Value:
 
 @helper(3)
 def pad2d(before: Any, after: Any, xss: Any) -> Value:
-    """`pad` on both dimensions."""
+    """`pad` in both dimensions."""
     return pad(before, after, map(pad(before, after), xss))

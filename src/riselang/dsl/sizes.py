@@ -1,4 +1,4 @@
-"""Sizes as users give them in Python."""
+"""Sizes that users pass in Python."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from riselang.support.errors import UserError
 
 
 def given_size(size: Any, what: str) -> Nat:
-    """A size from an integer of any library, a text or a size; `what` says what it is for."""
+    """Convert an integer of any library, a string or a size; errors say `what` it is for."""
     try:
         found = as_nat(size if isinstance(size, str | Nat) else _integer(size))
     except NatError as error:
-        raise UserError(f"{what}: {size!r} is no size: {error}", user_location()) from None
+        raise UserError(f"{what}: {size!r} is not a size: {error}", user_location()) from None
     if found.is_constant and found.constant < 0:
-        raise UserError(f"{what}: {size!r} is no size: it is negative", user_location())
+        raise UserError(f"{what}: {size!r} is not a size: it is negative", user_location())
     return found
 
 
 def _integer(size: Any) -> int:
     try:
-        # A truth value is an integer to Python, and a mistake here.
+        # A Boolean is an integer in Python, but a mistake here.
         if not isinstance(size, bool):
             return index(size)
     except TypeError:
         pass
-    raise NatError("it is no number or size expression")
+    raise NatError("it is not a number or a size expression")

@@ -1,4 +1,4 @@
-"""Tracing: running a Python function on symbolic values to find the program it builds."""
+"""Tracing: running a Python function on symbolic values to record the program it computes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _state = threading.local()
 
 
 class Trace:
-    """One program being built: what is known of its types, and the scope of new values."""
+    """The state of one trace: the types inferred so far, and the scope of new values."""
 
     def __init__(self) -> None:
         self.inference = Inference()
@@ -54,7 +54,7 @@ class Trace:
             self.scope = outer
 
     def unify(self, expected: RiseType, found: RiseType, what: str) -> None:
-        """Make two types equal; a mismatch is the user's error, at the user's line."""
+        """Unify two types; a mismatch is a `UserError` at the user's line."""
         try:
             self.inference.unify(expected, found)
         except TypeMismatch as error:
@@ -70,7 +70,7 @@ def _mismatch_hint(error: TypeMismatch) -> str:
         if error.expected == i1:
             return "; compare it with something, as in a != 0"
         if isinstance(error.expected, IdxType):
-            return "; rl.clamp_idx(n, i) makes an index of an integer"
+            return "; rl.clamp_idx(n, i) converts an integer to an index"
         if isinstance(error.expected, ScalarType):
             return f"; rl.cast(a, rl.{show(error.expected)}) converts"
         if isinstance(error.expected, VectorType):
@@ -79,12 +79,12 @@ def _mismatch_hint(error: TypeMismatch) -> str:
 
 
 def repeated(type: VectorType, scalar: str) -> str:
-    """What to write for a scalar where a vector is expected."""
+    """Return the code that broadcasts a scalar to a vector type."""
     return f"rl.vector_from_scalar({_without_unknowns(str(type.length))}, {scalar})"
 
 
 def shown(value: Any) -> str:
-    """A Python value in an error; functions by name."""
+    """Format a Python value for an error message; functions by name."""
     if not callable(value):
         return repr(value)
     name = getattr(value, "__name__", "")
@@ -92,7 +92,7 @@ def shown(value: Any) -> str:
 
 
 def show_type(type: RiseType) -> str:
-    """The type in notation, with unknowns as underscores."""
+    """Format a type in notation, with unknowns as underscores."""
     return _without_unknowns(show(type))
 
 
@@ -114,7 +114,7 @@ def current_trace() -> Trace:
 def trace_function(
     function: Callable[..., Any], names: Sequence[str], types: Sequence[RiseType]
 ) -> tuple[build.Node, Trace, int]:
-    """The node of a whole program, its trace, and how many results it gives."""
+    """Trace a program: return its node, its trace, and the number of its results."""
     # Deferred: the operators of values are traced.
     from riselang.dsl.values import Value
 
@@ -150,7 +150,7 @@ def trace_function(
 
 
 def _check_result(function: Callable[..., Any], value: Any) -> None:
-    """A program gives values; what else it gives is explained at its first line."""
+    """Reject a result that is not a value, with an error at the function's definition."""
     if callable(value):
         missing = getattr(value, "arity", None)
         lacks = f", which lacks {missing} argument(s)" if isinstance(missing, int) else ""
@@ -163,7 +163,7 @@ def _check_result(function: Callable[..., Any], value: Any) -> None:
 
 
 def _returned(function: Callable[..., Any], value: Any) -> build.Node:
-    """What a function returns; a mistake in it is the function's, not that of its caller."""
+    """Return a result as a node; errors point at the function, not at its caller."""
     # Deferred: the operators of values are traced.
     from riselang.dsl.values import as_node
 
@@ -192,5 +192,5 @@ def make_pair(trace: Trace, first: build.Node, second: build.Node) -> build.Node
 
 
 def has_lanes(type: RiseType) -> bool:
-    """Whether operations may work on a value: on itself, or on each of its lanes."""
+    """Whether scalar operations apply to a value of this type, or to each of its lanes."""
     return isinstance(lane_of(type), ScalarType | TypeVariable)

@@ -1,4 +1,4 @@
-"""Symbolic values: what the parameters of a traced function are, and the operators on them."""
+"""Symbolic values, which are the arguments of a traced function, and the operators on them."""
 
 from __future__ import annotations
 
@@ -83,14 +83,14 @@ class Value(NotANumber):
     def __iter__(self) -> Iterator[Value]:
         if not isinstance(self.type, TupleType):
             raise UserError(
-                f"only a pair can be taken apart, but this is {show_type(self.type)}; "
+                f"only a pair can be unpacked, but this is {show_type(self.type)}; "
                 "use rl.map to work on the elements of an array",
                 user_location(),
             )
         return iter((project(self, 0), project(self, 1)))
 
     def __getitem__(self, place: Any) -> Value:
-        """A part of a pair by 0 or 1, an element by a number or an index, or a slice."""
+        """Return a component of a pair, an element by a number or an index, or a slice."""
         return element(self, place)
 
     def __bool__(self) -> bool:
@@ -152,12 +152,12 @@ class Value(NotANumber):
         return operation("neg", self, shown="-")
 
     def __invert__(self) -> Value:
-        """Not, of a truth value, or of those of a vector."""
+        """Negate a Boolean, or each lane of a vector of Booleans."""
         type = self.type
         if isinstance(type, TypeVariable):
             current_trace().unify(i1, type, "operand of '~'")
         elif lane_of(type) != i1:
-            refuse(f"'~' works on truth values, but this is {show_type(type)}")
+            refuse(f"'~' works on Booleans, but this is {show_type(type)}")
         if isinstance(type, VectorType):
             truths = apply_pattern(VECTOR_FROM_SCALAR, {"k": type.length}, [True], None)
             return binary("bitxor", "~", self, Value(truths))
@@ -186,7 +186,7 @@ class Value(NotANumber):
 
 
 def as_node(value: Any, expected: RiseType | None = None) -> build.Node:
-    """A symbolic value, a number or a tuple of such as a node."""
+    """Return a symbolic value, a number, or a tuple of these, as a node."""
     trace = current_trace()
     if isinstance(value, Value):
         return value.node
@@ -217,11 +217,11 @@ def as_node(value: Any, expected: RiseType | None = None) -> build.Node:
 
 def _hint(value: Any, expected: RiseType | None) -> str:
     if isinstance(expected, IdxType):
-        return "; rl.clamp_idx(n, i) makes an index of a number"
+        return "; rl.clamp_idx(n, i) converts a number to an index"
     if isinstance(expected, VectorType) and isinstance(value, numbers.Real):
         return f"; write {repeated(expected, str(value))}"
     if isinstance(value, np.ndarray | list):
-        return "; arrays come in as parameters of the traced function"
+        return "; pass arrays as arguments of the traced function"
     return ""
 
 
@@ -237,7 +237,7 @@ def project(value: Value, position: int) -> Value:
 
 
 def operation(name: str, *operands: Operand, shown: str | None = None) -> Value:
-    """An operation on operands of one type, which is also the type of its result."""
+    """Build an operation whose operands and result have the same type."""
     trace = current_trace()
     shown = shown or name
     nodes = _operands(shown, operands)
@@ -302,7 +302,7 @@ def convert(value: Operand, type: ScalarType) -> Value:
 
 
 def _operands(name: str, operands: tuple[Operand, ...]) -> list[build.Node]:
-    """The operands of an operation: scalars, or vectors of one length."""
+    """Return the operands of an operation as nodes: scalars, or vectors of one length."""
     trace = current_trace()
     nodes = [as_node(operand) for operand in operands]
     types = [trace.inference.resolve(node.type) for node in nodes]
@@ -318,7 +318,7 @@ def _operands(name: str, operands: tuple[Operand, ...]) -> list[build.Node]:
 
 
 def _check_not_mixed(name: str, nodes: Sequence[build.Node], types: Sequence[RiseType]) -> None:
-    """Scalars become vectors only where that is written."""
+    """Reject mixed scalars and vectors: a broadcast has to be explicit."""
     if mixed := build.mixed_operands(nodes, types):
         vector, scalar = mixed
         found, text = build.shown_scalar(scalar)
@@ -328,6 +328,6 @@ def _check_not_mixed(name: str, nodes: Sequence[build.Node], types: Sequence[Ris
 NOT_SCALAR_HINTS: Mapping[type[RiseType], str] = {
     ArrayType: "; use rl.map to apply it to every element, and rl.zip(x, y) | rl.map(...) for two "
     "arrays",
-    TupleType: "; take the pair apart by a, b = p, or by a lambda of two arguments",
+    TupleType: "; unpack the pair with a, b = p, or with a lambda of two arguments",
     IdxType: "; rl.from_idx(i) is the number",
 }

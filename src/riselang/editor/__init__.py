@@ -1,6 +1,6 @@
-"""What an editor asks of a text: what is wrong, what a name means, what may stand there.
+"""Editor support: diagnostics, hover, go to definition, completion and formatting.
 
-Text in, plain answers out; read `document.py` first. `server.py` alone knows the language server
-protocol, and everything below it works without the packages for that. Texts are checked by what
-`rise check` checks them with, and stay what they are: nothing here writes a file.
+Input: a text. Output: plain values. Read `document.py` first. Only `server.py` uses the language
+server protocol; everything below it works without the packages for that. Texts are checked with the
+same code as in `rise check`. Nothing here writes a file.
 """

@@ -1,16 +1,16 @@
-"""What an editor is told of a text."""
+"""The answers to an editor's requests."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 Extent = tuple[int, int]
-"""From where to where, in characters from the start of the text."""
+"""Start and end offsets, in characters from the start of the text."""
 
 
 @dataclass(frozen=True)
 class Hover:
-    """What is known of a word; `text` is Markdown."""
+    """The description of a word; `text` is Markdown."""
 
     text: str
     extent: Extent
@@ -18,7 +18,7 @@ class Hover:
 
 @dataclass(frozen=True)
 class Suggestion:
-    """Something that may be written; `kind` is a word of the protocol, `function` or `keyword`."""
+    """A completion item; `kind` is a kind of the protocol, such as `function` or `keyword`."""
 
     label: str
     kind: str

@@ -34,7 +34,7 @@ def _rules(table: Sequence[Token]) -> list[tuple[str, Any]]:
     for each in table:
         pattern = each.pattern if each.end is None else rf"{each.pattern}(?:.|\n)*?{each.end}"
         rules.append((pattern, TOKENS[each.kind]))
-    # The first rule of the notation may start with space, so space comes after the others.
+    # The first rule of the notation may match leading space, so the rule for space is last.
     return [*rules, (r"\s+", token.Whitespace), (r".", token.Text)]
 
 

@@ -1,4 +1,4 @@
-"""What each kind of text answers, by the ending of its name."""
+"""Documents that answer an editor's requests, one class for each file extension."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from riselang.support.errors import RiseError
 
 
 class Document(Protocol):
-    """A text that was looked at."""
+    """An analyzed text."""
 
     @property
     def problems(self) -> Sequence[RiseError]:
-        """Everything that is wrong with it."""
+        """All errors in the text."""
         ...
 
     def hover(self, offset: int) -> Hover | None: ...
 
     def definition(self, offset: int) -> Extent | None:
-        """Where the name that stands there is introduced."""
+        """Return the extent of the definition of the name at an offset."""
         ...
 
     def suggestions(self, offset: int) -> Sequence[Suggestion]: ...
 
     def formatted(self) -> str | None:
-        """The text in its usual layout; None where it has none, or cannot be read."""
+        """Return the formatted text; None if it has syntax errors or its kind has no formatter."""
         ...
 
 
@@ -55,13 +55,13 @@ KINDS: Mapping[str, Callable[[str, str, Document | None], Document]] = {
     ".mlir": _module,
     ".strategy": _strategy,
 }
-"""What makes a document of a text, by the ending of its file."""
+"""The function that analyzes a text, by file extension."""
 
 
 def open_document(text: str, name: str, before: Document | None = None) -> Document | None:
-    """Look at a text; None for a kind of file that is not ours.
+    """Analyze a text; return None if its file extension is not supported.
 
-    `before` is the same file as it was before a change; what is known of it is used again.
+    `before` is the document of the previous version, whose results are reused.
     """
     make = KINDS.get(PurePosixPath(name).suffix)
     return None if make is None else make(text, name, before)

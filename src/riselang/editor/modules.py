@@ -1,4 +1,4 @@
-"""MLIR text, as an editor sees it."""
+"""Editor support for MLIR text."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ModuleDocument:
     text: str
     problems: Sequence[RiseError]
     places: Places
-    """Where ops and names stand; empty where the text cannot be read."""
+    """The extents of ops and names; empty if the text has syntax errors."""
 
     @staticmethod
     @deep
@@ -73,7 +73,7 @@ class ModuleDocument:
         return None
 
     def _values(self, offset: int) -> Mapping[str, SSAValue]:
-        """The values that may be named at a place; those of inner regions hide outer ones."""
+        """Return the values in scope at an offset; those of inner regions shadow outer ones."""
         found: dict[str, SSAValue] = {}
         ops = self.places.ops
         around = [op for op, (start, end) in ops.items() if start <= offset < end]
@@ -81,7 +81,7 @@ class ModuleDocument:
             found |= self._named(op.results)
             blocks = [block for region in op.regions for block in region.blocks]
             introduced = self._named(argument for block in blocks for argument in block.args)
-            # Before its braces an op names what is outside, and what it introduces.
+            # Before its braces, an op refers to outer values, and to the arguments it declares.
             is_inside = 0 <= self.text.find("{", ops[op][0]) < offset
             found = found | introduced if is_inside else introduced | found
             for each in (inner for block in blocks for inner in block.ops):
@@ -90,7 +90,7 @@ class ModuleDocument:
         return found
 
     def _named(self, values: Iterable[SSAValue]) -> dict[str, SSAValue]:
-        """Values by the names they have in the text; of several with one name, the first."""
+        """Return values by their names in the text; of several with one name, the first."""
         found: dict[str, SSAValue] = {}
         for value in values:
             if value in self.places.values:
@@ -123,7 +123,7 @@ def _shown_type(value: SSAValue) -> str:
 
 @cache
 def op_texts() -> Mapping[str, str]:
-    """What each op of the dialect is, in Markdown."""
+    """Return the description of each op of the dialect, in Markdown."""
     return dict(_op_texts())
 
 
@@ -139,7 +139,7 @@ def _op_texts() -> Iterator[tuple[str, str]]:
 
 @cache
 def op_words() -> tuple[Suggestion, ...]:
-    """The ops, types and attributes of the dialect."""
+    """Return the ops, types and attributes of the dialect."""
     ops = [Suggestion(name, "function", "", text) for name, text in op_texts().items()]
     kinds = [kind for kind in Rise.attributes if "Spelling" not in kind.__name__]
     sigil = {True: "!", False: "#"}

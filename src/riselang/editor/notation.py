@@ -1,4 +1,4 @@
-"""Texts in notation, as an editor sees them."""
+"""Editor support for texts in notation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from riselang.term.cost import bytes_of
 
 _OWN = re.compile(r"(?<!\bdef )\b[^\W\d]\w*")
 MOST_TYPES = 3
-"""How many types are shown of a function that is used at several."""
+"""The number of types displayed for a function that is used at several types."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class NotationDocument:
         return f"```rise\n{lines}\n```\n" + "; ".join(size for size in sizes if size)
 
     def _size(self, offset: int) -> Hover | None:
-        """A size in a type, or a keyword."""
+        """Return the hover for a size in a type."""
         found = word_at(self.text, offset)
         if found is None:
             return None
@@ -124,7 +124,7 @@ class NotationDocument:
         typed = word_at(self.text, offset)
         known = {each.label for each in notation_words()} | {typed[0] if typed else ""}
         for word in _OWN.findall(self.analysis.written_around(offset)):
-            if word not in known:  # a definition that is being written can seldom be read
+            if word not in known:  # a definition that is being edited often has syntax errors
                 own.setdefault(word, Suggestion(word, "variable"))
         return [*own.values(), *(each for each in notation_words() if each.label not in own)]
 
@@ -136,7 +136,7 @@ class NotationDocument:
 
 
 def _extent(type: RiseType) -> str:
-    """How much an array is, where it is data of which all is known."""
+    """Return the size of an array in bytes as text, if its type is fully known."""
     if not isinstance(type, ArrayType) or has_unknowns(type):
         return ""
     return f", {bytes_of([type])} bytes"

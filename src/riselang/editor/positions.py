@@ -1,7 +1,7 @@
-"""Places in a text: as offsets here, as lines and columns in errors, and as editors count them.
+"""Positions in a text: offsets, lines and columns of errors, and positions of the protocol.
 
-Editors count lines from 0, and columns in units of UTF-16; a line ends with a line feed, a carriage
-return, or both.
+Editors count lines from 0, and columns in UTF-16 code units; a line ends with a line feed, a
+carriage return, or both.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ class Positions:
 
     @cached_property
     def _our_starts(self) -> list[int]:
-        """Errors count lines by line feeds alone."""
+        """The starts of lines in errors, where only a line feed ends a line."""
         return [0, *(found.end() for found in re.finditer("\n", self.text))]
 
     def position(self, offset: int) -> tuple[int, int]:
-        """The line and column of an offset, as editors count them."""
+        """Return the line and column of an offset, as editors count them."""
         offset = min(max(0, offset), len(self.text))
         line = bisect_right(self._starts, offset) - 1
         return line, _units(self.text[self._starts[line] : offset])
 
     def offset(self, line: int, column: int) -> int:
-        """The offset of a place; past the end of a line or of the text it is that end."""
+        """Return the offset of a position, clamped to the end of its line and of the text."""
         if line >= len(self._starts):
             return len(self.text)
         start = self._starts[line]
@@ -49,7 +49,7 @@ class Positions:
         return start + len(before.decode("utf-16-le", "ignore"))
 
     def extent(self, location: SourceLocation | None) -> Extent:
-        """What an error points at; the start of the text where it points at nothing."""
+        """Return the extent of an error; the start of the text if it has no location."""
         if location is None:
             return 0, 0
         line = min(location.line, len(self._our_starts)) - 1

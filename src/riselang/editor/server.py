@@ -1,7 +1,7 @@
-"""The language server: editors on one side of a pipe, documents on the other.
+"""The language server, which answers editors over a pipe.
 
-A text is looked at when its author pauses, on a thread of its own, so that keys are never waited
-for; questions about a text that has changed since are answered about the text as it is now.
+A text is analyzed on a separate thread when its author pauses, so that typing is never blocked;
+requests are answered for the current version of a text.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from riselang.support.errors import InternalError, RiseError
 from riselang.version import __version__
 
 PAUSE = 0.15
-"""How many seconds of quiet there are before a text is looked at."""
+"""Seconds without a change before a text is analyzed."""
 MOST_CHARACTERS = 1_000_000
-"""A text that is longer is nobody's to type, and is left alone."""
+"""Longer texts are generated rather than typed, and are not analyzed."""
 AnswerT = TypeVar("AnswerT")
 _KINDS = {
     "function": types.CompletionItemKind.Function,
@@ -39,7 +39,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Looked:
-    """A text at one version, and what is known of it."""
+    """One version of a text, and its document."""
 
     version: int | None
     positions: Positions
@@ -54,17 +54,17 @@ class Looked:
 
 
 class RiseServer(LanguageServer):
-    """What is known of the texts that are open."""
+    """The language server, with the analyses of the open texts."""
 
     def __init__(self) -> None:
-        # Whole texts are sent: they are small, and editors do not agree on what ends a line.
+        # Editors send whole texts: they are small, and editors disagree on what ends a line.
         super().__init__("rise", __version__, types.TextDocumentSyncKind.Full)
         self.looked: dict[str, Looked] = {}
         self.waiting: dict[str, asyncio.Task[None]] = {}
         self.working = asyncio.Lock()
 
     def look(self, uri: str) -> Looked | None:
-        """What is known of a text as it is now; None for one that is not ours."""
+        """Return the analysis of the current version of a text; None if it is not supported."""
         document = self.workspace.text_documents.get(uri)
         if document is None or len(document.source) > MOST_CHARACTERS:
             return None
@@ -78,21 +78,21 @@ class RiseServer(LanguageServer):
         return looked
 
     def change(self, uri: str) -> None:
-        """A text has changed: look at it after a pause."""
+        """Schedule the analysis of a changed text, after a pause."""
         if (waiting := self.waiting.pop(uri, None)) is not None:
             waiting.cancel()
         self.waiting[uri] = asyncio.get_running_loop().create_task(self._after_pause(uri))
 
     async def _after_pause(self, uri: str) -> None:
         await asyncio.sleep(PAUSE)
-        del self.waiting[uri]  # from here on it is not stopped
+        del self.waiting[uri]  # from here on it is not cancelled
         async with self.working:
             document = self.workspace.text_documents.get(uri)
             if document is None or len(document.source) > MOST_CHARACTERS or uri in self.waiting:
                 return
             text, version = document.source, document.version
             known = self.looked.get(uri)
-            if known is not None and known.version == version:  # someone asked before
+            if known is not None and known.version == version:  # a request analyzed it
                 self.publish(uri, known)
                 return
             before = None if known is None else known.document
@@ -112,7 +112,7 @@ class RiseServer(LanguageServer):
         )
 
     def forget(self, uri: str) -> None:
-        """A text was closed: nothing is wrong with it any more."""
+        """Discard a closed text, and clear its diagnostics."""
         if (waiting := self.waiting.pop(uri, None)) is not None:
             waiting.cancel()
         self.looked.pop(uri, None)
@@ -122,18 +122,18 @@ class RiseServer(LanguageServer):
 def looked_at(
     text: str, uri: str, version: int | None, before: Document | None = None
 ) -> Looked | None:
-    """Look at a text. A defect of ours is a message in it, and no reason to end."""
+    """Analyze a text. An internal error becomes a diagnostic, and does not stop the server."""
     name = to_fs_path(uri) or uri
     try:
         document = open_document(text, name, before)
     except Exception as error:
-        _log.exception("while looking at %s", name)
+        _log.exception("while analyzing %s", name)
         document = _Unknown(InternalError(f"{type(error).__name__}: {error}"))
     return None if document is None else Looked(version, Positions(text), document)
 
 
 class _Unknown:
-    """A text that could not be looked at."""
+    """A text whose analysis failed with an internal error."""
 
     def __init__(self, problem: RiseError):
         self.problems = [problem]
@@ -160,7 +160,7 @@ def _diagnostic(problem: RiseError, looked: Looked) -> types.Diagnostic:
 
 
 def make_server() -> RiseServer:
-    """A server with everything that it answers."""
+    """Create a server, with handlers for all requests that it answers."""
     server = RiseServer()
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
@@ -197,7 +197,7 @@ def make_server() -> RiseServer:
 def answer(
     server: RiseServer, params: Any, reply: Callable[[Looked, Any], AnswerT]
 ) -> AnswerT | None:
-    """What is answered about a text; nothing about one that is not ours."""
+    """Answer a request about a text; None if the text is not supported."""
     looked = server.look(params.text_document.uri)
     return None if looked is None else reply(looked, params)
 

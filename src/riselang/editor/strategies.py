@@ -1,4 +1,4 @@
-"""Strategies in files, as an editor sees them."""
+"""Editor support for strategies in files."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class StrategyDocument:
         return Hover(f"```\n{word.detail}\n```\n{word.documentation}", found[1])
 
     def definition(self, offset: int) -> Extent | None:
-        """A strategy that is named on a line of its own."""
+        """Return the extent of the name of a strategy that a line of the file defines."""
         found = word_at(self.text, offset, _NAME)
         if found is None:
             return None
@@ -59,7 +59,7 @@ class StrategyDocument:
 
 @cache
 def strategy_words() -> tuple[Suggestion, ...]:
-    """Rules, schedules, and what puts them together."""
+    """Return the rules, schedules and combinators."""
     return tuple(_strategy_words())
 
 

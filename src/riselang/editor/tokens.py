@@ -1,7 +1,7 @@
-"""What texts are coloured by: one table each for the notation and for MLIR, from the registries.
+"""Token tables for syntax highlighting of the notation and of MLIR, from the registries.
 
-The Pygments lexers (`colours.py`) and the TextMate grammars of editors are made from these tables.
-Text that is wrong is coloured too: that of someone who is typing mostly is.
+The Pygments lexers (`colours.py`) and the TextMate grammars of editors are generated from these
+tables. They also highlight text with errors, because text that is being edited mostly has some.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from riselang.dialects.rise.types import SCALARS
 from riselang.notation.operators import EMBED, FUNCTIONS, KEYWORDS
 
 LITERALS = ("true", "false", "inf", "nan")
-"""Keywords that are values."""
+"""The keywords that are values."""
 
 
 class Kind(Enum):
-    """What a piece of text is; the value is the scope that TextMate grammars call it by."""
+    """The kind of a token; its value is the scope name in TextMate grammars."""
 
     COMMENT = "comment.line.double-slash"
     BLOCK_COMMENT = "comment.block"
@@ -41,7 +41,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Token:
-    """A kind of text; one with an `end` goes on over lines until that."""
+    """A rule for one kind of token; one with an `end` extends over lines up to it."""
 
     kind: Kind
     pattern: str
@@ -49,13 +49,13 @@ class Token:
 
 
 def words(names: Iterable[str]) -> str:
-    """Any of these words, longer ones first."""
+    """Return a regular expression for any of these words, longer ones first."""
     ordered = sorted(names, key=lambda name: (-len(name), name))
     return rf"\b(?:{'|'.join(map(re.escape, ordered))})\b"
 
 
 NOTATION: Sequence[Token] = (
-    # After an operand on its line '//' divides.
+    # After an operand on the same line, '//' is a division.
     Token(Kind.OPERATOR, r'(?<=[\w)\]"])[^\S\n]*//'),
     Token(Kind.COMMENT, r"//[^\n]*"),
     Token(Kind.BLOCK_COMMENT, r"/\*", r"\*/"),

@@ -1,4 +1,4 @@
-"""Words that may be written, with what they mean, from the registries."""
+"""The vocabulary of the notation, with descriptions, from the registries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WORD = re.compile(r"[^\W\d]\w*")
 
 
 def word_at(text: str, offset: int, pattern: re.Pattern[str] = _WORD) -> tuple[str, Extent] | None:
-    """The word around a place, or right before it."""
+    """Return the word around an offset, or directly before it."""
     start = text.rfind("\n", 0, offset) + 1
     end = text.find("\n", offset)
     for found in pattern.finditer(text, start, len(text) if end < 0 else end):
@@ -25,17 +25,17 @@ def word_at(text: str, offset: int, pattern: re.Pattern[str] = _WORD) -> tuple[s
 
 
 def called(spec: PatternSpec) -> str:
-    """A pattern with the sizes that a person writes."""
+    """Return the name of a pattern with its explicit sizes."""
     return f"{spec.name}({', '.join(spec.explicit)})" if spec.explicit else spec.name
 
 
 def pattern_text(spec: PatternSpec) -> str:
-    """What a pattern is, in Markdown."""
+    """Describe a pattern, in Markdown."""
     return f"```rise\n{spec!r}\n```\n{spec.description[0].upper()}{spec.description[1:]}."
 
 
 def function_text(function: ScalarFunction) -> str:
-    """What a function on scalars is, in Markdown."""
+    """Describe a function on scalars, in Markdown."""
     needs = f", with {function.needs} in brackets" if function.needs else ""
     operands = "operand" if function.arity == 1 else "operands"
     return f"`{function.name}`: a function on scalars of {function.arity} {operands}{needs}."
@@ -43,7 +43,7 @@ def function_text(function: ScalarFunction) -> str:
 
 @cache
 def notation_words() -> tuple[Suggestion, ...]:
-    """Patterns, functions on scalars, types and keywords of the notation."""
+    """Return the patterns, functions on scalars, types and keywords of the notation."""
     return tuple(_notation_words())
 
 

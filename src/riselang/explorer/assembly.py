@@ -1,4 +1,4 @@
-"""Assembly with what each instruction is for, read from the directives that say so."""
+"""Assembly, with the part of the program that each instruction implements, from `.loc`."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _LABEL = re.compile(r"(?P<name>[.\w$]+):")
 _UNSEEN = re.compile(
     r"\s+\.(?:loc|file|cfi_\w+|addrsig\w*|ident)\b|\.L(?:tmp|func_begin|func_end|debug\w*|info\w*)\d*:"
 )
-"""What says nothing of the code itself."""
+"""Directives and labels that are not displayed."""
 _DEBUG_SECTION = re.compile(r'\s+\.section\s+"?\.(?:debug|note)')
 _SECTION = re.compile(r"\s+\.(?:section|text|data|bss)\b")
 
 
 def assembly_lines(text: str) -> list[tuple[str, int]]:
-    """Lines without debug info, and the part of the program that each instruction is for."""
+    """Return the lines without debug info, and the part that each instruction implements."""
     lines: list[tuple[str, int]] = []
     number, is_debug = NOWHERE, False
     for line in text.rstrip("\n").split("\n"):

@@ -1,4 +1,4 @@
-"""Loops of C that are no patterns: their source, and the stages of their code."""
+"""C loops that are not lifted to patterns: their source, and the stages of their code."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from riselang.support.errors import SourceLocation
 
 
 def explored_loops(program: CProgram, source: SourceText) -> Document:
-    """What a page shows of regions of C, none of whose statements is lifted to patterns."""
+    """Return the data of a page for C regions without statements that are lifted to patterns."""
     places = Places(source)
     shown, linked = program.module, program.linked_module()
     for module in (shown, linked):
@@ -38,7 +38,7 @@ def explored_loops(program: CProgram, source: SourceText) -> Document:
 
 
 def _number(module: ModuleOp, places: Places) -> None:
-    """Each op is located at the number of its place, as the parts of a program are."""
+    """Replace the location of each op by the number of its source location, as for programs."""
     for op in walk(module):
         place = op.location
         if isinstance(place, FileLineColLoc):

@@ -1,4 +1,4 @@
-"""`rl.explore`, whose machinery is imported at its first use."""
+"""`rl.explore`, which imports the explorer on its first call."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def explore(
     rivals: Mapping[str, Callable[..., Any]] | None = None,
     **sizes: int,
 ) -> Page:
-    """A page with every step that rewrites a program, and every stage of its code.
+    """Make a page with every step that rewrites a program, and every stage of its code.
 
     `program` is a kernel, with arrays, array types or sizes by name as `lower` takes them; or a
-    model, or what `trace` or `lower` gave. The page is shown in a notebook, and `save` writes it
-    to a file that needs nothing but itself. `strategy` says how the program is rewritten, where
-    not as it says itself. With `bench` each version is measured, and what the machine can do at
-    most; `rivals` are functions of the same arrays, by name.
+    model, or the result of `trace` or `lower`. Notebooks display the page, and `save` writes it to
+    a self-contained file. `strategy` overrides the program's own strategy. With `bench`, each
+    version is benchmarked and the peak performance of the machine is measured; `rivals` maps names
+    to functions of the same arrays to compare with.
     """
     from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""A program with all that there is to see of it, as data for a page."""
+"""The data of a page: a program, its derivation and its stages, as JSON."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Document = dict[str, Any]
 
 
 def explored(subject: Subject, speed: Document | None = None) -> Document:
-    """What a page shows of a program, as JSON."""
+    """Return the data of the page of a program, as JSON."""
     derivation = subject.derivation()
     last = numbered(derivation.end)
     places = Places(subject.source)
@@ -59,7 +59,7 @@ def document(
     notes: Sequence[str] = (),
     speed: Document | None = None,
 ) -> Document:
-    """What the page reads; `assets/model.js` says what it makes of it."""
+    """Return the data that the page reads; see `assets/model.js`."""
     return {
         "version": __version__,
         "title": title,
@@ -86,7 +86,7 @@ def document(
 
 
 def _name(part: Term) -> str:
-    """What a part is called where it is spoken of."""
+    """Return the name of a part of the program."""
     match part:
         case Pattern(spec):
             return spec.name
@@ -103,11 +103,11 @@ def _state(state: State) -> list[Any]:
 
 
 def _steps(derivation: Derivation, *, contracts: bool) -> Document:
-    """Each step by the number of its rule, and where it was made; and the rules."""
+    """Return the steps, each as the number of its rule and its path, and the rules."""
     rules: dict[str, Document] = {}
     steps: list[list[Any]] = []
     if contracts:
-        summary = "A sum with a product becomes one operation, which rounds once."
+        summary = "A multiplication and an addition become one operation, which rounds once."
         rules["contract"] = _rule("contract", CONTRACTION, "float permission", "contract", summary)
         steps.append([0, ""])
     numbers = {name: number for number, name in enumerate(rules)}
@@ -132,7 +132,7 @@ def _rule(name: str, law: str, family: str, permission: str, summary: str) -> Do
 
 
 def _stage(stage: Stage) -> Document:
-    """The lines as one text, which is read sooner than many."""
+    """Return a stage as JSON, with its lines as one string, which is faster to parse."""
     return {
         "key": stage.key,
         "title": stage.title,

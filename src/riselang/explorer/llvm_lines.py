@@ -1,4 +1,4 @@
-"""LLVM IR with what each line is for, read from its debug locations, which are not shown."""
+"""LLVM IR, with the part of the program that each line implements, from its debug locations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _METADATA = re.compile(r"^(?:!|; ModuleID|source_filename)")
 
 
 def llvm_lines(ir: str) -> list[tuple[str, int]]:
-    """Lines without metadata, and the part of the program that each is for."""
+    """Return the lines without metadata, and the part of the program that each implements."""
     numbers = {found["node"]: int(found["line"]) - 1 for found in _LOCATION.finditer(ir)}
     lines: list[tuple[str, int]] = []
     for line in ir.strip("\n").split("\n"):

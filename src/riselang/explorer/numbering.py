@@ -1,4 +1,4 @@
-"""A number for each part of a program, which lowering carries to the code that it becomes."""
+"""Numbers for the parts of a program, which lowering propagates to the generated code."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from riselang.support.errors import SourceLocation
 from riselang.term.nodes import Term
 
 FILE = "<parts>"
-"""The file that parts are located in: part `n` is on line `n + 1`, since line 0 means nowhere."""
+"""The file name of part numbers: part `n` is on line `n + 1`, since line 0 means no location."""
 
 
 @dataclass(frozen=True)
 class Numbered:
-    """A program whose parts are located by their numbers."""
+    """A program whose parts have their numbers as locations."""
 
     term: Term
     origins: tuple[Term, ...]
-    """The parts by number, as they were: with their places in the source."""
+    """The original parts by number, with their source locations."""
 
 
 def numbered(term: Term) -> Numbered:
-    """The program, each of whose parts has a number."""
+    """Number the parts of a program."""
     origins: list[Term] = []
 
     def place(part: Term) -> SourceLocation:
@@ -33,11 +33,11 @@ def numbered(term: Term) -> Numbered:
 
 
 def number_at(file: str, line: int) -> int | None:
-    """The number of the part that a location means."""
+    """Return the part number that a location encodes, or None."""
     return line - 1 if file == FILE and line > 0 else None
 
 
 def part_number(term: Term) -> int | None:
-    """The number of a part of a numbered program."""
+    """Return the number of a part of a numbered program, or None."""
     place = term.location
     return None if place is None else number_at(place.file, place.line)

@@ -1,4 +1,4 @@
-"""The page: data, style and script in one file of HTML."""
+"""The page: data, style and script in one HTML file."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ SCRIPTS = (
     "main.js",
     "live.js",
 )
-"""In the order in which they run."""
+"""The scripts, in the order in which they run."""
 FRAME_HEIGHT = 640
 
 
 @dataclass(frozen=True, repr=False)
 class Page:
-    """What was explored, to be written to a file, or shown in a notebook."""
+    """A page of the explorer, to write to a file or display in a notebook."""
 
     data: dict[str, Any]
 
     @cached_property
     def html(self) -> str:
-        """The page as text, which needs nothing but itself."""
+        """The page as self-contained HTML."""
         title = f"{self.data['title']} · riselang explorer"
         script = "\n".join(_asset(name) for name in SCRIPTS)
         return _filled(
@@ -49,22 +49,23 @@ class Page:
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the page to a file, whole or not at all."""
+        """Write the page to a file, atomically."""
         write_file(path, self.html)
 
     def _repr_html_(self) -> str:
-        """The page in a frame of its own, for notebooks."""
+        """Return the page in an iframe, for notebooks."""
         return (
             f'<iframe srcdoc="{html.escape(self.html)}" style="width: 100%; height: '
             f'{FRAME_HEIGHT}px; border: 0" title="riselang explorer"></iframe>'
         )
 
     def __repr__(self) -> str:
-        return f"<page of {self.data['title']}: {len(self.data['steps'])} steps>"
+        count = len(self.data["steps"])
+        return f"<page of {self.data['title']}: {count} step{'' if count == 1 else 's'}>"
 
 
 def _filled(template: str, parts: dict[str, str]) -> str:
-    """Each `{{name}}` once, from the left, so that nothing inside of a part is taken for one."""
+    """Replace each `{{name}}` once, from left to right, so that parts may contain braces."""
     result: list[str] = []
     rest = template
     for name, text in parts.items():
@@ -75,7 +76,7 @@ def _filled(template: str, parts: dict[str, str]) -> str:
 
 
 def _as_json(data: dict[str, Any]) -> str:
-    """JSON that ends no script, whatever a program is called."""
+    """Return JSON that cannot end the surrounding script element, whatever it contains."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 

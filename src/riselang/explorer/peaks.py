@@ -1,6 +1,6 @@
-"""What this machine can do at most, measured: operations in a second, and bytes to and from memory.
+"""Measurement of the machine's peak performance (flop/s) and memory bandwidth (bytes/s).
 
-The programs that find out are programs like any others, on as many threads as these would have.
+The benchmarks are RISE programs, with the same number of threads as other programs.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ OPERATIONS = """fun((x : {threads}.{length}.f32, a : f32, b : f32), x |> mapPar(
   generate(fun(i : idx[{repeats}], i)) |> reduceSeq(fun((acc, i), acc |> mapSeqUnroll(fun(v,
     fma(vectorFromScalar({lanes}, a), vectorFromScalar({lanes}, b), v)))),
     row |> asVector({lanes})) |> asScalar)))"""
-"""On each thread as many sums as registers hold, none of which waits for another."""
+"""Each thread updates as many independent accumulators as fit in the vector registers."""
 CACHED = """fun((x : {threads}.{length}.f32), x |> mapPar(fun(row,
   row |> iterateSeq({repeats}, fun(r, r |> mapSeq(fun(a, a * 0.5 + 0.25)))))))"""
-"""Everything is read and written, again and again."""
+"""Reads and writes every element repeatedly."""
 MOVING = """fun((x : {threads}.{length}.f32), x |> mapPar(fun(row,
   row |> mapSeq(fun(a, a * 0.5 + 0.25)))))"""
-"""Everything is read and written once."""
+"""Reads and writes every element once."""
 LARGE = 16 << 20
-"""Numbers that no cache holds, on all threads together."""
+"""A number of elements, for all threads together, that no cache can hold."""
 REPEATS = 400_000
-"""So few that a call is seldom interrupted."""
+"""Few enough that a call is seldom interrupted."""
 ROUNDS = 25
 
 
 @dataclass(frozen=True)
 class Bandwidth:
-    """Bytes in a second, read and written, of what fits somewhere."""
+    """The bandwidth of a level of the memory hierarchy, in bytes per second read and written."""
 
     name: str
     rate: float
@@ -43,22 +43,22 @@ class Bandwidth:
 
 @dataclass(frozen=True)
 class Peaks:
-    """What the machine can do at most."""
+    """The peak performance of the machine."""
 
     operations: float
-    """On floats of four bytes, in a second, by all threads together."""
+    """Operations on `f32` per second, of all threads together."""
     bandwidths: tuple[Bandwidth, ...]
-    """The fastest first."""
+    """Sorted from the fastest to the slowest."""
     threads: int
 
 
 def peaks(rounds: int = ROUNDS, share: float = 1.0) -> Peaks:
-    """Measured now; a smaller share of the work takes less time, and is less sure."""
+    """Measure the peaks; a smaller `share` of the work takes less time and is less accurate."""
     threads = config.num_threads()
     repeats = max(1, int(REPEATS * share))
     near = this_machine().cache(2) // 16
     return Peaks(
-        # What all threads do together is less than one does where others have the cores.
+        # If other processes use the cores, all threads together may be slower than one.
         max(operations_in_a_second(rounds, repeats, count) for count in {1, threads}),
         (
             _bandwidth("cache", CACHED, (threads, near), max(1, int(100 * share)), rounds),
@@ -71,12 +71,12 @@ def peaks(rounds: int = ROUNDS, share: float = 1.0) -> Peaks:
 
 
 def operations_in_a_second(rounds: int, repeats: int, threads: int = 1) -> float:
-    """Of so many threads together, when nothing is read or written."""
+    """Measure the operations per second of a number of threads, without memory accesses."""
     machine = this_machine()
     lanes = machine.lanes(4)
     length = lanes * machine.registers * 3 // 4
     if threads > 1:
-        # All of them have to be left alone at once: shorter calls, and more of them.
+        # No thread may be interrupted during a call, so use more and shorter calls.
         rounds, repeats = 4 * rounds, max(1, repeats // 4)
     text = OPERATIONS.format(threads=threads, length=length, repeats=repeats, lanes=lanes)
     taken = _seconds(text, (threads, length), rounds, 0.5, 0.25)
@@ -100,5 +100,5 @@ def _seconds(text: str, shape: tuple[int, ...], rounds: int, *numbers: float) ->
 
     call()
     (taken,) = interleaved([(call, 1)], rounds)
-    # What a machine can do at most is what it did when nobody else was there.
+    # The minimum is the run with the least interference from other processes.
     return min(taken)

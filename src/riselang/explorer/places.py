@@ -1,4 +1,4 @@
-"""Places in the source, by number, and the words of the source that stand there."""
+"""Source locations by number, and the words of the source at these locations."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from riselang.term.nodes import Term
 
 _NAME = re.compile(r"[\w.]+|\|>|[^\s\w]")
 BY_STATEMENT = ("mlir", "stablehlo", "c")
-"""Languages in which a place is that of an op or a statement, up to the end of its line."""
+"""Languages in which a location is that of an op or a statement, up to the end of its line."""
 NOWHERE = -1
 
 
 @dataclass
 class Places:
-    """Places in the source, numbered in the order in which they are met."""
+    """Source locations, numbered in the order in which they are added."""
 
     source: SourceText
     numbers: dict[tuple[str, int, int], int] = field(
@@ -26,7 +26,7 @@ class Places:
     )
 
     def of(self, term: Term) -> int:
-        """The number of the place where a part was written, or NOWHERE."""
+        """Return the number of the location of a part, or NOWHERE."""
         return self.at(term.location)
 
     def at(self, location: SourceLocation | None) -> int:
@@ -39,7 +39,7 @@ class Places:
         return self.numbers.setdefault(key, len(self.numbers))
 
     def _written(self, location: SourceLocation) -> str:
-        """What stands at a place."""
+        """Return the source text at a location."""
         line = self._lines[location.line - 1] if location.line <= len(self._lines) else ""
         return line[location.column - 1 :][: location.length]
 
@@ -48,14 +48,14 @@ class Places:
         return self.source.text.split("\n")
 
     def labels(self) -> list[str]:
-        """`matmul.rise:4:23` for each."""
+        """Return each location as text, such as `matmul.rise:4:23`."""
         return [
             f"{file.replace(chr(92), '/').rpartition('/')[2]}:{line}:{column}"
             for file, line, column in self.numbers
         ]
 
     def source_lines(self) -> list[tuple[str, tuple[int, ...]]]:
-        """The source, each line with its words: column, length and the number of the place."""
+        """Return the source lines with their words: column, length and location number."""
         lines = self._lines
         words: dict[int, dict[int, tuple[int, int, int]]] = {}
         for (file, line, column), number in self.numbers.items():
@@ -76,7 +76,7 @@ class Places:
 
 
 def _last_stage(text: str) -> int:
-    """Where `f` stands in `x | f`, which is the place of an expression in Python."""
+    """Return the offset of `f` in `x | f`, which is the location of the expression in Python."""
     depth, found = 0, 0
     for at, character in enumerate(text):
         depth += (character in "([{") - (character in ")]}")
@@ -86,7 +86,7 @@ def _last_stage(text: str) -> int:
 
 
 def _flat(words: list[tuple[int, int, int]]) -> tuple[int, ...]:
-    """Words that do not overlap; one that begins inside another ends that."""
+    """Return words without overlap: a word that begins inside another ends it."""
     result: list[int] = []
     for position, (start, length, number) in enumerate(words):
         if position + 1 < len(words):

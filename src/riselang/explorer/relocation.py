@@ -1,4 +1,4 @@
-"""Programs whose parts are located at other places."""
+"""Replacing the locations of the parts of a program."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from riselang.term.recursion import recursive
 
 @recursive
 def relocated(term: Term, place: Callable[[Term], SourceLocation | None]) -> Term:
-    """The program with each part where `place` says, which is asked from the outside in."""
+    """Return the program with the locations that `place` gives its parts, called top-down."""
 
     def visit(part: Term) -> Term:
         location = place(part)
@@ -37,7 +37,7 @@ def relocated(term: Term, place: Callable[[Term], SourceLocation | None]) -> Ter
 
 
 def _located(term: Term, children: list[Term], location: SourceLocation | None) -> Term:
-    """The node with other children, equal to its own, and another location."""
+    """Return a node with new children, equal to its own, and a new location."""
     match term:
         case Bound(index):
             return Bound(index, term.type, location)

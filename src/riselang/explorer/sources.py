@@ -1,4 +1,4 @@
-"""Where programs come from: kernels, models, functions of MLIR modules and statements of C."""
+"""The programs to explore: kernels, models, functions in MLIR modules and C statements."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from riselang.support.config import Options
 
 LANGUAGES = {".rise": "rise", ".py": "python", ".mlir": "mlir", ".c": "c"}
-"""By the ending of a file; anything else is a cell of a notebook, or MLIR."""
+"""Languages by file extension; any other file is a notebook cell, or MLIR."""
 
 
 def traced_program(program: Any, arguments: tuple[Any, ...], sizes: Mapping[str, int]) -> Traced:
-    """The program that something means: a kernel, a model, or a stage of one."""
+    """Return the traced program of a kernel, a model, or a stage of one."""
     from riselang.api.load import LoadedProgram, chosen_kernel
     from riselang.frontends.stablehlo.model.model import Model
 
@@ -34,7 +34,7 @@ def traced_program(program: Any, arguments: tuple[Any, ...], sizes: Mapping[str,
     if isinstance(program, Kernel):
         return program.trace(*arguments, **sizes)
     if arguments or sizes:
-        raise UserError("arrays and sizes are given to kernels; this program has its sizes")
+        raise UserError("only a kernel takes arrays and sizes; the sizes of this program are fixed")
     if isinstance(program, Model):
         return program.trace()
     if isinstance(program, Traced):
@@ -44,13 +44,13 @@ def traced_program(program: Any, arguments: tuple[Any, ...], sizes: Mapping[str,
             program.name, program.source, program.results, program.options, program.strategy
         )
     raise UserError(
-        "expected a kernel, a model, or what trace and lower give, found "
+        "expected a kernel, a model, or a result of trace or lower, found "
         f"{type(program).__name__}; rl.load reads a file, and 'rise explore' takes one"
     )
 
 
 def source_of(term: Term, name: str | None = None) -> SourceText:
-    """The file that most of a program is written in; its notation, where that cannot be read."""
+    """Return the file that most of a program comes from, or its notation if that is not found."""
     file = name or _file_of(term)
     if file is not None:
         text = "".join(linecache.getlines(file)) or _read(file)
@@ -85,7 +85,7 @@ def module_subject(
     function: str,
     strategy: Strategy | None,
 ) -> Subject:
-    """The only program of a function of a module, which is lowered where it stands."""
+    """Return the only program in a function of a module, which is lowered inside the module."""
     from riselang.compiler.compilation import Compilation as Stages
     from riselang.dialects.module import functions
     from riselang.lowering.units import replace_unit

@@ -1,7 +1,7 @@
-"""How fast the versions of a program are, beside its rivals and what the machine can do at most.
+"""The speed of the versions of a program, compared with rivals and the machine's peak.
 
-A version is a prefix of the strategy, `a`, `a >> b`, `a >> b >> c`; of a product of matrices that
-comes without a strategy, the rungs of the ladder in `rewrite/strategies/matmul.py`.
+A version is a prefix of the strategy: `a`, `a >> b`, `a >> b >> c`. For a matrix multiplication
+without a strategy, the versions are the rungs of the ladder in `rewrite/strategies/matmul.py`.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ AS_WRITTEN = "as written"
 class _Version:
     name: str
     kind: str
-    """version, chosen (the one that the page is about) or rival."""
+    """`version`, `chosen` (the one that the page displays) or `rival`."""
     call: Action
 
 
 def measured(
     traced: Traced, rivals: Rivals, rounds: int = 15, share: float = 1.0
 ) -> dict[str, Any]:
-    """Each version and rival, called in turns with the same random arrays."""
+    """Measure each version and rival in interleaved calls with the same random arrays."""
     arrays = random_arrays(uncurry(traced.term.type)[0][: _inputs(traced)])
     versions = [*_versions(traced, arrays), *_rivals(traced, rivals, arrays)]
     most = peaks(ROUNDS if share == 1.0 else 2, share)
@@ -73,7 +73,7 @@ def measured(
         "machine": llvm.host().cpu,
         "threads": most.threads,
         "rounds": rounds,
-        "note": f"called with arrays of {shapes}; GB/s counts inputs and results once",
+        "note": f"called with arrays of {shapes}; GB/s counts inputs and results once each",
     }  # fmt: skip
 
 
@@ -111,7 +111,7 @@ def _flat(result: Any) -> list[Array]:
 
 
 def rungs(term: Term, strategy: Strategy | None, float: str) -> list[tuple[str, Strategy | None]]:
-    """Strategies by name, from none to the one that is chosen; each gives another program."""
+    """Return strategies by name, from none to the chosen one, that give different programs."""
     start = term if float == "strict" else contract(term)
     seen: set[Term] = {start}
     found: list[tuple[str, Strategy | None]] = [(AS_WRITTEN, None)]
@@ -146,7 +146,7 @@ def _versions(traced: Traced, arrays: Sequence[Array]) -> list[_Version]:
 
 
 def _short(name: str, before: str) -> str:
-    """A prefix is known by what it adds."""
+    """Abbreviate the name of a prefix to the part that it adds."""
     return (
         f"… >> {name[len(before) + 4 :]}" if before and name.startswith(f"{before} >> ") else name
     )
@@ -163,7 +163,7 @@ def _call(traced: Traced, strategy: Strategy | None, arrays: Sequence[Array]) ->
 
 
 def _rivals(traced: Traced, rivals: Rivals, arrays: Sequence[Array]) -> list[_Version]:
-    """Those that are given, and numpy where the program is a product of matrices."""
+    """Return the given rivals, and NumPy if the program is a matrix multiplication."""
     given = [_Version(name, "rival", _bound(rival, arrays)) for name, rival in rivals.items()]
     if _is_product(traced, arrays):
         given.append(_Version("numpy a @ b", "rival", _bound(np.matmul, arrays)))
@@ -175,7 +175,7 @@ def _bound(function: Callable[..., Any], arrays: Sequence[Array]) -> Action:
 
 
 def _is_product(traced: Traced, arrays: Sequence[Array]) -> bool:
-    """Whether it computes what numpy's product does: looked at, not guessed."""
+    """Whether the program computes the same as `np.matmul`, decided by running both."""
     if len(arrays) != 2 or any(each.ndim != 2 or each.dtype.kind != "f" for each in arrays):
         return False
     a, b = arrays
@@ -188,7 +188,7 @@ def _is_product(traced: Traced, arrays: Sequence[Array]) -> bool:
 
 
 def random_arrays(types: Sequence[RiseType]) -> list[Array]:
-    """Arrays for parameters of these types, whose sizes have to be numbers."""
+    """Return random arrays for parameters of these types, whose sizes have to be constants."""
     source = np.random.default_rng(0)
     return [_random(source, type, position) for position, type in enumerate(types)]
 
@@ -201,11 +201,14 @@ def _random(source: np.random.Generator, type: RiseType, position: int) -> Array
             shape.append(element.length.constant)
         except NatError:
             raise UserError(
-                f"to be measured, a program needs its sizes: {element.length} is not known"
+                f"to be measured, a program needs its sizes: {element.length} is not known; give "
+                "it a value, as in N=1024 or --size N=1024"
             ) from None
         element = element.element
     if not isinstance(element, ScalarType):
-        raise UserError(f"parameter {position} is no array of scalars, so it cannot be measured")
+        raise UserError(
+            f"parameter {position} is not an array of scalars, so the program cannot be measured"
+        )
     dtype = numpy_dtype(element)
     if dtype.kind == "i":
         return source.integers(-8, 8, shape).astype(dtype)

@@ -1,4 +1,4 @@
-"""The stages behind the last program, from the dialect to assembly, with what each line is for."""
+"""The stages of the last program, from the dialect to assembly, with the part of each line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from riselang.compiler.compilation import Compilation
 
 Lines = list[tuple[str, int]]
-"""Texts, and the part of the program that each is for."""
+"""Lines of text, each with the number of the part of the program that it implements."""
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,11 @@ class Stage:
     summary: str
     lines: Lines
     error: str | None = None
-    """Why there is none."""
+    """Why the stage cannot be made, if it cannot."""
 
 
 def stages_of(compilation: Compilation) -> list[Stage]:
-    """All stages; one that cannot be made says why, and those after it are left out."""
+    """Return all stages; one that cannot be made has an error, and the later ones are omitted."""
     modules: Mapping[str, Callable[[], Lines]] = {
         key: lambda key=key: _numbered(compilation.located(key)) for key in MODULES
     }
@@ -49,10 +49,10 @@ def stages_of(compilation: Compilation) -> list[Stage]:
 
 
 def code_stages(llvm_ir: Callable[[], str], effort: str = "default") -> list[Stage]:
-    """The stages from LLVM IR on."""
+    """Return the stages from LLVM IR on."""
     made: Mapping[str, Callable[[], Lines]] = {
         "llvm": lambda: llvm_lines(llvm_ir()),
-        "optimised": lambda: llvm_lines(llvm.optimise(llvm_ir(), effort)),
+        "optimized": lambda: llvm_lines(llvm.optimise(llvm_ir(), effort)),
         "asm": lambda: assembly_lines(llvm.assembly(llvm_ir(), effort)),
     }
     return _made(CODE, made)
@@ -74,7 +74,7 @@ def _made(
 
 
 def module_lines(module: Operation) -> Lines:
-    """The lines of a module."""
+    """Return the lines of a module."""
     return _numbered(located_lines(module))
 
 
@@ -83,7 +83,7 @@ def _numbered(lines: list[tuple[str, Operation | None]]) -> Lines:
 
 
 def number_of(op: Operation | None) -> int:
-    """The part of the program that an op was made for."""
+    """Return the number of the part of the program that an op implements."""
     place = None if op is None else op.location
     place = place.location if isinstance(place, NameLoc) else place
     if not isinstance(place, FileLineColLoc):
@@ -93,13 +93,13 @@ def number_of(op: Operation | None) -> int:
 
 
 MODULES: Mapping[str, tuple[str, str, str]] = {
-    "rise": ("RISE dialect", "mlir", "the last program as ops of MLIR"),
+    "rise": ("RISE dialect", "mlir", "the last program as MLIR ops"),
     "imperative": ("Imperative", "mlir", "loops and access paths"),
     "affine": ("Affine & vector", "mlir", "loops with loads and stores"),
 }
 CODE: Mapping[str, tuple[str, str, str]] = {
-    "llvm": ("LLVM IR", "llvm", "as MLIR leaves it"),
-    "optimised": ("LLVM -O3", "llvm", "as LLVM optimises it for this machine"),
-    "asm": ("Assembly", "asm", "what the machine runs"),
+    "llvm": ("LLVM IR", "llvm", "as MLIR translates it"),
+    "optimized": ("LLVM -O3", "llvm", "optimized for this machine"),
+    "asm": ("Assembly", "asm", "the machine code"),
 }
 """Stages by key: title, language and summary."""

@@ -1,7 +1,7 @@
-"""The program before the first step and after each, as lines; what a step leaves is kept once.
+"""The program before the first step and after each step, as lines that states share.
 
-A state is how it differs from the one before: which lines go, and which come in their place. Lines
-are kept in one table, with the words on them and what these came from.
+A state is stored as its difference to the previous one: which lines are removed, and which replace
+them. All lines are in one table, with the words on them and their origins.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from riselang.rewrite.paths import at_path, replaced
 from riselang.term.nodes import Term
 
 Line = tuple[str, tuple[int, ...]]
-"""A text, and its words: column, length, place in the source, part of the last program."""
+"""A text, and its words: column, length, source location, part of the last program."""
 Mark = tuple[int, int, int, int]
-"""From a line and column to before another."""
+"""The first line and column, and the line and column of the end (exclusive)."""
 CONTRACTION = "a * b + c ~> fma(a, b, c)"
 
 
 @dataclass(frozen=True)
 class State:
-    """A program, as it differs from the one before."""
+    """A program, as its difference to the previous one."""
 
     first: int
     """The first line that changes."""
     removed: int
     lines: tuple[int, ...]
-    """What comes in their place, by number."""
+    """The lines that replace them, by number."""
     made: Mark | None
-    """What the step to this state has made."""
+    """The part that the step to this state has produced."""
     next: Mark | None
-    """What the next step will change."""
+    """The part that the next step changes."""
 
 
 @dataclass
@@ -49,11 +49,11 @@ class States:
     _before: tuple[int, ...] = ()
 
     def add(self, term: Term, made: Path | None, next: Path | None, last: Numbered | None) -> None:
-        """Another state; the last one is the program whose parts are numbered."""
+        """Add a state; the last one is the program whose parts are numbered."""
         whole = term if last is None else last.term
         for path in (made, next):
             if path is not None:
-                # A part may stand at several places, and only the one that is meant is to be found.
+                # An interned part may occur several times; copy it to find this occurrence.
                 whole = replaced(whole, path, copy.copy(at_path(whole, path)))
         text = placed_text(whole)
         now = tuple(
@@ -77,7 +77,7 @@ class States:
 
 
 def states_of(derivation: Derivation, written: Term, places: Places, last: Numbered) -> States:
-    """The program as it was written, contracted if that changes it, and after each step."""
+    """Return the program as written, contracted if that changes it, and after each step."""
     states = States(places)
     paths = [step.path for step in derivation.steps]
     terms = list(derivation.terms())
@@ -92,7 +92,7 @@ def states_of(derivation: Derivation, written: Term, places: Places, last: Numbe
 
 
 def _difference(before: tuple[int, ...], now: tuple[int, ...]) -> tuple[int, int, tuple[int, ...]]:
-    """The first line that differs, how many go, and what comes."""
+    """Return the first line that differs, the number of lines removed, and the lines added."""
     most = min(len(before), len(now))
     first = 0
     while first < most and before[first] == now[first]:
@@ -104,7 +104,7 @@ def _difference(before: tuple[int, ...], now: tuple[int, ...]) -> tuple[int, int
 
 
 def _mark(text: PlacedText, whole: Term, path: Path) -> Mark:
-    """Where the part at a place stands, or the smallest part around it that stands alone."""
+    """Return the extent of the part at a path, or of the smallest printed part around it."""
     found: Extent | None = None
     while found is None:
         found = text.extent(at_path(whole, path))

@@ -1,4 +1,4 @@
-"""What is explored: a program, where it was written, and how it is rewritten and lowered."""
+"""The subject of a page: a program, its source, and how it is rewritten and lowered."""
 
 from __future__ import annotations
 
@@ -35,29 +35,29 @@ class Subject:
     name: str
     source: SourceText
     term: Term
-    """As it was written."""
+    """The program as written."""
     options: Options
     strategy: Strategy | None
     lower: Callable[[Term, Options], Compilation]
-    """The stages of the program once it is rewritten."""
+    """Lowers the rewritten program."""
     results: int = 1
-    """How many arrays it gives."""
+    """The number of arrays that the program returns."""
     sizes: Mapping[str, int] = field(default_factory=dict[str, int])
     notes: tuple[str, ...] = ()
-    """What a reader should know of how it was read."""
+    """Remarks for the reader on how the program was loaded."""
 
     def derivation(self) -> Derivation:
-        """How the program is rewritten; no steps where it stays as it is."""
+        """Rewrite the program; the derivation has no steps if nothing changes."""
         program = Program(self.name, self.term, self.results)
         found = rewrite(program, self.strategy, self.options)
-        # One without steps counts as nothing, but is one.
+        # A derivation without steps is falsy, so compare with None.
         if found.derivation is not None:
             return found.derivation
         start = found.program.term
         return Derivation(start, (), start, "none", self.options.float)
 
     def compilation(self, term: Term) -> Compilation:
-        """The stages of a program that is contracted, and keeps its locations to the end."""
+        """Lower a contracted program, preserving its locations in all stages."""
         options = replace(self.options, contracted=True, debug_info=True)
         return self.lower(term, options)
 
@@ -65,7 +65,7 @@ class Subject:
 def traced_subject(
     traced: Traced, source: SourceText, sizes: Mapping[str, int], notes: tuple[str, ...] = ()
 ) -> Subject:
-    """A kernel for given sizes, or for all."""
+    """Return the subject of a kernel, for given or symbolic sizes."""
 
     def lower(term: Term, options: Options) -> Compilation:
         from riselang.compiler.compilation import Compilation

@@ -1,6 +1,6 @@
-"""A text in notation while it is being written: all that is wrong with it, and what is in it.
+"""Analysis of a text in notation while it is edited: all its errors, names and types.
 
-A definition that cannot be read is left out, and the others are looked at without it.
+A definition with a syntax error is left out, and the others are analyzed without it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from riselang.support.recursion import deep
 from riselang.term import build
 
 MOST_BROKEN = 20
-"""After so many definitions that cannot be read the rest of a text is not looked at."""
+"""The number of definitions with syntax errors after which the rest of a text is not analyzed."""
 _START = re.compile(r"^[^\S\n]*def(?!\w)", re.MULTILINE)
 _NAMED = re.compile(r"\bdef\s+(\w+)")
 _NOT_SPACE = re.compile(r"\S")
@@ -41,18 +41,18 @@ _NOT_SPACE = re.compile(r"\S")
 
 @dataclass(frozen=True)
 class Analysis:
-    """What is known of a text."""
+    """The result of analyzing a text."""
 
     source: Source
     definitions: Sequence[Definition]
-    """Those that can be read."""
+    """The definitions without syntax errors."""
     resolved: Resolved
     checked: Sequence[Checked]
     problems: Sequence[RiseError]
-    """Everything that is wrong, in the order of the text."""
+    """All errors, in the order of the text."""
 
     def name_at(self, offset: int) -> Name | Option | Binder | None:
-        """What stands at a place: a name that is used, or one that is introduced."""
+        """Return the name at an offset, whether it is used or bound there."""
         for definition in self.definitions:
             for syntax in _names(definition):
                 start, end = syntax.span
@@ -61,13 +61,13 @@ class Analysis:
         return None
 
     def binder_of(self, syntax: Syntax) -> Binder | None:
-        """Where a name is introduced; a name that is introduced there is its own."""
+        """Return the binder of a name; a binder is its own."""
         if isinstance(syntax, Name):
             return self.resolved.bindings.get(syntax)
         return syntax if isinstance(syntax, Parameter | Let | Definition | DepFun) else None
 
     def types_at(self, span: Span, *kinds: type[build.Node]) -> list[RiseType]:
-        """The types of what stands there; a function that is inlined has one for each use."""
+        """Return the types of the nodes at a span; an inlined function has one for each use."""
         found: dict[str, RiseType] = {}
         for checked in self.checked:
             if checked.elaborator is None:
@@ -83,7 +83,7 @@ class Analysis:
         return next((each for each in self.checked if each.syntax is definition), None)
 
     def names_before(self, offset: int) -> list[Binder]:
-        """What a name at this place may refer to: definitions above, parameters and lets around."""
+        """Return the names in scope at an offset: earlier definitions, parameters and lets."""
         above = [each for each in self.definitions if (each.start or 0) <= offset]
         if not above:
             return []
@@ -91,7 +91,7 @@ class Analysis:
         return [*above[:-1], *(name for name in inner if name.span[0] < offset)]
 
     def written_around(self, offset: int) -> str:
-        """The text of the definition at a place, which may be one that cannot be read."""
+        """Return the text of the definition at an offset, which may have syntax errors."""
         starts = [found.start() for found in _START.finditer(self.source.text)]
         before = [start for start in starts if start <= offset]
         after = [start for start in starts if start > offset]
@@ -99,13 +99,13 @@ class Analysis:
 
 
 def has_unknowns(type: RiseType) -> bool:
-    """Whether something of a type is not known, or not yet."""
+    """Whether a type contains unification variables."""
     return any(name.startswith("?") for name in (*nat_variables(type), *type_variables(type)))
 
 
 @deep
 def analyse(text: str, name: str = "<text>", before: Analysis | None = None) -> Analysis:
-    """Look at a text, whatever it is; `before` is what was known of it before it was changed."""
+    """Analyze a text; `before` is the analysis of its previous version, which is reused."""
     source = Source(text, name)
     definitions, problems, lost = _readable(source)
     resolved = resolve(definitions, source)
@@ -119,9 +119,10 @@ def analyse(text: str, name: str = "<text>", before: Analysis | None = None) -> 
 def _unchanged(
     definitions: Sequence[Definition], source: Source, resolved: Resolved, before: Analysis
 ) -> Mapping[Definition, Checked]:
-    """What is known of the definitions above a change: they name only what stands above them.
+    """Return the results for definitions above a change, which refer only to earlier ones.
 
-    Whether one is used further down counts as well: a helper need not have a type of its own.
+    A definition is checked again if whether it is used has changed: a polymorphic helper that is
+    used need not have a type.
     """
     if before.source.name != source.name:
         return {}
@@ -146,7 +147,7 @@ def _length_in_common(text: str, other: str) -> int:
 
 
 def _readable(source: Source) -> tuple[list[Definition], list[RiseError], set[str]]:
-    """The definitions that can be read, what is wrong with the others, and how those are called."""
+    """Parse the definitions: return those without errors, the errors, and the other names."""
     text, problems, lost = source.text, list[RiseError](), set[str]()
     starts = [found.start() for found in _START.finditer(text)]
     while True:
@@ -165,9 +166,9 @@ def _readable(source: Source) -> tuple[list[Definition], list[RiseError], set[st
 
 
 def _broken(error: RiseError, text: str, starts: Sequence[int]) -> Span:
-    """From where to where the definition goes that an error is about.
+    """Return the span of the definition that an error belongs to.
 
-    What is missing at the end of a definition is only missed where the next one starts.
+    A token that is missing at the end of a definition is reported where the next one starts.
     """
     borders = [0, *starts, len(text)]
     offset = _offset(error, text)
@@ -179,7 +180,7 @@ def _broken(error: RiseError, text: str, starts: Sequence[int]) -> Span:
 
 
 def _first(text: str, start: int) -> int:
-    """Where the word `def` stands in the line that it starts."""
+    """Return the offset of the keyword `def` in the line that it starts."""
     return text.find("def", start)
 
 
@@ -197,7 +198,7 @@ def _offset(error: RiseError, text: str) -> int:
 
 
 def _word(error: RiseError) -> str:
-    """What an error points at."""
+    """Return the text that an error points at."""
     place = error.location
     if place is None or place.text is None:
         return ""
@@ -209,7 +210,7 @@ def _place(error: RiseError) -> tuple[int, int]:
 
 
 def _names(definition: Definition) -> Iterator[Name | Option | Binder]:
-    """Every name in a definition, those that are introduced and those that are used."""
+    """Return every name in a definition, bound or used."""
     yield definition
     stack: list[Syntax] = [definition.value]
     while stack:

@@ -1,4 +1,4 @@
-"""Applications: of patterns, of scalar functions, and of values that are functions."""
+"""Elaboration of applications: of patterns, scalar functions, and values of function type."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ class Applications(Functions):
                 return self.node_application(node, arguments, span)
 
     def embed(self, choice: EmbedChoice, arguments: list[Argument], span: Span) -> build.Node:
-        """`embed[f32]("region", a, b)`: foreign ops on scalars."""
+        """Elaborate `embed[f32]("region", a, b)`: foreign ops on scalars."""
         first, *operands = arguments or [None]
         if not isinstance(first, Closure) or not isinstance(first.syntax, Text):
-            raise self.error('embed: expected a text first, as in embed[f32]("...", a)', span)
+            raise self.error('embed: expected a string first, as in embed[f32]("...", a)', span)
         region, types = self.region(first.syntax, choice.type)
         if len(types) != len(operands):
             raise self.error(
@@ -89,7 +89,7 @@ class Applications(Functions):
     def node_application(
         self, function: build.Node, arguments: Sequence[Argument], span: Span
     ) -> build.Node:
-        """A value of function type applied to some arguments."""
+        """Apply a value of function type to some arguments."""
         if not arguments:
             return function
         if isinstance(self.resolve(function.type), TypeVariable):
@@ -109,7 +109,7 @@ class Applications(Functions):
         takes = len(uncurry(type)[0])
         if takes == 0:
             hint = "; an element is at(i, x)" if isinstance(type, ArrayType) else ""
-            return f"{name} has the type {show_type(type)} and is no function to apply{hint}"
+            return f"{name} has the type {show_type(type)} and is not a function{hint}"
         return f"{name} takes {takes} argument(s), but found {count}"
 
     def scalar_application(
@@ -139,7 +139,7 @@ class Applications(Functions):
     def pattern_application(
         self, choice: PatternChoice, arguments: list[Argument], expected: FunType | None, span: Span
     ) -> build.Node:
-        """A pattern applied to some arguments; data first, so that functions see their types."""
+        """Apply a pattern to some arguments; data first, so that functions see their types."""
         spec = choice.spec
         given, arguments = self.explicit(spec, arguments, span)
         if spec is LET and len(arguments) >= 2:
@@ -188,7 +188,7 @@ class Applications(Functions):
     def check_step(
         self, spec: PatternSpec, argument: Argument, expected: RiseType, what: str, span: Span
     ) -> build.Node:
-        """A function of (accumulator, element); an error says so if it takes them the other way."""
+        """Check a function of (accumulator, element); an error says if it has them swapped."""
         other_order = swapped_inputs(self.resolve(expected))
         if other_order == self.resolve(expected):
             return self.check(argument, expected, what, span)
@@ -204,7 +204,7 @@ class Applications(Functions):
     def check_kind(
         self, spec: PatternSpec, input: RiseType, argument: Argument, what: str, span: Span
     ) -> None:
-        """A function for a value is an argument in the wrong place, or too few of them."""
+        """Reject a function where a value is expected: arguments are swapped, or some missing."""
         if isinstance(argument, build.Node):
             found = isinstance(self.resolve(argument.type), FunType)
         else:
@@ -216,7 +216,7 @@ class Applications(Functions):
     def explicit(
         self, spec: PatternSpec, arguments: list[Argument], span: Span
     ) -> tuple[dict[str, PatternArgument], list[Argument]]:
-        """The sizes and keywords that a pattern takes first, and the arguments after them."""
+        """Return the sizes and keywords that a pattern takes first, and the other arguments."""
         count = len(spec.explicit)
         if len(arguments) < count:
             raise self._needs_sizes(spec, span)
@@ -233,7 +233,7 @@ class Applications(Functions):
         return given, arguments[count:]
 
     def check_sizes_given(self, spec: PatternSpec, arguments: list[Argument], span: Span) -> None:
-        """With too few arguments, a value where a size belongs means that sizes are missing."""
+        """Report missing sizes where arguments are too few and a value stands for a size."""
         if len(arguments) >= len(spec.explicit) + spec.arity:
             return
         for argument in arguments[: len(spec.explicit)]:
@@ -252,7 +252,7 @@ class Applications(Functions):
         raise self.error(f"{what}: expected {' or '.join(known)}", syntax.span)
 
     def let_application(self, arguments: list[Argument], span: Span) -> build.Node:
-        """`let(value, function)`, where the function may give a function."""
+        """Elaborate `let(value, function)`, where the function may return a function."""
         value = self.node(arguments[0])
         if isinstance(self.resolve(value.type), FunType):
             raise self.error("let: expected a value, but found a function", span)
@@ -266,7 +266,7 @@ class Applications(Functions):
         return self.node_application(node, arguments[2:], span)
 
     def let_function(self, argument: Argument, value: build.Node) -> build.Node:
-        """The function of a let; a pattern without its last argument takes the value."""
+        """Elaborate the function of a let; a partially applied pattern takes the value."""
         if isinstance(argument, Closure):
             head, given = self.head(argument)
             if isinstance(head, PatternChoice) and head.arity == len(given) + 1:

@@ -1,6 +1,6 @@
-"""Checking definitions one by one: what each means, or everything that is wrong with it.
+"""Checking definitions one by one: the term of each, or its errors.
 
-`rise check` stops at the first mistake (`program.py`); an editor shows all of them (`analysis.py`).
+`rise check` stops at the first error (`program.py`); an editor shows all of them (`analysis.py`).
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from riselang.term.nodes import Term
 
 @dataclass(frozen=True)
 class Checked:
-    """A definition: its term, or why it has none of its own, or what is wrong with it.
+    """A checked definition: its term, or why it has none, or its errors.
 
-    A definition that names a wrong one is not looked at, and has none of the three.
+    A definition that refers to a wrong one is not checked, and has none of the three.
     """
 
     syntax: Definition
     elaborator: Elaborator | None = None
-    """Which knows the types of what it has seen, also where something is wrong."""
+    """The elaborator, with the types of the nodes it has built, also after an error."""
     term: Term | None = None
     missing: UserError | None = None
-    """What a helper's types lack, which only its uses determine."""
+    """Why a polymorphic helper, whose types only its uses determine, has no term."""
     problems: Sequence[RiseError] = ()
 
 
@@ -44,7 +44,7 @@ def check_definitions(
     resolved: Resolved,
     known: Mapping[Definition, Checked] | None = None,
 ) -> Iterator[Checked]:
-    """Each definition in turn, unless it is known; to be used on a deep stack."""
+    """Check the definitions in order, except those that are known; call it on a deep stack."""
     used = used_definitions(resolved)
     known = known or {}
     wrong: set[Definition] = set()
@@ -62,7 +62,7 @@ def check_definitions(
 
 
 def used_definitions(resolved: Resolved) -> Set[Definition]:
-    """Those that others name."""
+    """Return the definitions that others refer to."""
     return set[Definition]().union(*resolved.uses.values())
 
 
@@ -70,7 +70,7 @@ def _checked(definition: Definition, elaborator: Elaborator, used: Set[Definitio
     try:
         return Checked(definition, elaborator, _elaborated(definition, elaborator))
     except UserError as error:
-        # A helper that takes functions may be right at each use, and yet have no one type.
+        # A helper that takes functions may be correct at each use without having a single type.
         deferred = definition in used and elaborator.assumes_functions
         if definition.start is None or not (deferred or isinstance(error, Undetermined)):
             return Checked(definition, elaborator, problems=[error])

@@ -1,4 +1,4 @@
-"""What elaboration works with: unknown types, the scope of new nodes, and located errors."""
+"""The state of elaboration: inferred types, the scope of new nodes, and located errors."""
 
 from __future__ import annotations
 
@@ -42,28 +42,28 @@ NodeT = TypeVar("NodeT", bound=build.Node)
 NOT_SCALAR_HINTS: Mapping[type[RiseType], str] = {
     ArrayType: "; use map to apply it to every element, and zip(x, y) |> map(...) for two arrays",
     TupleType: "; fst and snd give its parts, and fun((a, b), ...) takes both",
-    FunType: "; apply that to its arguments",
+    FunType: "; apply it to its arguments",
     IdxType: "; fromIdx gives the number",
 }
 
 
 class Undetermined(UserError):
-    """A type that the text does not determine: fine for a helper, which is typed where used."""
+    """A type that the text does not determine; allowed for a helper, typed where it is used."""
 
 
 class Context:
-    """One program being built."""
+    """The state of elaborating one definition."""
 
     def __init__(self, source: Source):
         self.source = source
         self.inference = Inference()
         self.scope = build.Scope()
         self.at: Span = (0, 0)
-        """Where the latest node stands, for errors that come without a place."""
+        """The span of the latest node, for errors without a location."""
         self.assumes_functions = False
-        """Whether a parameter was taken for a function of one type; each use may have its own."""
+        """Whether a parameter was assumed to be a function of one type; each use may differ."""
         self.seen: list[tuple[Span, build.Node]] = []
-        """Each node with its place in the text, for who asks what stands there."""
+        """Each node with its span, for lookups by position."""
         self._variables: list[build.Variable] = []
         self._patterns: list[build.PatternUse] = []
         self._constants: list[build.Constant] = []
@@ -79,7 +79,7 @@ class Context:
 
     @property
     def refined(self) -> Mapping[str, Nat]:
-        """What sizes are that had to be multiples: `N = 4 * N_by_4`."""
+        """The values of sizes that have to be multiples: `N = 4 * N_by_4`."""
         return self.inference.refined
 
     @contextmanager
@@ -103,7 +103,7 @@ class Context:
             raise self.error(f"{what}: {mismatch(error)}", span) from None
 
     def know_function(self, unknown: TypeVariable, type: FunType, node: build.Node) -> None:
-        """Note that an unknown type is that of a function, as its use shows."""
+        """Record that an unknown type is a function type, as its use shows."""
         self.assumes_functions = True
         if not self.inference.know_function(unknown, type):
             name = node.name if isinstance(node, build.Variable) else "this function"
@@ -154,7 +154,7 @@ class Context:
     def check_arguments(
         self, spec: PatternSpec, parameters: Mapping[str, Argument], span: Span
     ) -> None:
-        """The pattern's own check of its sizes and types, as far as they are known."""
+        """Run the pattern's own check on the sizes and types that are known so far."""
         known = {name: self.inference.resolve_argument(value) for name, value in parameters.items()}
         if (problem := spec.check(known)) is not None:
             raise self.error(f"{spec.name}: {problem}", span)
@@ -173,7 +173,7 @@ class Context:
     def spread(
         self, values: Sequence[build.Node], count: int, what: str, span: Span
     ) -> list[build.Node]:
-        """`count` values for a function that is given fewer: pairs give their components."""
+        """Split pairs into their components until there are `count` values for a function."""
         result: list[build.Node] = []
         missing = count - len(values)
         for position, value in enumerate(values):
@@ -199,7 +199,7 @@ class Context:
     def operation(
         self, function: ScalarFunction, operands: Sequence[build.Node], span: Span
     ) -> build.Node:
-        """A function on scalars, or on each lane of vectors, applied to all its operands."""
+        """Apply a function on scalars, or on each lane of vectors, to all its operands."""
         self._operations.append((function, operands, span))
         for operand in operands:
             self._check_scalar(function, self.resolve(operand.type), span)
@@ -236,7 +236,7 @@ class Context:
     def _check_not_mixed(
         self, function: ScalarFunction, operands: Sequence[build.Node], span: Span
     ) -> None:
-        """Scalars become vectors only where that is written."""
+        """Reject mixed scalars and vectors: a broadcast has to be explicit."""
         types = [self.resolve(operand.type) for operand in operands]
         if mixed := build.mixed_operands(operands, types):
             vector, scalar = mixed
@@ -247,7 +247,7 @@ class Context:
     # At the end
 
     def check_finished(self) -> None:
-        """What could only be checked when all types are known."""
+        """Run the checks that need all types."""
         for constant in self._constants:
             self._check_constant(constant)
         self.inference.settle_lanes()
@@ -284,14 +284,14 @@ class Context:
 
 
 def mismatch(error: TypeMismatch) -> str:
-    """What was expected, what was found, and what may help."""
+    """Return the message of a type mismatch, with a hint."""
     expected, found = error.expected, error.found
     detail = f"; {_without_unknowns(error.detail)}" if error.detail else ""
     kind = ""
     if isinstance(found, FunType) and not isinstance(expected, FunType):
         kind, detail = "the function ", "; is an argument missing?"
     elif isinstance(expected, IdxType) and isinstance(found, ScalarType):
-        detail = "; clampIdx(n, i) makes an index of an integer"
+        detail = "; clampIdx(n, i) converts an integer to an index"
     elif expected == i1 and isinstance(found, ScalarType):
         detail = "; compare it with something, as in a != 0"
     elif isinstance(expected, ScalarType) and isinstance(found, ScalarType):
@@ -302,39 +302,39 @@ def mismatch(error: TypeMismatch) -> str:
 
 
 def repeated(type: VectorType, scalar: str) -> str:
-    """What to write for a scalar where a vector is expected."""
+    """Return the code that broadcasts a scalar to a vector type."""
     return f"vectorFromScalar({_without_unknowns(str(type.length))}, {scalar})"
 
 
 def not_a_number(expected: RiseType, number: str) -> str:
-    """Why a number cannot stand where something else is expected, and what may help."""
+    """Return the message for a number where another type is expected, with a hint."""
     hint = ""
     if isinstance(expected, IdxType):
-        hint = "; clampIdx(n, i) makes an index of it"
+        hint = "; clampIdx(n, i) converts it to an index"
     elif isinstance(expected, VectorType):
         hint = f"; write {repeated(expected, number)}"
     return f"expected {show_type(expected)}, but found the number {number}{hint}"
 
 
 def show_type(type: RiseType) -> str:
-    """The type in notation, with unknowns as underscores."""
+    """Format a type in notation, with unknowns as underscores."""
     return _without_unknowns(show(as_written(type)))
 
 
 def as_written(type: RiseType) -> RiseType:
-    """The type with the variables of dependent functions as their author calls them."""
+    """Return the type with the names that the author gave to variables of dependent functions."""
     sizes = {name: Nat.var(written_name(name)) for name in nat_variables(type) if "$" in name}
     types = {name: variable(written_name(name)) for name in type_variables(type) if "$" in name}
     return substitute(type, sizes, types) if sizes or types else type
 
 
 def written_name(internal: str) -> str:
-    """`n` for `n$1`, by which names.py keeps variables of the same name apart."""
+    """Return `n` for `n$1`, the unique name that names.py gives to a variable."""
     return internal.partition("$")[0]
 
 
 def general(type: RiseType) -> RiseType:
-    """The type with letters for its unknowns: `(t -> t) -> n.t -> n.t`."""
+    """Return the type with letters for its unknowns: `(t -> t) -> n.t -> n.t`."""
     sizes = sorted((n for n in nat_variables(type) if n[0] == "?"), key=lambda n: int(n[1:]))
     types = list(dict.fromkeys(type_variables(type)))
     taken = nat_variables(type)
@@ -348,7 +348,7 @@ def general(type: RiseType) -> RiseType:
 
 
 def _example(type: RiseType) -> RiseType:
-    """A type like this one without unknowns."""
+    """Return an instance of a type, without unknowns."""
     if isinstance(type, TypeVariable):
         return array(Nat.var("N"), f32)
     unknown = sorted(name for name in nat_variables(type) if name[0] == "?")

@@ -1,9 +1,9 @@
-"""From syntax to nodes under construction: names are looked up, types are inferred.
+"""Elaboration of syntax to nodes: names are looked up, and types are inferred.
 
-Types come from two sides. `infer` finds the type of an expression; `check` makes one fit the type
-its place expects, and so gives the parameters of a function their types. A pattern checks its data
-before its functions, which therefore see what they are applied to. Functions that are named, by
-`let` or `def`, are inlined: applied, their parameters become the arguments themselves.
+Typing is bidirectional. `infer` finds the type of an expression; `check` makes an expression fit an
+expected type, from which the parameters of a function get their types. A pattern checks its data
+before its functions, so the functions know the types of their arguments. Functions that `let` or
+`def` name are inlined: in an application, the arguments replace the parameters.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Elaborator(Applications):
     """Elaborates one definition."""
 
     def infer(self, syntax: Syntax, frame: Frame) -> build.Node:
-        """The node of an expression, with a type of its own."""
+        """Return the node of an expression, with the type inferred from the expression alone."""
         match syntax:
             case Name() | Call() | Pipe() | Option():
                 head, arguments = self.head(Closure(syntax, frame))
@@ -83,15 +83,17 @@ class Elaborator(Applications):
             case Tuple():
                 return self.tuple(syntax, frame)
             case Text():
-                message = 'a text is no value; it is the first argument of embed[f32]("...", a)'
+                message = (
+                    'a string is not a value; it is the first argument of embed[f32]("...", a)'
+                )
                 raise self.error(message, syntax.span)
             case Ascription(value=value, type=type):
                 return self.check(Closure(value, frame), type, "type annotation", value.span)
             case _:
-                raise TypeError(f"{syntax} is no expression")
+                raise TypeError(f"{syntax} is not an expression")
 
     def check(self, argument: Argument, expected: RiseType, what: str, span: Span) -> build.Node:
-        """The node of an argument, made to have the type `expected`."""
+        """Return the node of an argument after unifying its type with `expected`."""
         if isinstance(argument, build.Node):
             self.unify(expected, argument.type, what, span)
             return argument
@@ -108,9 +110,10 @@ class Elaborator(Applications):
         return node
 
     def let(self, syntax: Let, frame: Frame, expected: RiseType | None, what: str) -> build.Node:
-        """`let x = value; body`: the pattern `let`; a function is inlined instead.
+        """Elaborate `let x = value; body` to the pattern `let`; a function is inlined instead.
 
-        One between arrays that says the types of its parameters and is called often is not.
+        A function that returns arrays is not inlined if it is mentioned more than once and its
+        parameters have types.
         """
         closure = Closure(syntax.value, frame)
         if self.is_called_often(syntax):
@@ -128,13 +131,13 @@ class Elaborator(Applications):
             frame.values[syntax] = variable
             body = self.inferred_or_checked(Closure(syntax.body, frame), expected, what)
         function = self.function([variable], body, inner, syntax.span)
-        if isinstance(self.resolve(value.type), FunType):  # which its uses have shown
+        if isinstance(self.resolve(value.type), FunType):  # inferred from its uses
             return self.apply(function, [value], body.type, syntax.span)
         pattern = self.pattern(LET, {"s": value.type, "t": body.type}, None, syntax.span)
         return self.apply(pattern, [value, function], body.type, syntax.span)
 
     def is_called_often(self, syntax: Let) -> bool:
-        """Whether a let names a function of parameters with types, and is mentioned twice."""
+        """Whether a let names a function with typed parameters and is mentioned more than once."""
         value = syntax.value
         if not isinstance(value, Fun) or any(each.type is None for each in value.parameters):
             return False
@@ -142,7 +145,7 @@ class Elaborator(Applications):
 
     @cached_property
     def mentions(self) -> Counter[object]:
-        """How often each binder is mentioned."""
+        """The number of mentions of each binder."""
         return Counter(self.bindings.values())
 
     def inferred_or_checked(
@@ -187,7 +190,7 @@ class Elaborator(Applications):
 
 
 def _gives_array(type: RiseType) -> bool:
-    """Whether a type is that of functions from data to arrays."""
+    """Whether a type is a function from data to arrays."""
     inputs, result = uncurry(type)
     is_data = all(isinstance(each, DataType) for each in (*inputs, result))
     return bool(inputs) and is_data and contains_array(result)

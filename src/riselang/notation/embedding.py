@@ -1,4 +1,4 @@
-"""Regions of foreign ops as texts: `embed[f32]("^bb0(%a: f32): ... rise.return %b : f32", x)`."""
+"""Regions of foreign ops as strings: `embed[f32]("^bb0(%a: f32): ... rise.return %b : f32", x)`."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from riselang.support.errors import RiseError, UserError
 from riselang.support.recursion import deep
 from riselang.term.foreign import ForeignRegion
 
-# A region is read as that of a module; its own text starts on the second line.
+# A region is parsed as the region of a module; its own text starts on the second line.
 _BEFORE, _AFTER = '"builtin.module"() ({\n', "\n}) : () -> ()"
 
 
 class BadRegion(Exception):
-    """A text that is no region; `place` is where in the text, if that is known."""
+    """A text that is not a valid region; `place` is the offset of the error, if it is known."""
 
     def __init__(self, message: str, place: int | None = None):
         super().__init__(message)
@@ -28,7 +28,7 @@ class BadRegion(Exception):
 
 
 def quoted(text: str) -> str:
-    """A text as a literal; its lines stay."""
+    """Return a text as a string literal; line breaks are not escaped."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
@@ -38,7 +38,7 @@ def unquoted(literal: str) -> str:
 
 
 def region_text(foreign: ForeignRegion) -> str:
-    """The block of a region as MLIR text, generic where the pretty one would be read otherwise."""
+    """Print the block of a region; in generic form if the pretty form does not round-trip."""
     pretty = _printed(foreign, generic=False)
     try:
         is_same = read_region(pretty).text == foreign.text
@@ -58,7 +58,7 @@ def _printed(foreign: ForeignRegion, generic: bool) -> str:
 
 
 def read_region(text: str) -> ForeignRegion:
-    """The region that a text says; `BadRegion` where it says none."""
+    """Parse a region; raise `BadRegion` if the text is not one."""
     from riselang.dialects.module import parse_module
 
     try:
@@ -79,7 +79,7 @@ def _place(error: RiseError, text: str) -> int | None:
 
 
 def operand_types(foreign: ForeignRegion, result: Lanes) -> Sequence[Lanes]:
-    """The types of what the region takes; `BadRegion` where it does not compute a `result`."""
+    """Return the types of the region's operands; raise `BadRegion` if it gives no `result`."""
     from xdsl.ir import Block
     from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
@@ -97,5 +97,5 @@ def operand_types(foreign: ForeignRegion, result: Lanes) -> Sequence[Lanes]:
 
 
 def _operand_type(plain: Attribute) -> Lanes:
-    """The type of what is unwrapped to `plain`."""
-    return wrapped(plain) or ScalarType(plain)  # which says what is wrong
+    """Return the RISE type that is unwrapped to `plain`."""
+    return wrapped(plain) or ScalarType(plain)  # whose verifier reports the error

@@ -1,4 +1,4 @@
-"""`rise fmt`: a file in its usual layout, without looking at types."""
+"""`rise fmt`: format a file, without looking at types."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from riselang.support.recursion import deep
 
 @deep
 def format_program(text: str, name: str = "<text>") -> str:
-    """The text laid out anew, with all its comments; formatting the result changes nothing.
+    """Format a program, with all its comments; formatting is idempotent.
 
-    A comment stays before the token that follows it. Behind the last token of a definition it stays
-    on its line.
+    A comment stays before the token that follows it. After the last token of a definition it stays
+    on the same line.
     """
     source = Source(text, name)
     definitions, comments = read(source)
@@ -38,7 +38,7 @@ def format_program(text: str, name: str = "<text>") -> str:
 
 @dataclass
 class _Part:
-    """A definition with the comments before its tokens, by their number, and those behind it."""
+    """A definition, the comments before its tokens (by token number), and those after it."""
 
     definition: Definition
     extent: Span
@@ -55,7 +55,7 @@ class _Part:
 
 
 def _extents(blanked: str, definitions: Sequence[Definition]) -> list[Span]:
-    """Where each definition starts and ends, without the space around it."""
+    """Return the span of each definition, without the space around it."""
     starts = [definition.start or 0 for definition in definitions]
     extents: list[Span] = []
     for start, following in zip(starts, [*starts[1:], len(blanked)], strict=True):
@@ -65,14 +65,14 @@ def _extents(blanked: str, definitions: Sequence[Definition]) -> list[Span]:
 
 
 def _distribute(comments: Sequence[Comment], parts: Sequence[_Part], text: str) -> list[Comment]:
-    """Give each comment to its token; those that are left stand at the end of the file."""
+    """Attach each comment to its token; return those at the end of the file."""
     number, last = 0, list[Comment]()
     for comment in comments:
         start = comment.span[0]
         while number < len(parts) and parts[number].places[-1] < start:
             if _is_behind(comment, parts[number], text):
                 break
-            # One before the last parenthesis of a definition does not belong to the next.
+            # A comment before the last parenthesis of a definition does not belong to the next.
             is_inside = start < parts[number].extent[1]
             comment = replace(comment, before_blank=comment.before_blank or is_inside)
             number += 1
@@ -89,21 +89,21 @@ def _attach(comment: Comment, part: _Part, text: str) -> None:
     token = bisect_left(part.places, comment.span[0])
     place = part.places[token]
     if text.startswith("//", place) and not comment.is_block:
-        token += 2  # at the start of a line a division would be a comment
+        token += 2  # at the start of a line, a division would be a comment
     is_first = token == 0
     comment = replace(comment, before_blank=is_first and comment.before_blank)
     part.before.setdefault(token, []).append(comment)
 
 
 def _is_behind(comment: Comment, part: _Part, text: str) -> bool:
-    """Whether a comment follows on the last line of a definition; `//` would be a division."""
+    """Whether a comment follows on the last line of a definition; `//` is a division there."""
     end = part.behind[-1].span[1] if part.behind else part.extent[1]
     between = text[end : comment.span[0]]
     return comment.is_block and "\n" not in between
 
 
 def _standing(comments: Sequence[Comment]) -> list[str]:
-    """Comments on lines of their own, with the empty lines between them."""
+    """Return comments on separate lines, with the empty lines between them."""
     *others, final = comments
     lines: list[str] = []
     for comment in others:

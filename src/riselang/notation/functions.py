@@ -1,4 +1,4 @@
-"""Functions: where their type is expected, where they are named, and where they meet pairs."""
+"""Elaboration of functions: with an expected type, inlined by name, and applied to pairs."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from riselang.term import build
 
 
 class Functions(Lookup, ABC):
-    """Elaborates functions, given how expressions are."""
+    """Elaborates functions; subclasses elaborate expressions and applications."""
 
     @abstractmethod
     def infer(self, syntax: Syntax, frame: Frame) -> build.Node:
-        """The node of an expression, with a type of its own."""
+        """Return the node of an expression, with the type inferred from the expression alone."""
 
     @abstractmethod
     def check(self, argument: Argument, expected: RiseType, what: str, span: Span) -> build.Node:
-        """The node of an argument, made to have the type `expected`."""
+        """Return the node of an argument after unifying its type with `expected`."""
 
     @abstractmethod
     def application(
         self, head: Head, arguments: list[Argument], expected: FunType | None, span: Span
     ) -> build.Node:
-        """What is applied, and its arguments."""
+        """Apply the head of an application to its arguments."""
 
     @abstractmethod
     def node_application(
         self, function: build.Node, arguments: Sequence[Argument], span: Span
     ) -> build.Node:
-        """A value of function type applied to some arguments."""
+        """Apply a value of function type to some arguments."""
 
     def node(self, argument: Argument) -> build.Node:
         if isinstance(argument, build.Node):
@@ -46,7 +46,7 @@ class Functions(Lookup, ABC):
     def literal_function(
         self, function: Fun, frame: Frame, arguments: list[Argument]
     ) -> build.Node:
-        """`fun(x, body)`, applied to some arguments, from which its parameters get their types."""
+        """Elaborate `fun(x, body)` applied to some arguments, which give parameters their types."""
         parameters, span = function.parameters, function.span
         count = min(len(parameters), len(arguments))
         nodes: list[build.Node] = []
@@ -68,7 +68,7 @@ class Functions(Lookup, ABC):
         return self.node_application(applied, arguments[count:], span)
 
     def dependent_function(self, function: DepFun, frame: Frame) -> build.Node:
-        """`depFun(n : nat, body)`, which has to work at every size."""
+        """Elaborate `depFun(n : nat, body)`, which has to be well-typed for every size."""
         name, kind = function.internal, function.kind
         self.inference.fix(name)
         with self.inner_scope() as inner:
@@ -80,7 +80,7 @@ class Functions(Lookup, ABC):
         )  # fmt: skip
 
     def dependent_application(self, call: DepCall, frame: Frame) -> build.Node:
-        """`f@4`: a dependent function at a size or a type."""
+        """Elaborate `f@4`: a dependent function applied to a size or a type."""
         node = self.infer(call.function, frame)
         type, argument = self.resolve(node.type), call.argument
         kind = "nat" if isinstance(argument, Nat) else "data"
@@ -110,7 +110,7 @@ class Functions(Lookup, ABC):
     def inline(
         self, function: Fun, frame: Frame, arguments: list[Argument], span: Span
     ) -> build.Node:
-        """A named function applied: its parameters become the arguments."""
+        """Inline a named function: its arguments replace its parameters."""
         count = len(function.parameters)
         inner, rest = self.inlined_frame(function, frame, arguments, span)
         if rest is not None:
@@ -124,7 +124,7 @@ class Functions(Lookup, ABC):
     def inlined_frame(
         self, function: Fun, frame: Frame, arguments: list[Argument], span: Span
     ) -> tuple[Frame, Fun | None]:
-        """The frame of a copy of a function, and the function of the parameters that are left."""
+        """Return the frame of an inlined function, and the function of the missing arguments."""
         inner = Frame(frame)
         parameters = function.parameters
         for parameter, argument in zip(parameters, arguments, strict=False):
@@ -141,7 +141,7 @@ class Functions(Lookup, ABC):
         return self.node(argument)
 
     def check_function(self, argument: Closure, expected: FunType, what: str) -> build.Node:
-        """A function where its type is known; one of more arguments takes pairs apart."""
+        """Check a function against its type; one with more parameters destructures pairs."""
         head, arguments = self.head(argument)
         span = argument.syntax.span
         match head:
@@ -167,7 +167,7 @@ class Functions(Lookup, ABC):
         return self.uncurried(node, expected, what, span)
 
     def uncurried(self, node: build.Node, expected: FunType, what: str, span: Span) -> build.Node:
-        """A function as it is, or over pairs where it takes more arguments than are expected."""
+        """Return a function, over pairs if it takes more arguments than expected."""
         inputs, output = uncurry(expected)
         count = len(uncurry(self.resolve(node.type))[0])
         if count > len(inputs):
@@ -181,9 +181,9 @@ class Functions(Lookup, ABC):
     def assume_function(
         self, function: build.Node, arguments: Sequence[build.Node], result: RiseType
     ) -> None:
-        """A parameter of unknown type that is applied, or stands for a function, is one.
+        """Give a function type to a parameter of unknown type that is used as a function.
 
-        One that stands for a function of itself is left to unification, which says what is wrong.
+        A function whose type would contain itself is left to unification, which reports the error.
         """
         type = self.resolve(function.type)
         if not isinstance(type, TypeVariable):
@@ -196,7 +196,7 @@ class Functions(Lookup, ABC):
         self, function: Fun, frame: Frame, arguments: list[Argument], expected: FunType,
         what: str, span: Span,
     ) -> build.Node:  # fmt: skip
-        """A named function without some of its arguments, or one that gives a function."""
+        """Check a partially applied named function, or one that returns a function."""
         inner, rest = self.inlined_frame(function, frame, arguments, span)
         if rest is not None:
             return self.expected_function(rest, inner, expected, what)
@@ -237,7 +237,7 @@ class Functions(Lookup, ABC):
         self, head: PatternChoice | ScalarFunction, arguments: list[Argument], expected: FunType,
         what: str, span: Span,
     ) -> build.Node:  # fmt: skip
-        """A function that is no lambda, as one: `fun(p, zip(fst(p), snd(p)))` for `zip`."""
+        """Eta-expand a pattern or scalar function: `zip` to `fun(p, zip(fst(p), snd(p)))`."""
         inputs, output = uncurry(expected)
         if isinstance(head, ScalarFunction) and len(arguments) >= head.arity:
             raise self.error(
@@ -260,7 +260,7 @@ class Functions(Lookup, ABC):
         what: str,
         span: Span,
     ) -> build.Node:
-        """A lambda over `inputs` whose body gets `count` values, components of pairs if need be."""
+        """Build a lambda over `inputs` whose body gets `count` values, after splitting pairs."""
         with self.inner_scope() as inner:
             variables = [
                 self.variable(f"x{number}", self.resolve(input), span)
@@ -273,7 +273,7 @@ class Functions(Lookup, ABC):
 
 
 def _flattened(function: Fun) -> Fun:
-    """`fun(a, fun(b, e))` as `fun((a, b), e)`, which is the same."""
+    """Rewrite `fun(a, fun(b, e))` to the equivalent `fun((a, b), e)`."""
     while isinstance(function.body, Fun):
         inner = function.body
         parameters = (*function.parameters, *inner.parameters)

@@ -1,4 +1,4 @@
-"""What people of other languages write, and how it is written here."""
+"""Hints for the syntax of other languages, and how it is written in this notation."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ FUNCTION = "a function is written fun(x, body), or fun((x, y), body)"
 _LET = "a let is written let x = value; body"
 _AND = "write & for and, | for or, and put comparisons in parentheses"
 _PARTS = "the parts of a pair are fst(p) and snd(p)"
-_ELEMENT = "an element is x |> at(i), where clampIdx(n, i) makes an index of a number"
+_ELEMENT = "an element is x |> at(i), where clampIdx(n, i) converts a number to an index"
 _LENGTHS = "lengths stand before the type of the elements: N.f32"
 CHARACTERS: Mapping[str, str] = {
     "#": "a comment starts with //",
     "\\": FUNCTION,
-    "{": "expressions are grouped by parentheses, and options stand in brackets: mapSeq[affine]",
-    '"': 'a text ends with " and is the region of an embed: embed[f32]("...", a)',
+    "{": "parentheses group expressions, and options are in brackets: mapSeq[affine]",
+    '"': 'a string ends with " and is the region of an embed: embed[f32]("...", a)',
     "!": "not a is a == false, and not equal is !=",
 }
 WORDS: Mapping[str, str] = {
@@ -32,16 +32,16 @@ WORDS: Mapping[str, str] = {
 BEFORE: Mapping[str, str] = {
     "lambda": FUNCTION,
     "not": "not a is written a == false",
-    "import": "a file in notation holds definitions only: def name = ...",
-    "return": "the value of a function is its body, without a word before it",
+    "import": "a file in notation contains only definitions: def name = ...",
+    "return": "the value of a function is its body, without a keyword before it",
 }
 TYPES: Mapping[str, str] = {
     "float": "the scalar types are f16, bf16, f32 and f64",
     "double": "the scalar types are f16, bf16, f32 and f64",
     "int": "the scalar types are i8, i16, i32 and i64",
-    "bool": "the type of truth values is i1",
+    "bool": "the type of Booleans is i1",
 }
-"""Types of other languages."""
+"""Hints for the types of other languages."""
 
 
 def character_hint(character: str) -> str:
@@ -49,7 +49,7 @@ def character_hint(character: str) -> str:
 
 
 def type_hint(name: str) -> str:
-    """What to do about a name that is no type."""
+    """Return a hint for a name that is not a type."""
     if name in TYPES:
         return f"; {TYPES[name]}"
     near = difflib.get_close_matches(name, SCALARS, 1)
@@ -57,7 +57,7 @@ def type_hint(name: str) -> str:
 
 
 def token_hint(found: str, expected: frozenset[str], before: str) -> str:
-    """What to do about the token `found`, given the text before it; empty when nothing fits."""
+    """Return a hint for the unexpected token `found`, given the text before it; may be empty."""
     hint = _hint(found, expected, before.rstrip())
     return f"; {hint}" if hint else ""
 
@@ -129,14 +129,14 @@ def _about_parentheses(found: str, expected: frozenset[str], before: str) -> str
         line, column = _unclosed(before)
         return f"the '(' at {line}:{column} is not closed"
     if found == ")" and "$END" in expected:
-        return "this one closes nothing"
+        return "it closes no parenthesis"
     if "PLUS" in expected and re.match(r"\w", found) and re.search(r"(?<!\w)[^\W\d]\w*\Z", before):
         return "a function is applied by f(a, b)"
     return None
 
 
 def _unclosed(text: str) -> tuple[int, int]:
-    """The line and column of the last parenthesis that is not closed."""
+    """Return the line and column of the last parenthesis that is not closed."""
     stack: list[int] = []
     for match in re.finditer(r"[()]", text):
         if match[0] == "(":

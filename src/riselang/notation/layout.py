@@ -1,7 +1,7 @@
-"""Syntax as text, broken into lines where it is long.
+"""Pretty-printing of syntax, with line breaks where it is long.
 
-A function whose body is short stays on its line; else its body starts a new one. Pipelines go on
-until the line is full. Widths are found once, from the leaves up, so the time is linear.
+A function with a short body stays on one line; otherwise its body starts a new line. Pipelines fill
+each line. Widths are computed once, bottom-up, so the time is linear.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from riselang.support.recursion import deep
 WIDTH = 88
 INLINE_FUNCTION = WIDTH // 2
 MARK = "⟦⟧"
-"""What stands around a part that is marked."""
+"""The brackets around a marked part."""
 NEVER = 1 << 40
-"""The width of what is never on one line."""
+"""The width of syntax that never fits on one line."""
 LEVELS = {
     "<": 2, "<=": 2, ">": 2, ">=": 2, "==": 2, "!=": 2, "|": 3, "^": 4, "&": 5, "+": 6, "-": 6,
     "*": 7, "/": 7, "//": 7, "%": 7, "floordiv": 7, "mod": 7,
@@ -55,7 +55,7 @@ Point = tuple[int, int]
 
 @dataclass(frozen=True)
 class Places:
-    """Where the parts of an expression stand in its text: from a point to before another."""
+    """The extents of the parts of an expression in its text: start, and end (exclusive)."""
 
     parts: dict[Syntax, tuple[Point, Point]] = field(
         default_factory=dict[Syntax, tuple[Point, Point]]
@@ -63,7 +63,7 @@ class Places:
     operators: dict[Syntax, tuple[Point, Point]] = field(
         default_factory=dict[Syntax, tuple[Point, Point]]
     )
-    """The sign of each binary expression."""
+    """The extent of the operator symbol of each binary expression."""
 
 
 @deep
@@ -73,10 +73,10 @@ def layout(
     comments: Mapping[int, Sequence[Comment]] | None = None,
     places: Places | None = None,
 ) -> str:
-    """The text of an expression that follows `start` on its line.
+    """Print an expression that follows `start` on its line.
 
-    The comments stand before the token of their number; see `writer.py`. In `places` is kept where
-    parts stand, for those who want to know.
+    `comments` go before the token with their number; see `writer.py`. If `places` is given, the
+    extents of the parts are recorded in it.
     """
     return _Layout(comments or {}, places).text(syntax, start)
 
@@ -87,7 +87,7 @@ class _Layout(Writer):
         self.places = places
         self.widths: dict[Syntax, int] = {}
         self.widest: dict[Syntax, int] = {}
-        """The width of the widest function in an expression, by which it is broken."""
+        """The width of the widest function in an expression, which decides on line breaks."""
 
     def text(self, syntax: Syntax, start: str) -> str:
         self.measure(syntax)
@@ -105,7 +105,7 @@ class _Layout(Writer):
         return self.line, self.column
 
     def keep(self, syntax: Syntax, begin: Point) -> None:
-        """Remember that a part stands from a point to here."""
+        """Record that a part extends from a point to here."""
         if self.places is not None:
             self.places.parts[syntax] = begin, self.point
 
@@ -130,13 +130,13 @@ class _Layout(Writer):
         self.widest[syntax] = widest
 
     def breaks(self, syntax: Syntax, indent: int) -> bool:
-        """Whether a function in `syntax` has its body on a line of its own."""
+        """Whether a function in `syntax` has its body on a separate line."""
         return self.widest[syntax] + indent >= INLINE_FUNCTION
 
     # Text
 
     def write(self, syntax: Syntax, indent: int, level: int) -> None:
-        """Write `syntax` where only what binds at least as tightly as `level` stands bare."""
+        """Write `syntax`, in parentheses if it binds less tightly than `level`."""
         begin = self.point
         if _level(syntax) >= level:
             self.bare(syntax, indent)
@@ -183,7 +183,7 @@ class _Layout(Writer):
                 self.write(value, indent + 1, EXPRESSION)
                 self.put(MARK[1])
             case _:
-                raise TypeError(f"{syntax} is no expression")
+                raise TypeError(f"{syntax} is not an expression")
 
     def function(self, function: Fun, indent: int, broken: bool) -> None:
         self.put("fun(")
@@ -209,7 +209,7 @@ class _Layout(Writer):
         self.put(")")
 
     def parameters(self, parameters: Sequence[Parameter], indent: int) -> None:
-        """Parameters that are too long for a line, one on each."""
+        """Write parameters that are too long for one line on a line each."""
         self.newline(indent)
         self.put("(")
         for position, parameter in enumerate(parameters):
@@ -224,7 +224,7 @@ class _Layout(Writer):
         self.arguments(call.arguments, indent)
 
     def arguments(self, arguments: Sequence[Syntax], indent: int) -> None:
-        """Arguments in parentheses; one on each line where they are too long together."""
+        """Write arguments in parentheses; on a line each if they are too long for one line."""
         spread = self.is_spread(arguments, indent)
         self.put("(")
         for position, argument in enumerate(arguments):
@@ -237,7 +237,7 @@ class _Layout(Writer):
         self.put(")")
 
     def is_spread(self, arguments: Sequence[Syntax], indent: int) -> bool:
-        """Whether each argument has a line of its own; the last may be a long function."""
+        """Whether each argument is on a separate line; the last may be a long function."""
         *others, last = arguments
         if isinstance(last, Let) or any(self.breaks(other, indent) for other in others):
             return True
@@ -245,7 +245,7 @@ class _Layout(Writer):
         return bool(others) and self.column + width > WIDTH
 
     def first_width(self, syntax: Syntax, indent: int) -> int:
-        """How wide the first line of `syntax` is, or something beyond the width of a line."""
+        """Return the width of the first line of `syntax`, or any value above `WIDTH`."""
         width = 0
         while width <= WIDTH and self.breaks(syntax, indent):
             match syntax:
@@ -328,7 +328,7 @@ class _Layout(Writer):
             self.put(part.operator)
             if self.places is not None:
                 self.places.operators[part] = sign, self.point
-            # Not before it: at the start of a line `//` would be a comment.
+            # Break after the operator: at the start of a line, `//` would be a comment.
             if self.column + width > WIDTH and self.flat(part.right, indent):
                 self.newline(indent)
             else:
@@ -345,7 +345,7 @@ def _level(syntax: Syntax) -> int:
             return PIPE
         case Binary(operator=operator):
             return LEVELS[operator]
-        case Negation() | Fun() | DepFun():  # a function that is applied stands in parentheses
+        case Negation() | Fun() | DepFun():  # a function that is applied is in parentheses
             return UNARY
         case Constant(text=text) if text[0] == "-":
             return UNARY
@@ -356,7 +356,7 @@ def _level(syntax: Syntax) -> int:
 
 
 def _needs_parentheses(parent: Syntax, child: Syntax) -> bool:
-    """Whether `child` stands in parentheses below `parent`, to count them."""
+    """Whether `child` is in parentheses below `parent`, which add to the width."""
     match parent:
         case Binary(operator=operator, right=right):
             level = LEVELS[operator]
@@ -372,7 +372,7 @@ def _needs_parentheses(parent: Syntax, child: Syntax) -> bool:
 
 
 def _own_width(syntax: Syntax) -> int:
-    """The width of a node without its children."""
+    """Return the width of a node without its children."""
     match syntax:
         case Name(text=text) | Constant(text=text):
             return len(text)
@@ -404,12 +404,12 @@ def _option(option: Option) -> str:
 
 
 def _written(node: Ascription | Parameter) -> str:
-    """The type of a node as its author wrote it."""
+    """Return the type of a node as its author wrote it."""
     return node.written or ("" if node.type is None else show(node.type))
 
 
 def _argument(call: DepCall) -> str:
-    """The size or type that a dependent function is applied to."""
+    """Print the size or type that a dependent function is applied to."""
     if call.written is not None:
         return call.written
     if not isinstance(call.argument, Nat):
@@ -419,7 +419,7 @@ def _argument(call: DepCall) -> str:
 
 
 def _head(parameters: Sequence[Parameter]) -> str:
-    """The parameters; in parentheses where there are several, or one with a type."""
+    """Print the parameters; in parentheses if there are several, or one with a type."""
     texts = [_parameter(parameter) for parameter in parameters]
     if len(parameters) == 1 and parameters[0].type is None:
         return texts[0]

@@ -1,4 +1,4 @@
-"""What is applied in an application: names are followed to what they stand for."""
+"""Lookup of the head of an application: names are resolved to what they refer to."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from riselang.term import build
 
 
 class Frame:
-    """The values of the binders of one copy of a function; `parent` is that of the text around."""
+    """The values of the binders of one inlined function; `parent` is the enclosing frame."""
 
     __slots__ = ("parent", "values")
 
@@ -47,17 +47,17 @@ class Frame:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Closure:
-    """An expression that is not elaborated yet, and the frame of its names."""
+    """An expression that is not yet elaborated, and the frame of its names."""
 
     syntax: Syntax
     frame: Frame
     inlined: bool = False
-    """Whether it was found by name."""
+    """Whether it was reached through a name."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PatternChoice:
-    """A pattern, and the loop dialect that is asked for."""
+    """A pattern, and the loop dialect that its option selects."""
 
     spec: PatternSpec
     to: str | None = None
@@ -69,7 +69,7 @@ class PatternChoice:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class EmbedChoice:
-    """Foreign ops that give a scalar or a vector of this type."""
+    """Foreign ops that return a scalar or a vector of this type."""
 
     type: Lanes
 
@@ -80,7 +80,7 @@ INLINING_LIMIT = 10_000
 
 
 class Lookup(Context):
-    """The names of one definition."""
+    """Looks up the names of one definition."""
 
     def __init__(self, source: Source, bindings: Bindings):
         super().__init__(source)
@@ -89,7 +89,7 @@ class Lookup(Context):
         self.inlined = 0
 
     def head(self, closure: Closure) -> tuple[Head, list[Argument]]:
-        """What is applied, seen through names, and all its arguments."""
+        """Return the head of an application, with names resolved, and all its arguments."""
         reversed_arguments: list[Argument] = []
         syntax, frame, inlined = closure.syntax, closure.frame, closure.inlined
         while True:
@@ -151,7 +151,7 @@ class Lookup(Context):
         return PatternChoice(spec, str(choice))
 
     def is_function(self, closure: Closure) -> bool:
-        """Whether an expression is seen to be a function without finding its type."""
+        """Whether an expression is a function, decided without inferring its type."""
         head, arguments = self.head(closure)
         match head:
             case Closure(syntax=Fun(parameters=parameters)):

@@ -1,4 +1,4 @@
-"""What each name of a program refers to: a parameter, a let, or an earlier definition."""
+"""Name resolution: each name refers to a parameter, a let, or an earlier definition."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ from riselang.notation.syntax import (
 from riselang.support.errors import UserError
 
 ELSEWHERE: Mapping[str, str] = {
-    "fold": "the left fold is reduce(f, start)",
-    "foldl": "the left fold is reduce(f, start)",
-    "filter": "lengths are in the types, so nothing is left out; use map with if",
+    "fold": "a reduction is reduce(f, start)",
+    "foldl": "a reduction is reduce(f, start)",
+    "filter": "lengths are part of types, so no element can be removed; use map with if",
     "sum": "a sum is reduce(add, 0.0)",
-    "flatten": "one level is flattened by join",
-    "concatMap": "that is map, then join",
+    "flatten": "join flattens one level",
+    "concatMap": "use map, then join",
     "reshape": "split(m) cuts an array into chunks, and join flattens it",
     "length": "sizeOf(x) is the length of an array",
     "len": "sizeOf(x) is the length of an array",
-    "range": "generate(fun(i : idx[N], fromIdx(i))) counts",
-    "iota": "generate(fun(i : idx[N], fromIdx(i))) counts",
-    "True": "truth values are true and false",
-    "False": "truth values are true and false",
-    "compose": "functions are composed by x |> f |> g",
+    "range": "the integers from 0 are generate(fun(i : idx[N], fromIdx(i)))",
+    "iota": "the integers from 0 are generate(fun(i : idx[N], fromIdx(i)))",
+    "True": "Booleans are true and false",
+    "False": "Booleans are true and false",
+    "compose": "function composition is x |> f |> g",
     "where": "a choice is if c then a else b",
     "mul": "a product is mult",
     "embed": 'foreign ops are embed[f32]("...", a), with the type they give in brackets',
 }
-"""What other languages have, and what it is here."""
+"""Hints for the names of other languages."""
 
 Binder = Parameter | Let | Definition | DepFun
 Bindings = Mapping[Name, Binder]
@@ -56,17 +56,17 @@ Bindings = Mapping[Name, Binder]
 
 @dataclass(frozen=True)
 class Resolved:
-    """What the names of a program refer to, and which of them mean nothing."""
+    """The binders of the names of a program, and errors for unknown names."""
 
     bindings: Bindings
     uses: Mapping[Definition, Set[Definition]]
-    """The definitions that each definition names."""
+    """The definitions that each definition refers to."""
     problems: Mapping[Definition, Sequence[UserError]]
-    """What is wrong with the names in a definition, where something is."""
+    """The errors about names in each definition that has any."""
 
 
 def resolve(definitions: Sequence[Definition], source: Source) -> Resolved:
-    """The binder of each name that has one; an error for each name that means nothing."""
+    """Resolve each name to its binder; report an error for each unknown name."""
     resolver = _Resolver(source)
     uses: dict[Definition, Set[Definition]] = {}
     problems: dict[Definition, Sequence[UserError]] = {}
@@ -88,7 +88,7 @@ class _Resolver:
         self.problems: list[UserError] = []
         self.scope: dict[str, list[Binder]] = {}
         self.sizes: set[str] = set()
-        """The names in the types of parameters, to explain one that is used as a value."""
+        """The names of sizes in parameter types, for a hint if one is used as a value."""
         self.nats: dict[str, Nat] = {}
         self.data: dict[str, RiseType] = {}
         self.serial = 0
@@ -136,7 +136,7 @@ class _Resolver:
                 self.below(syntax)
 
     def dependent(self, function: DepFun) -> None:
-        """The variable of a dependent function gets a name that no other size or type has."""
+        """Give the variable of a dependent function a unique internal name."""
         self.serial += 1
         name, function.internal = function.name, f"{function.name}${self.serial}"
         nats, data = dict(self.nats), dict(self.data)
@@ -150,7 +150,7 @@ class _Resolver:
         self.nats, self.data = nats, data
 
     def type(self, type: RiseType, syntax: Syntax) -> RiseType:
-        """A type that is written, with the variables of the dependent functions around it."""
+        """Resolve the variables of enclosing dependent functions in a type."""
         for name in type_variables(type):
             if name not in self.data:
                 self.problem(f"unknown type '{name}'{type_hint(name)}", syntax)
@@ -170,14 +170,14 @@ class _Resolver:
             self.visit(argument)
 
     def size_count(self, head: Syntax) -> int:
-        """How many of the arguments of `head` are sizes."""
+        """Return how many of the arguments of `head` are sizes."""
         name = head.text if isinstance(head, Name) else getattr(head, "name", "")
         if name in self.scope or name not in PATTERNS:
             return 0
         return len(PATTERNS[name].explicit)
 
     def size(self, syntax: Syntax) -> None:
-        """In sizes a name without a binder is a size."""
+        """Resolve the names in a size, where a name without a binder is a size variable."""
         if isinstance(syntax, Name) and syntax.text in self.scope:
             self.bindings[syntax] = self.scope[syntax.text][-1]
         for child in children(syntax):

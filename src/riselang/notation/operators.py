@@ -1,4 +1,4 @@
-"""The scalar functions of the notation: their names, and which op a name and an option mean."""
+"""The scalar functions of the notation: their names, and the op for a name and an option."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ class ScalarFunction:
     predicate: str | None = None
     target: ScalarType | None = None
     needs: str | None = None
-    """What must stand in brackets: `a scalar type` or `a predicate`."""
+    """The option that is required in brackets: `a scalar type` or `a predicate`."""
 
     def with_choice(self, choice: RiseType | str) -> ScalarFunction | None:
-        """This function with what stands in its brackets; None when that is not possible."""
+        """Return this function with its option in brackets; None if it does not take it."""
         if self.needs == "a scalar type" and isinstance(choice, ScalarType):
             return replace(self, target=choice, needs=None)
         if self.needs == "a predicate" and choice in PREDICATES[self.name]:
@@ -69,7 +69,7 @@ def _functions() -> dict[str, ScalarFunction]:
 
 FUNCTIONS: Mapping[str, ScalarFunction] = _functions()
 RAW_NAMES: Mapping[str, str] = {op: op.split(".")[1] for op in SCALAR_OPS}
-"""The name of each op itself, for where no overloaded name means it."""
+"""The own name of each op, used if no overloaded name resolves to it."""
 
 
 def comparison(operator: str) -> ScalarFunction:
@@ -83,17 +83,17 @@ INSTEAD: Mapping[str, str] = {
     "bitand": "put the comparisons around it in parentheses",
     "bitor": "put the comparisons around it in parentheses",
 }
-"""What to write where an overloaded name means nothing."""
+"""Alternatives to overloaded names that are not defined for a type."""
 
 
 def infix(operator: str) -> ScalarFunction:
-    """The function of an operator, which goes by its symbol."""
+    """Return the function of an operator, named by its symbol."""
     name = "floordiv" if operator in ("%", "mod", "floordiv") else INFIX[operator]
     return replace(FUNCTIONS[name], name=operator)
 
 
 def operand_problem(function: ScalarFunction, source: ScalarType) -> str | None:
-    """What is wrong with operands of type `source`, if anything."""
+    """Return why a function does not take operands of type `source`, or None if it does."""
     if function.op in OVERLOADS and function.op != "neg" and not resolve(function.op, source):
         kind = "integers" if is_float(source) else "floats"
         instead = INSTEAD.get(function.op)
@@ -105,7 +105,7 @@ def operand_problem(function: ScalarFunction, source: ScalarType) -> str | None:
         return f"it takes {kind}"
     if function.target is None or _converts(function.name, source, function.target):
         return None
-    return "the types do not allow it; write cast"
+    return "the types do not allow it; use cast"
 
 
 def _takes_floats(op: str) -> bool:
@@ -116,7 +116,7 @@ def _takes_floats(op: str) -> bool:
 
 
 def _converts(name: str, source: ScalarType, target: ScalarType) -> bool:
-    """Whether the conversion op `name` goes from `source` to `target`."""
+    """Whether the conversion op `name` converts `source` to `target`."""
     if name == "index_cast":
         return isinstance(source.element, IndexType) != isinstance(target.element, IndexType)
     if isinstance(source.element, IndexType) or isinstance(target.element, IndexType):

@@ -1,7 +1,7 @@
-"""Terms as text, with where each of their parts stands in it.
+"""Printed terms, with the extent of each subterm in the text.
 
-A pattern stands where its name is, an operation on scalars where its sign or its name is; any other
-part of a term from where it begins to where it ends.
+The location of a pattern is its name, that of a scalar operation its symbol or name; any other
+subterm has an extent from its first to its last character.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from riselang.term.nodes import Lambda, Literal, Pattern, Scalar, Term
 from riselang.term.recursion import recursive
 
 Extent = tuple[Point, Point]
-"""From a point to before another."""
+"""The first point, and the point after the last."""
 
 
 @dataclass(frozen=True)
 class Word:
-    """A pattern or an operation, as one word or sign of a text."""
+    """A pattern or an operation, as one word or symbol of a text."""
 
     line: int
     column: int
@@ -31,7 +31,7 @@ class Word:
 
 @dataclass(frozen=True)
 class PlacedText:
-    """The text of a term."""
+    """The text of a term, with the extents of its subterms."""
 
     text: str
     words: tuple[Word, ...]
@@ -39,13 +39,13 @@ class PlacedText:
     _extents: dict[int, Extent] = field(repr=False)
 
     def extent(self, term: Term) -> Extent | None:
-        """Where a part stands, by identity; None for one that is not written on its own."""
+        """Return the extent of a subterm (by identity), or None if it is not printed separately."""
         return self._extents.get(id(term))
 
 
 @recursive
 def placed_text(term: Term) -> PlacedText:
-    """The text that `show_term` gives, and where its parts are."""
+    """Print a term as `show_term` does, and record the extents of its subterms."""
     printer = _Printer()
     printer.names.used |= written_sizes(term)
     places = Places()
@@ -69,14 +69,14 @@ def _words(heads: dict[Syntax, Term], places: Places) -> list[Word]:
 
 
 class _Printer(TermPrinter):
-    """Keeps what each piece of syntax was made for."""
+    """Records the subterm that each syntax node was made from."""
 
     def __init__(self) -> None:
         super().__init__()
         self.made: dict[Syntax, Term] = {}
-        """Whole parts."""
+        """Whole subterms."""
         self.heads: dict[Syntax, Term] = {}
-        """Names and signs."""
+        """Names and symbols."""
 
     def syntax(self, term: Term) -> Syntax:
         made = super().syntax(term)
@@ -109,7 +109,7 @@ class _Printer(TermPrinter):
 
 
 def _body(term: Term) -> Term:
-    """What an operator that stands for a function computes."""
+    """Return the body of nested lambdas, for an operator that is printed as a function."""
     while isinstance(term, Lambda):
         term = term.body
     return term

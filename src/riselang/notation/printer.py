@@ -1,7 +1,7 @@
-"""Terms in functional notation: how programs are shown to people, and read back.
+"""Printing terms in functional notation, which parses back to the same term.
 
-The parameters of the outermost function carry their types, and so do those that are functions;
-all other types can be inferred (see Note [What is written]).
+The parameters of the outermost function have type annotations, and so do parameters that are
+functions; all other types can be inferred (see Note [What is annotated]).
 """
 
 from __future__ import annotations
@@ -58,19 +58,19 @@ NOT_PIPED = frozenset({"zip", "tuple", "fst", "snd", "sizeOf"})
 
 @recursive
 def show_term(term: Term) -> str:
-    """The term as text, broken into lines where it is long."""
+    """Print a term, with line breaks where it is long."""
     printer = TermPrinter()
     printer.names.used |= written_sizes(term)
     return layout(printer.top(term))
 
 
 def marked(term: Term) -> Term:
-    """A part of a term that is shown between marks; it means what it is."""
+    """Return a subterm that is printed between marks, with an unchanged meaning."""
     return Apply(Free(MARK, fun(term.type, term.type)), term, term.location)
 
 
 def written_sizes(term: Term) -> set[str]:
-    """The sizes that expressions mention, as in `split(N)`; no variable may have their names."""
+    """Return the size variables in expressions, as in `split(N)`, which no variable may shadow."""
     names: set[str] = set()
     stack = [term]
     while stack:
@@ -84,7 +84,7 @@ def written_sizes(term: Term) -> set[str]:
 
 
 class TermPrinter:
-    """From terms to syntax."""
+    """Converts terms to syntax."""
 
     def __init__(self) -> None:
         self.names = _Names()
@@ -131,7 +131,7 @@ class TermPrinter:
         return tuple(result)
 
     def function(self, term: Lambda, annotated: frozenset[int] = frozenset()) -> Syntax:
-        """Nested lambdas as one; the parameters at the `annotated` positions carry their type."""
+        """Convert nested lambdas to one function; the `annotated` parameters have types."""
         parameters: list[syntax.Parameter] = []
         body: Term = term
         while isinstance(body, Lambda):
@@ -144,7 +144,7 @@ class TermPrinter:
         return syntax.Fun(tuple(parameters), inner)
 
     def dependent(self, term: DepLambda) -> Syntax:
-        """A dependent function; nothing but itself tells the types in it."""
+        """Convert a dependent function, whose types cannot be inferred from its context."""
         name, body = opened_binder(term, self.names.used)
         self.names.used.add(name)
         inner = self.top(body)
@@ -152,7 +152,7 @@ class TermPrinter:
         return syntax.DepFun(name, term.kind, inner)
 
     def argument(self, term: Term, annotated: frozenset[int] = frozenset()) -> Syntax:
-        """A term where a known type is expected, so that an operator may stand for its lambda."""
+        """Convert a term with a known expected type, where an operator may stand for a lambda."""
         if not isinstance(term, Lambda):
             known = not annotated or isinstance(term, Bound)
             return self.syntax(term) if known else self.ascribed(term)
@@ -190,14 +190,14 @@ class TermPrinter:
         return _call(function, texts)
 
     def pattern(self, term: Pattern) -> Syntax:
-        """A pattern with the sizes that are written."""
+        """Convert a pattern, with its explicit sizes."""
         name = term.spec.name
         function = syntax.Name(name) if term.to is None else syntax.Option(name, term.to)
         sizes = [syntax.Name(str(term.argument(size))) for size in term.spec.explicit]
         return _call(function, sizes)
 
     def tuple(self, arguments: list[Term]) -> Syntax:
-        """`(a, b, c)`: tuples nest to the right."""
+        """Convert nested pairs to `(a, b, c)`: tuples nest to the right."""
         items: list[Syntax] = []
         while True:
             first, second = arguments
@@ -238,7 +238,7 @@ class TermPrinter:
 
 
 class _Names:
-    """The names of the variables in scope, none of which means anything else."""
+    """The names of the variables in scope, which are unique and not reserved."""
 
     def __init__(self) -> None:
         self._stack: list[tuple[str, str, int]] = []
@@ -286,7 +286,7 @@ def _literal(number: Number, type: ScalarType) -> str:
 
 
 def _call(function: Syntax, arguments: Sequence[Syntax]) -> Syntax:
-    """`f(a)(b)` as `f(a, b)`."""
+    """Build a call, with `f(a)(b)` as `f(a, b)`."""
     if not arguments:
         return function
     if isinstance(function, syntax.Call):
@@ -300,7 +300,7 @@ def _is_piped(spec: PatternSpec) -> bool:
 
 
 def _function_name(op: str, type: ScalarType) -> str:
-    """The overloaded name that means `op` on `type`, or the name of the op itself."""
+    """Return the overloaded name that resolves to `op` for `type`, or the op's own name."""
     name = OVERLOADED.get(op)
     return name if name is not None and resolve(name, type) == op else RAW_NAMES[op]
 
@@ -311,7 +311,7 @@ def _conversion(op: str, source: ScalarType, target: ScalarType) -> Syntax:
 
 
 def _operator_name(term: Lambda) -> str | None:
-    """`add` for `fun((a, b), a + b)`, also where the two come as a pair."""
+    """Return `add` for `fun((a, b), a + b)`, also if the operands are the components of a pair."""
     depth = 0
     body: Term = term
     while isinstance(body, Lambda):
@@ -329,7 +329,7 @@ def _operator_name(term: Lambda) -> str | None:
 
 
 def _paired_pattern(term: Lambda) -> Pattern | None:
-    """`zip` for `fun(p, zip(fst(p), snd(p)))`."""
+    """Return `zip` for `fun(p, zip(fst(p), snd(p)))`."""
     head, arguments = spine(term.body)
     if isinstance(head, Pattern) and head.spec is not LET and len(arguments) == 2:
         return head if head.spec.arity == 2 and _projects(tuple(arguments)) else None
@@ -347,12 +347,12 @@ def _projects(operands: tuple[Term, ...]) -> bool:
 
 
 def _variables(type: RiseType) -> frozenset[str]:
-    """The sizes and types that a scheme leaves open in one of its types."""
+    """Return the size and type variables of a type."""
     return nat_variables(type) | frozenset(type_variables(type))
 
 
 def _undetermined(spec: PatternSpec, given: int) -> frozenset[str]:
-    """What neither the data arguments nor the explicit sizes of an application tell."""
+    """Return the variables that neither data arguments nor explicit sizes determine."""
     inputs, _ = uncurry(spec.type)
     if given < len(inputs):
         return frozenset()
@@ -364,7 +364,7 @@ def _undetermined(spec: PatternSpec, given: int) -> frozenset[str]:
 
 
 def _positions(input: RiseType, unknown: frozenset[str]) -> frozenset[int]:
-    """The parameters of a function argument whose types are not known from elsewhere."""
+    """Return the parameters of a function argument whose types cannot be inferred."""
     parameters, _ = uncurry(input)
     return frozenset(
         position for position, parameter in enumerate(parameters) if _variables(parameter) & unknown
@@ -373,13 +373,14 @@ def _positions(input: RiseType, unknown: frozenset[str]) -> frozenset[int]:
 
 Term.show = show_term
 
-# Note [What is written]
+# Note [What is annotated]
 #
-# Reading back infers the types of a term by unification, which finds the most general typing of
-# what is written; the term's own typing is an instance of that. So a type needs to be written only
-# where nothing else tells it: at the outermost parameters, and where a pattern takes a function but
-# no data from which the function's parameters follow (`generate`), and there either the parameters
-# of a lambda or the whole function have their types: `generate((fromIdx : idx[4] -> index))`; so
-# does a whole term that is a function but no lambda. Unification never makes an
-# unknown a function, so parameters that are functions carry their types, too. A literal without
-# suffix is f32 or i32 unless its place says otherwise, and in a well-typed term it does not.
+# The parser infers the types of a term by unification, which finds the most general typing of the
+# text; the term's own typing is an instance of that. So a type annotation is needed only where
+# nothing else determines the type: at the outermost parameters, and where a pattern takes a
+# function but no data that determines the function's parameters (`generate`). There, either the
+# parameters of a lambda or the whole function are annotated:
+# `generate((fromIdx : idx[4] -> index))`; so is a whole term that is a function but not a lambda.
+# Unification never makes an unknown a function type, so parameters that are functions are annotated
+# as well. A literal without suffix is f32 or i32 unless its context determines another type, and in
+# a well-typed term it does not.

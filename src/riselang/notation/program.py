@@ -1,4 +1,4 @@
-"""Programs in functional notation: text in, closed typed terms out."""
+"""Parsing programs in functional notation to closed typed terms."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from riselang.term.nodes import Term
 
 @dataclass(frozen=True)
 class Definition:
-    """A definition and where its name stands."""
+    """A definition and the location of its name."""
 
     name: str
     term: Term
     location: SourceLocation
     refined: Mapping[str, Nat] = field(default_factory=dict[str, Nat])
-    """What sizes are that had to be multiples: `N = 4 * N_by_4`."""
+    """The values of sizes that have to be multiples: `N = 4 * N_by_4`."""
 
 
 @dataclass(frozen=True)
 class Program:
     """The definitions of a file, in order.
 
-    A helper is a definition whose types only its uses determine, so it has no term of its own;
-    with its name stands what is missing for that.
+    A helper is a polymorphic definition: only its uses determine its types, so it has no term.
+    `helpers` maps its name to the error that says which type is not determined.
     """
 
     definitions: tuple[Definition, ...]
@@ -57,7 +57,7 @@ class Program:
 
 @deep
 def parse_program(text: str, name: str = "<text>") -> Program:
-    """The program in `text`; `name` is the file that errors speak of."""
+    """Parse a program; `name` is the file name in errors."""
     source = Source(text, name)
     with timed("read"):
         read_definitions, _ = read(source)
@@ -77,7 +77,7 @@ def parse_program(text: str, name: str = "<text>") -> Program:
 
 
 def parse_term(text: str, name: str = "<text>") -> Term:
-    """The term that a single expression means."""
+    """Parse a single expression to its term."""
     program = parse_program(text, name)
     if len(program) != 1 or program.helpers:
         raise UserError("expected one expression, but found several definitions")

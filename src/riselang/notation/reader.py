@@ -1,4 +1,4 @@
-"""From text to syntax: the grammar, and what each of its rules builds."""
+"""Parsing text to syntax: the grammar, and the syntax node that each of its rules builds."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SIZE_OPERATORS: dict[str, Callable[[Nat, Nat], Nat]] = {
 
 
 class Problem(Exception):
-    """Something wrong with the text at `span`; becomes a located error at the entry point."""
+    """An error at `span`, which the entry point converts to a located error."""
 
     def __init__(self, message: str, span: Span):
         super().__init__(message)
@@ -50,7 +50,7 @@ class _TooDeep(Problem):
 
 
 def read(source: Source) -> tuple[list[syntax.Definition], list[Comment]]:
-    """The definitions of a file; a single expression is the definition of `main`."""
+    """Parse the definitions of a file; a single expression is the definition of `main`."""
     from lark.exceptions import UnexpectedInput
 
     comments = source.comments()
@@ -68,7 +68,7 @@ def read(source: Source) -> tuple[list[syntax.Definition], list[Comment]]:
 
 
 def _refuse_deep_brackets(text: str) -> None:
-    """Brackets that are too deep are no expression yet, and reading all of them takes a while."""
+    """Reject brackets that nest too deeply before the parser, which is slow on them, runs."""
     depth = 0
     for found in _BRACKET.finditer(text):
         depth += 1 if found[0] in "([" else -1
@@ -104,7 +104,7 @@ def _checked(node: syntax.Syntax) -> syntax.Syntax:
 
 
 class _Builder:
-    """What the rules of the grammar build. Sizes and types come with their span."""
+    """The actions of the grammar rules. Sizes and types come with their span."""
 
     # Definitions and expressions
 
@@ -176,7 +176,7 @@ class _Builder:
         return _checked(syntax.DepCall(function, type.type, f"[{type.text}]", span=span))
 
     def choice(self, type: _Typed) -> _Typed | str:
-        # A name that stands alone is no type, but `affine` or the like.
+        # A single name is not a type but an option such as `affine`.
         return type.text if isinstance(type.type, types.TypeVariable) else type
 
     def word(self, word: Token) -> str:
@@ -192,10 +192,10 @@ class _Builder:
         digits, _, suffix = token.partition("_")
         if suffix and suffix not in SCALARS:
             names = ", ".join(SCALARS)
-            raise Problem(f"'{suffix}' is no scalar type; expected {names}", _span(token))
+            raise Problem(f"'{suffix}' is not a scalar type; expected {names}", _span(token))
         if len(digits) > MAXIMUM_DIGITS:
             raise Problem(
-                f"this number has {len(digits)} characters; at most {MAXIMUM_DIGITS} are read",
+                f"this number has {len(digits)} characters; the limit is {MAXIMUM_DIGITS}",
                 _span(token),
             )
         value = int(digits) if digits.isdecimal() else float(digits)
@@ -209,7 +209,7 @@ class _Builder:
         seen: set[str] = set()
         for parameter in parameters:
             if parameter.name in seen:
-                raise Problem(f"the parameter '{parameter.name}' stands twice", parameter.span)
+                raise Problem(f"the parameter '{parameter.name}' occurs twice", parameter.span)
             seen.add(parameter.name)
         return _checked(syntax.Fun(parameters, body, span=_span(keyword)))
 
@@ -272,7 +272,7 @@ class _Builder:
     def size_number(self, token: Token) -> _Sized:
         if len(token) > MAX_DIGITS:
             raise Problem(
-                f"this size has {len(token)} digits; at most {MAX_DIGITS} are possible",
+                f"this size has {len(token)} digits; the limit is {MAX_DIGITS}",
                 _span(token),
             )
         return _Sized(Nat.const(int(token)), _span(token), str(token))
@@ -298,7 +298,7 @@ class _Builder:
 
 
 class _Sized:
-    """A size, where it stands, and how it is written."""
+    """A size, its span, and its text."""
 
     __slots__ = ("size", "span", "text")
 
@@ -309,7 +309,7 @@ class _Sized:
 
 
 class _Typed:
-    """A type, where it stands, and how it is written."""
+    """A type, its span, and its text."""
 
     __slots__ = ("depth", "span", "text", "type")
 
@@ -324,7 +324,7 @@ def _sized(span: Span, text: str, make: Callable[[], Nat]) -> _Sized:
     try:
         return _Sized(make(), span, text)
     except NatError as error:
-        raise Problem(f"this is no size: {error}", span) from None
+        raise Problem(f"this is not a size: {error}", span) from None
 
 
 def _typed(span: Span, text: str, make: Callable[[], RiseType], *parts: _Typed) -> _Typed:
@@ -340,7 +340,7 @@ def _typed(span: Span, text: str, make: Callable[[], RiseType], *parts: _Typed) 
 
 
 def _in_notation(message: str, parts: tuple[_Typed, ...]) -> str:
-    """The message of a type's own check, with its parts written as they are here."""
+    """Return the message of a type's verifier, with its parts in notation."""
     for part in parts:
         message = message.replace(str(part.type), type_printer.show(part.type))
     return message

@@ -1,4 +1,4 @@
-"""Expressions where a pattern takes a size: `split(N floordiv 4)`."""
+"""Size expressions as arguments of patterns: `split(N floordiv 4)`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ EXTREMES: dict[str, Callable[..., Nat]] = {"min": nat_min, "max": nat_max}
 
 
 def size_of(syntax: Syntax, bindings: Bindings, source: Source, what: str) -> Nat:
-    """The natural that an expression means; names are sizes, or definitions of sizes."""
+    """Evaluate a size expression; names are size variables, or definitions of sizes."""
 
     def size(syntax: Syntax) -> Nat:
         match syntax:
@@ -49,7 +49,7 @@ def size_of(syntax: Syntax, bindings: Bindings, source: Source, what: str) -> Na
                     parts.append(size(argument))
                 return EXTREMES[text](*parts)
             case _:
-                raise NatError("expected numbers, names of sizes and + - * floordiv mod min max")
+                raise NatError("expected numbers, size names and + - * floordiv mod min max")
 
     def name(name: Name) -> Nat:
         binder = bindings.get(name)
@@ -64,11 +64,11 @@ def size_of(syntax: Syntax, bindings: Bindings, source: Source, what: str) -> Na
     try:
         return size(syntax)
     except NatError as error:
-        raise source.error(f"{what}: this is no size: {error}", syntax.span) from None
+        raise source.error(f"{what}: this is not a size: {error}", syntax.span) from None
 
 
 def is_size_like(syntax: Syntax, bindings: Bindings) -> bool:
-    """Whether an expression may be a size: no value, function or application."""
+    """Whether an expression may be a size, rather than a value, function or application."""
     match syntax:
         case Name():
             binder = bindings.get(syntax)

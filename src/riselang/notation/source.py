@@ -1,4 +1,4 @@
-"""A text in notation: its lines, its comments, and errors that point into it."""
+"""A source text in notation: its lines, its comments, and errors that point into it."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from dataclasses import dataclass
 from riselang.notation.syntax import Span
 from riselang.support.errors import SourceLocation, UserError
 
-# A piece of text that decides where comments are: a comment's start, a line's end, or a character
-# that is something; in a text there are none. What an operand ends with makes `//` a division.
+# A piece of text that decides where comments are: the start of a comment, the end of a line, or
+# other characters; a string contains no comments. After the end of an operand, `//` is a division.
 _PIECE = re.compile(r'"(?:\\.|[^"\\])*"|/\*|//|\n|[^\s/"]+|/|"', re.DOTALL)
 _ENDS_OPERAND = re.compile(r'[\w)\]"]\Z')
 _NOT_BLANK = re.compile(r"[^\s]")
 DIVISION_NOTE = (
-    "after an operand '//' is the division of integers; put the comment on a line of its own, "
+    "after an operand '//' is integer division; put the comment on a separate line, "
     "or write /* ... */"
 )
 
 
 @dataclass(frozen=True)
 class Comment:
-    """A comment with its marks."""
+    """A comment with its delimiters."""
 
     text: str
     span: Span
@@ -31,12 +31,12 @@ class Comment:
 
     @property
     def is_block(self) -> bool:
-        """Whether it has an end of its own, so that something may follow on its line."""
+        """Whether it has an explicit end, so that code may follow on its line."""
         return self.text.startswith("/*")
 
 
 class Source:
-    """A text and the name of its file."""
+    """A source text and the name of its file."""
 
     def __init__(self, text: str, name: str):
         self.text = text
@@ -60,17 +60,17 @@ class Source:
 
     @property
     def end(self) -> Span:
-        """The place after the last character that is no space."""
+        """The span of the last character that is not space."""
         end = len(self.text.rstrip())
         return max(0, end - 1) if self.text.strip() else 0, end
 
     def line_has_division(self, position: int) -> bool:
-        """Whether `//` stands before `position` on its line, to explain an error there."""
+        """Whether the line of `position` contains `//`, to explain an error there."""
         line = bisect_right(self._starts, position) - 1
         return "//" in self._lines[line]
 
     def comments(self) -> list[Comment]:
-        """The comments, in order; an error for one that does not end."""
+        """Return the comments, in order; raise an error for one that does not end."""
         found: list[Comment] = []
         position, after_operand = 0, False
         while match := _PIECE.search(self.text, position):
@@ -98,7 +98,7 @@ class Source:
         return end + 2
 
     def blanked(self, comments: list[Comment]) -> str:
-        """The text with spaces in place of comments, so that positions stay."""
+        """Return the text with comments replaced by spaces, so that positions do not change."""
         pieces: list[str] = []
         position = 0
         for comment in comments:

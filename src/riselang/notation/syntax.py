@@ -1,7 +1,7 @@
 """The syntax tree of the functional notation, between text and terms.
 
-Reading gives a tree that elaboration types; printing turns a term into a tree that layout writes.
-Nodes are compared by identity. `span` is where a node stands in the text it was read from.
+Parsing builds a tree that elaboration types; printing converts a term to a tree that layout writes.
+Nodes are compared by identity. `span` is the position of a node in the text it was parsed from.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from riselang.dialects.rise.types import RiseType, ScalarType
 from riselang.nat import Nat
 
 Span = tuple[int, int]
-"""Where something starts in a text, and where it ends."""
+"""The start and end offsets of a part of a text."""
 NOWHERE: Span = (0, 0)
 
 
@@ -24,7 +24,7 @@ class Syntax:
 
     span: Span = field(default=NOWHERE, kw_only=True)
     depth: int = field(default=1, init=False)
-    """Height of the tree, by which recursive functions over it ask for stack."""
+    """The height of the tree, from which recursive functions compute the stack they need."""
 
     def _above(self, *children: Syntax) -> None:
         self.depth = 1 + max((child.depth for child in children), default=0)
@@ -37,7 +37,7 @@ class Name(Syntax):
 
 @dataclass(eq=False, slots=True)
 class Constant(Syntax):
-    """A number or a truth value; `type` is its suffix (`1_i64`)."""
+    """A number or a Boolean; `type` is its suffix (`1_i64`)."""
 
     value: Number
     text: str
@@ -46,7 +46,7 @@ class Constant(Syntax):
 
 @dataclass(eq=False, slots=True)
 class Text(Syntax):
-    """A text with its quotes: the region of an embed."""
+    """A string with its quotes: the region of an embed."""
 
     literal: str
 
@@ -58,7 +58,7 @@ class Option(Syntax):
     name: str
     choice: RiseType | str
     written: str | None = None
-    """A type as it is written, where it was read: formatting keeps how its sizes are spelled."""
+    """The type as its author wrote it: formatting preserves how its sizes are spelled."""
 
 
 @dataclass(eq=False, slots=True)
@@ -79,7 +79,7 @@ class Fun(Syntax):
 
 @dataclass(eq=False, slots=True)
 class DepFun(Syntax):
-    """`depFun(n : nat, body)`; `internal` is how the size or type is called inside types."""
+    """`depFun(n : nat, body)`; `internal` is the unique name of the size or type in types."""
 
     name: str
     kind: str
@@ -186,7 +186,7 @@ class Ascription(Syntax):
 
 @dataclass(eq=False, slots=True)
 class Marked(Syntax):
-    """A part that people are to look at; only printed, never read."""
+    """A highlighted part; printed, but never parsed."""
 
     value: Syntax
 
@@ -196,7 +196,7 @@ class Marked(Syntax):
 
 @dataclass(eq=False, slots=True)
 class Definition(Syntax):
-    """`def name = value`; `span` is that of the name, `start` the place of `def`.
+    """`def name = value`; `span` is that of the name, `start` the offset of `def`.
 
     A file that is one expression is the definition of `main`, without a `def`.
     """
@@ -210,7 +210,7 @@ class Definition(Syntax):
 
 
 def spine(syntax: Syntax) -> tuple[Syntax, list[Syntax]]:
-    """`x |> f(a)(b)` as `f` and `[a, b, x]`."""
+    """Split an application into its head and arguments: `x |> f(a)(b)` into `f`, `[a, b, x]`."""
     reversed_arguments: list[Syntax] = []
     while True:
         match syntax:
@@ -225,12 +225,12 @@ def spine(syntax: Syntax) -> tuple[Syntax, list[Syntax]]:
 
 
 def joined(first: Syntax, last: Syntax) -> Span:
-    """The span from the start of one node to the end of another."""
+    """Return the span from the start of one node to the end of another."""
     return first.span[0], last.span[1]
 
 
 def children(syntax: Syntax) -> Sequence[Syntax]:
-    """The nodes right below a node, in the order of the text."""
+    """Return the direct children of a node, in the order of the text."""
     match syntax:
         case Fun(body=body) | DepFun(body=body):
             return (body,)

@@ -1,4 +1,4 @@
-"""What the parser did not expect, in words."""
+"""Error messages for tokens that the parser does not expect."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from riselang.support.errors import UserError
 if TYPE_CHECKING:
     from lark.exceptions import UnexpectedInput, UnexpectedToken
 
-# What starts an expression, and what a type; any of a group names the whole group.
+# The terminals that start an expression or a type; one of a group is reported as the whole group.
 EXPRESSION = frozenset({"NUMBER", "SPECIAL", "TRUTH", "TEXT", "FUN", "DEP_FUN", "IF", "LET"})
 TYPE = frozenset({"SCALAR", "IDX", "VEC"})
 OPERATOR = frozenset(
@@ -30,7 +30,7 @@ MAXIMUM_SHOWN = 20
 
 
 def explain(error: UnexpectedInput, source: Source) -> UserError:
-    """The error for what lark found wrong."""
+    """Convert a syntax error of lark to a `UserError`."""
     from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
     if isinstance(error, UnexpectedToken):
@@ -68,7 +68,7 @@ def _shown(text: str) -> str:
 
 
 def in_words(terminals: frozenset[str]) -> str:
-    """The terminals that would do, as people call them."""
+    """Describe the expected terminals in words."""
     words: list[str] = []
     if "FUN" in terminals:
         words.append("an expression")
@@ -81,7 +81,7 @@ def in_words(terminals: frozenset[str]) -> str:
         terminals -= {"NAME", "LPAR", "LENGTH", "EXTREME", "MINUS"}
     if terminals & OPERATOR:
         words.append("an operator")
-        # What continues an operand is not worth its place here.
+        # Terminals that continue an operand would only make the message longer.
         terminals -= OPERATOR | {"LPAR", "LSQB", "_PIPE", "AT"}
     words += sorted({WORDS.get(name, "") for name in terminals} - {""})
     if not words:

@@ -1,7 +1,7 @@
-"""Text that is written token by token, with comments in between.
+"""Writing text token by token, with comments in between.
 
-A comment belongs to the token behind it. Formatting changes spaces, parentheses and commas, but no
-other token, so tokens are counted without those, and their numbers stay.
+A comment belongs to the token after it. Formatting changes spaces, parentheses and commas, but no
+other tokens, so tokens are counted without those, and their numbers do not change.
 """
 
 from __future__ import annotations
@@ -11,24 +11,24 @@ from collections.abc import Mapping, Sequence
 
 from riselang.notation.source import Comment
 
-# `=>` is written as a comma. Symbols count by their characters, which spaces cannot change.
+# `=>` is printed as a comma. Each character of a symbol counts, whatever the spaces around it.
 _TOKEN = re.compile(r'=>|(?P<counted>"(?:\\.|[^"\\])*"|\w+|[^\w\s(),])')
 
 
 def token_places(text: str) -> list[int]:
-    """Where each token of a text starts that formatting leaves as it is."""
+    """Return the offsets of the tokens of a text that formatting preserves."""
     return [match.start() for match in _TOKEN.finditer(text) if match["counted"]]
 
 
 class Writer:
-    """Pieces of text, and the line and column after them."""
+    """Collects pieces of text, and tracks the line and column after them."""
 
     def __init__(self, comments: Mapping[int, Sequence[Comment]]):
         self.pieces: list[str] = []
         self.column = 0
         self.line = 0
         self.indent = 0
-        """The indentation of the line that is being written."""
+        """The indentation of the current line."""
         self._line_is_empty = True
         self._comments = comments
         self._token = 0
@@ -62,13 +62,13 @@ class Writer:
             self.column = len(line) + (self.column if line == text else 0)
 
     def _put_comments(self, comments: Sequence[Comment]) -> None:
-        """Comments on lines of their own; one with an end also between two tokens of a line."""
+        """Write comments on separate lines; a block comment also between two tokens of a line."""
         parentheses = self._take_parentheses()
         self._put_each(comments)
         self._put(parentheses)
 
     def _take_parentheses(self) -> str:
-        """The parentheses that open right here around an expression go behind its comments."""
+        """Remove the parentheses that were just opened, to write them after the comments."""
         count = 0
         while self.pieces and self.pieces[-1] == "(" and self._opens_group():
             self.pieces.pop()

@@ -46,7 +46,7 @@ def test_every_size_is_taken_or_refused_as_the_users_mistake(spec: PatternSpec) 
         problem = refusal(spec, size)
         if problem is not None:
             assert_located(problem)
-            assert "is no size" not in problem.message
+            assert "is not a size" not in problem.message
 
 
 def refusal(spec: PatternSpec, size: Any) -> UserError | None:
@@ -59,14 +59,14 @@ def refusal(spec: PatternSpec, size: Any) -> UserError | None:
 
 @pytest.mark.parametrize("size", WRONG, ids=repr)
 def test_no_array_type_or_inferred_size_takes_what_is_no_size(size: Any) -> None:
-    with pytest.raises(UserError, match="is no size") as caught:
+    with pytest.raises(UserError, match="is not a size") as caught:
         rl.Array[size, rl.f32]
     assert_located(caught.value)
 
     def program(x: rl.Array["N", rl.f32]) -> Any:
         return rl.generate(lambda i: 1.0, n=size)
 
-    with pytest.raises(UserError, match="is no size") as caught:
+    with pytest.raises(UserError, match="is not a size") as caught:
         rl.jit(program).trace(N=4)
     assert_located(caught.value)
 
@@ -75,7 +75,7 @@ def test_a_negative_size_of_a_kernel_is_refused() -> None:
     def program(x: rl.Array["N", rl.f32]) -> Any:
         return x | rl.map(lambda e: e + 1.0)
 
-    with pytest.raises(UserError, match="-4 is no size: it is negative") as caught:
+    with pytest.raises(UserError, match="-4 is not a size: it is negative") as caught:
         rl.jit(program).lower(N=-4)
     assert_located(caught.value)
 
@@ -90,6 +90,6 @@ def test_integers_of_numpy_are_sizes() -> None:
 
 def test_a_negative_size_of_a_program_in_notation_is_refused() -> None:
     program: Any = rl.loads("def main = fun((x : N.f32), x |> map(neg))", name="sizes.rise")
-    with pytest.raises(UserError, match="-4 is no size: it is negative"):
+    with pytest.raises(UserError, match="-4 is not a size: it is negative"):
         program.main.lower(N=-4)
     assert program.main.lower(N=4).inputs

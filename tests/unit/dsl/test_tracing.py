@@ -267,7 +267,7 @@ def a_literal_that_does_not_fit(x: rl.Array[3, rl.i8]):
     return x | rl.map(lambda a: a + 300)
 
 
-@mistake("slide(sz, sp): 2.5 is no size: it is no number or size expression")
+@mistake("slide(sz, sp): 2.5 is not a size: it is not a number or a size expression")
 def a_size_that_is_no_number(x: rl.Array[3, rl.f32]):
     return x | rl.slide(2.5, 1) | rl.join
 
@@ -324,5 +324,5 @@ def test_sizes_and_types_that_nothing_else_tells() -> None:
     def wrong(x: rl.Array[4, rl.f32]):
         return x | rl.reverse(k=4)
 
-    with pytest.raises(rl.UserError, match="reverse has no size k that is inferred; it has n"):
+    with pytest.raises(rl.UserError, match="reverse has no inferred size k; it has n"):
         wrong.lower()

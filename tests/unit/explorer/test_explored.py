@@ -111,7 +111,7 @@ def test_loops_and_instructions_lead_to_patterns_and_those_to_the_source() -> No
 def test_every_stage_is_there_and_says_nothing_of_our_numbers() -> None:
     data = matmul()
     keys = [stage["key"] for stage in data["stages"]]
-    assert keys == ["rise", "imperative", "affine", "llvm", "optimised", "asm"]
+    assert keys == ["rise", "imperative", "affine", "llvm", "optimized", "asm"]
     for stage in data["stages"]:
         assert stage["error"] is None
         assert len(stage["parts"]) == stage["text"].count("\n") + 1
@@ -182,7 +182,7 @@ def test_what_cannot_be_compiled_is_shown_as_far_as_it_goes() -> None:
 def test_what_is_no_program_is_refused() -> None:
     with pytest.raises(UserError, match="expected a kernel, a model"):
         rl.explore(3)
-    with pytest.raises(UserError, match="has its sizes"):
+    with pytest.raises(UserError, match="the sizes of this program are fixed"):
         rl.explore(rl.loads("fun((x : 4.f32), x)", name="a.rise").main.trace(), N=3)  # type: ignore[union-attr]
 
 

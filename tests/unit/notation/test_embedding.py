@@ -85,16 +85,16 @@ ERRORS = {
     'embed[f32]("^bb0(%a : f32):\n  rise.return %a : f32", »1_i32)': (
         "embed, operand 1: expected f32, but found i32; cast[f32](...) converts"
     ),
-    "»embed[f32](1.0)": 'embed: expected a text first, as in embed[f32]("...", a)',
+    "»embed[f32](1.0)": 'embed: expected a string first, as in embed[f32]("...", a)',
     '»embed[4.f32]("")': "'embed[4.f32]': expected a scalar type",
     'embed[f32](»"")': "embed: the embed has a region of 0 blocks, expected one",
-    '1 + »"a"': 'a text is no value; it is the first argument of embed[f32]("...", a)',
+    '1 + »"a"': 'a string is not a value; it is the first argument of embed[f32]("...", a)',
     '»embed("a")': (
         "unknown name 'embed'; foreign ops are embed[f32](\"...\", a), with the type they give in "
         "brackets"
     ),
     'embed[f32](»"abc': (
-        "unexpected character '\"'; a text ends with \" and is the region of an embed: "
+        "unexpected character '\"'; a string ends with \" and is the region of an embed: "
         'embed[f32]("...", a)'
     ),
 }

@@ -41,17 +41,19 @@ ERRORS = {
     "«neg»()": "expected an argument between the parentheses",
     # Numbers
     "1 + «1e999»": "the number 1e999 is too large; write inf for infinity",
-    "«1_i7»": "'i7' is no scalar type; expected f16, bf16, f32, f64, i1, i8, i16, i32, i64, index",
+    "«1_i7»": (
+        "'i7' is not a scalar type; expected f16, bf16, f32, f64, i1, i8, i16, i32, i64, index"
+    ),
     "«300_i8»": "300 cannot be a literal of type i8: it does not fit into 8 bits",
     "«4000000000000»": (
         "4000000000000 cannot be a literal of type i32: it does not fit into 32 bits"
     ),
-    "fun(x : «1234567890123456789».f32, x)": "this size has 19 digits; at most 18 are possible",
+    "fun(x : «1234567890123456789».f32, x)": "this size has 19 digits; the limit is 18",
     # Names
     "fun(xs : 4.f32, xs |> «mapp»(neg))": "unknown name 'mapp'; did you mean 'map'?",
     "fun(value : f32, «valeu» + 1.0)": "unknown name 'valeu'; did you mean 'value'?",
     "«qqq»": "unknown name 'qqq'",
-    "fun((x, «x»), x)": "the parameter 'x' stands twice",
+    "fun((x, «x»), x)": "the parameter 'x' occurs twice",
     "def a = 1\ndef «a» = 2": "'a' is defined twice",
     "«mapSeq»[gpu](neg)": "'mapSeq[gpu]': 'mapSeq' takes affine or scf",
     "«zip»[affine]": "'zip[affine]': 'zip' takes no brackets",
@@ -64,7 +66,7 @@ ERRORS = {
     ),
     "«add»(1, 2, 3)": "'add' takes 2 operand(s), but found 3",
     "«split»": "split needs m first: split(m)",
-    "fun(x : f32, «x»(3))": "'x' has the type f32 and is no function to apply",
+    "fun(x : f32, «x»(3))": "'x' has the type f32 and is not a function",
     "fun((f : f32 -> f32, x : f32), «f»(x, x))": "'f' takes 1 argument(s), but found 2",
     "fun(x : 4.f32, x |> map(«fun»((a, b), a)))": (
         "map, argument 1: the function gets 1 argument(s) of type f32, but takes 2"
@@ -115,17 +117,19 @@ ERRORS = {
         "'/' is not defined on i32: it takes floats; use //, or cast the operands"
     ),
     "«addf»(1, 2)": "'addf' is not defined on i32: it takes floats",
-    "«extf»[f16](1.0)": "'extf' is not defined on f32: the types do not allow it; write cast",
+    "«extf»[f16](1.0)": "'extf' is not defined on f32: the types do not allow it; use cast",
     # Sizes
     "fun(x : 4.f32, x |> «split»(0))": "split: m must be at least 1, but is 0",
     "fun(x : 5.f32, «x» |> split(3))": (
         "split, argument 1: expected (_ * 3)._, but found 5.f32; the lengths _ * 3 and 5 differ"
     ),
     "fun(x : 4.f32, x |> split(«1.5»))": (
-        "split, m: this is no size: expected numbers, names of sizes and "
+        "split, m: this is not a size: expected numbers, size names and "
         "+ - * floordiv mod min max"
     ),
-    "fun((x : 4.f32, n : i32), x |> split(«n»))": "split, m: this is no size: 'n' is a value here",
+    "fun((x : 4.f32, n : i32), x |> split(«n»))": (
+        "split, m: this is not a size: 'n' is a value here"
+    ),
     "fun(x : 4.f32, x |> toMem(«disk»))": (
         "toMem, space: expected heap or stack or register or shared"
     ),
@@ -161,7 +165,7 @@ def test_a_comment_that_looks_like_a_division_is_explained() -> None:
     with pytest.raises(UserError) as raised:
         parse_program("fun(x : 4.f32,\n  x // the input\n  |> map(neg))")
     assert raised.value.notes == (
-        "after an operand '//' is the division of integers; put the comment on a line of its own, "
+        "after an operand '//' is integer division; put the comment on a separate line, "
         "or write /* ... */",
     )
 

@@ -119,7 +119,7 @@ def test_loops_of_c_that_are_no_patterns(folder: Path) -> None:
     pytest.importorskip("islpy")
     (folder / "loops.c").write_text(LOOPS)
     data = explored("loops.c")
-    assert [stage["key"] for stage in data["stages"]] == ["affine", "llvm", "optimised", "asm"]
+    assert [stage["key"] for stage in data["stages"]] == ["affine", "llvm", "optimized", "asm"]
     assert data["steps"] == []
     assert any("not recognised" in line for line, _ in data["lines"])
     # Each loop and the statement, from the source to the assembly.

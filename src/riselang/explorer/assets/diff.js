@@ -1,4 +1,4 @@
-// Which lines of one text are gone in another, and which are new.
+// The lines of one text that are missing in another, and the lines that are new.
 
 const MOST = 4_000_000;
 
@@ -50,10 +50,10 @@ function between(before, after, start, oldEnd, newEnd) {
 const CONTEXT = 4;
 const CLASSES = { " ": "", "-": "minus", "+": "plus" };
 
-// Values are numbered anew in each stage, so their names do not count.
+// Each stage numbers values anew, so the comparison ignores their names.
 const compared = (line) => line.text.replace(/%[\w.$#-]+/g, "%").trim();
 
-// Rows to show: what changed, with a few lines around it where the text is long.
+// The rows of a diff; of a long text, only the changes with a few lines of context.
 function diffRows(before, after, marks = {}, languages = []) {
   const said = languages[0] === "rise" ? (line) => line.text : compared;
   const found = difference(before.map(said), after.map(said));
@@ -64,7 +64,7 @@ function diffRows(before, after, marks = {}, languages = []) {
   const rows = [];
   let skipped = 0;
   const skip = () => {
-    if (skipped) rows.push({ line: { text: `⋯ ${skipped} lines are the same` }, label: "", sign: "skip", language: "none" });
+    if (skipped) rows.push({ line: { text: `⋯ ${skipped} unchanged line${skipped === 1 ? "" : "s"}` }, label: "", sign: "skip", language: "none" });
     skipped = 0;
   };
   found.forEach(([sign, old, now], at) => {

@@ -1,4 +1,4 @@
-// Lines as elements. What can be followed has the place it came from (s) and the part it is (k).
+// Lines as elements. A linked element has its source location (s) and its part of the program (k).
 
 const CHUNK = 200;
 
@@ -9,7 +9,7 @@ function element(name, className, text) {
   return made;
 }
 
-// Cut [0, length) where one of the ranges begins or ends, and say which of them hold each piece.
+// Split a text where one of the ranges begins or ends; each piece comes with the ranges around it.
 function pieces(text, ranges) {
   const cuts = new Set([0, text.length]);
   for (const [from, to] of ranges) {
@@ -26,7 +26,7 @@ function pieces(text, ranges) {
 }
 
 function fill(target, line, language, mark) {
-  const ranges = coloured(line.text, language).map(([a, b, kind]) => [a, b, { kind }]);
+  const ranges = highlight(line.text, language).map(([a, b, kind]) => [a, b, { kind }]);
   const words = line.words ?? [];
   const stride = line.stride ?? 4;
   for (let at = 0; at < words.length; at += stride) {
@@ -76,7 +76,7 @@ function markOn(mark, number, text, kind) {
   return [begin, number === last ? to : text.length, kind];
 }
 
-// Rows are {line, label, mark, sign}. Long texts are laid out where they are looked at.
+// Rows are {line, label, mark, sign}. The browser lays out only the visible chunks of long texts.
 function show(container, rows, language, isDiff) {
   const all = document.createDocumentFragment();
   for (let at = 0; at < rows.length; at += CHUNK) {

@@ -1,4 +1,4 @@
-// A page that `rise explore --serve` gives looks for a newer one, and takes its place.
+// A page served by `rise explore --serve` polls for a newer version, and reloads itself.
 
 const LIVE = DATA.live;
 if (LIVE) {
@@ -13,7 +13,7 @@ if (LIVE) {
       }
     } catch {
       $("problem").hidden = false;
-      $("problem").textContent = "The server is gone; this page stays as it is.";
+      $("problem").textContent = "The server has stopped; this page is no longer updated.";
     }
     setTimeout(look, 600);
   };

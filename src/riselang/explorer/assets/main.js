@@ -11,8 +11,8 @@ const ROW = 26;
 function go(number) {
   step = Math.min(LAST, Math.max(0, number));
   $("slider").value = step;
-  $("slider").setAttribute("aria-valuetext", step ? `${step}: ${ruleOf(step).name}` : "as it was written");
-  $("step-count").textContent = LAST ? `step ${step} of ${LAST}` : "no steps: the program stays as it is";
+  $("slider").setAttribute("aria-valuetext", step ? `${step}: ${ruleOf(step).name}` : "as written");
+  $("step-count").textContent = LAST ? `step ${step} of ${LAST}` : "no steps: the program is not rewritten";
   for (const id of ["first", "back"]) $(id).disabled = step === 0;
   for (const id of ["forward", "last", "play"]) $(id).disabled = step === LAST;
   if (step === LAST) stop();
@@ -27,7 +27,7 @@ const ruleOf = (number) => DATA.rules[DATA.steps[number - 1][0]];
 function drawLaw() {
   const law = $("law");
   if (!step) {
-    const words = LAST ? "The program as it was written." : "This program is not rewritten; it becomes loops as it was written.";
+    const words = LAST ? "The program as written." : "This program is not rewritten; it is lowered as written.";
     law.replaceChildren(element("div", "rule", "start"), element("div", "why", words));
     return;
   }
@@ -60,7 +60,7 @@ function drawState() {
   }
 }
 
-// The list of steps: only those that are seen have elements.
+// The list of steps; only visible steps have elements.
 function drawSteps(follow) {
   const list = $("steps");
   const rail = list.firstElementChild;
@@ -82,7 +82,7 @@ function drawSteps(follow) {
     made.setAttribute("aria-selected", String(number === step));
     made.dataset.step = number;
     const place = number ? DATA.steps[number - 1][1] : "";
-    made.append(element("i", "", number), element("code", "", number ? ruleOf(number).name : "as it was written"), element("span", "", place));
+    made.append(element("i", "", number), element("code", "", number ? ruleOf(number).name : "as written"), element("span", "", place));
     rows.push(made);
   }
   rail.replaceChildren(...rows);
@@ -120,7 +120,7 @@ function drawCode() {
   const text = $("code-text");
   const lines = stageLines(now);
   const before = codeDiff && stage > 0 ? STAGES[stage - 1] : null;
-  const size = `${lines.length} lines`;
+  const size = `${lines.length} line${lines.length === 1 ? "" : "s"}`;
   $("stage-summary").textContent = before ? `${before.title} → ${now.title}` : `${now.summary} · ${size}`;
   $("code-diff").disabled = stage === 0;
   if (now.error) {
@@ -192,7 +192,7 @@ function stop() {
   $("play").setAttribute("aria-label", "Play");
 }
 
-// Light or dark: what the reader chose, else what the system says.
+// Light or dark: the reader's choice, or the system setting.
 const dark = matchMedia("(prefers-color-scheme: dark)");
 function stored(key, value) {
   try {
@@ -206,17 +206,17 @@ function theme(name) {
 }
 theme(stored("rise-theme") ?? (dark.matches ? "dark" : "light"));
 dark.addEventListener("change", () => { if (!stored("rise-theme")) theme(dark.matches ? "dark" : "light"); });
-function turn() {
+function toggleTheme() {
   const name = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
   stored("rise-theme", name);
   theme(name);
 }
 
-// The step and the stage are kept in the address, so that a place can be shared.
+// The URL contains the step and the stage, so that a link to them can be shared.
 function remember() {
   try {
     history.replaceState(null, "", `#step=${step}&stage=${STAGES[stage]?.key ?? ""}`);
-  } catch { /* a page in a frame has no address of its own */ }
+  } catch { /* a page in a frame has no URL */ }
 }
 function recall() {
   const found = new URLSearchParams(location.hash.slice(1));
@@ -241,7 +241,7 @@ function toggleCode() {
 
 const ACTIONS = {
   ArrowLeft: () => go(step - 1), ArrowRight: () => go(step + 1), Home: () => go(0), End: () => go(LAST),
-  " ": play, d: toggleState, x: toggleCode, t: turn, "?": () => $("keys").showModal(),
+  " ": play, d: toggleState, x: toggleCode, t: toggleTheme, "?": () => $("keys").showModal(),
   s: () => { if (DATA.speed) view($("speed").hidden ? "speed" : "program"); },
   Escape: () => keep(null),
 };
@@ -266,7 +266,7 @@ $("play").addEventListener("click", play);
 $("slider").addEventListener("input", (event) => go(Number(event.target.value)));
 $("derivation-diff").addEventListener("click", toggleState);
 $("code-diff").addEventListener("click", toggleCode);
-$("theme").addEventListener("click", turn);
+$("theme").addEventListener("click", toggleTheme);
 $("help").addEventListener("click", () => $("keys").showModal());
 $("view-program").addEventListener("click", () => view("program"));
 $("view-speed").addEventListener("click", () => view("speed"));

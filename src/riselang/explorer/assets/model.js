@@ -1,10 +1,10 @@
-// The data of the page, and the program at each step, made when it is asked for.
+// The data of the page, and the program after each step, computed on demand.
 
 const DATA = JSON.parse(document.getElementById("data").textContent);
 
 const LINES = DATA.lines.map(([text, words]) => ({ text, words }));
 
-// A state is how it differs from the one before. Those between are kept, since people go back.
+// A state is stored as its difference to the previous one. Computed states are cached.
 const known = [[]];
 function linesAt(number) {
   while (known.length <= number + 1) {

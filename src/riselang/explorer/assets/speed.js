@@ -1,4 +1,4 @@
-// How fast each version is: bars, and the roofline of the machine.
+// The speed of each version: a bar chart, and a roofline plot of the machine.
 
 const SVG = "http://www.w3.org/2000/svg";
 function svg(name, attributes, text) {
@@ -24,9 +24,9 @@ function figure(title, subtitle, ...content) {
   return made;
 }
 
-const colour = (version) => (version.kind === "rival" ? "var(--gone-edge)" : version.kind === "chosen" ? "var(--accent)" : "var(--type)");
+const barColor = (version) => (version.kind === "rival" ? "var(--gone-edge)" : version.kind === "chosen" ? "var(--accent)" : "var(--type)");
 
-// Longer is faster where operations are counted, else slower.
+// A longer bar is faster if it is a rate, and slower if it is a time.
 function bars(speed) {
   const rows = speed.versions;
   const isRate = rows.every((row) => row.rate);
@@ -43,10 +43,10 @@ function bars(speed) {
     const said = isRate ? `${rate(row.rate)} GFLOP/s · ${seconds(row.median)}` : seconds(row.median);
     made.append(
       svg("text", { x: label - 10, y: y + 14, "text-anchor": "end", fill: "var(--ink)" }, name),
-      svg("rect", { x: label, y, width: Math.max(2, scale(value(row))), height: 20, rx: 4, fill: colour(row), opacity: row.kind === "version" ? 0.55 : 0.9 }),
+      svg("rect", { x: label, y, width: Math.max(2, scale(value(row))), height: 20, rx: 4, fill: barColor(row), opacity: row.kind === "version" ? 0.55 : 0.9 }),
       svg("line", { x1: label + from, x2: label + to, y1: y + 10, y2: y + 10, stroke: "var(--ink)", "stroke-width": 1.2 }),
     );
-    // Rivals as lines across all versions, behind what is written.
+    // Rivals are lines across all versions, behind the text.
     if (row.kind === "rival") {
       const x = label + scale(value(row));
       made.prepend(svg("line", { x1: x, x2: x, y1: 0, y2: height, stroke: "var(--gone-edge)", "stroke-dasharray": "4 3" }));
@@ -84,22 +84,22 @@ function roofline(speed) {
     made.append(svg("line", { x1: left, x2: width - right, y1: y(value), y2: y(value), stroke: "var(--line)" }),
       svg("text", { x: left - 7, y: y(value) + 4, "text-anchor": "end", fill: "var(--quiet)" }, String(Number(value.toPrecision(3)))));
   }
-  made.append(svg("text", { x: width - right, y: height - 3, "text-anchor": "end", fill: "var(--quiet)" }, "operations for each byte"),
+  made.append(svg("text", { x: width - right, y: height - 3, "text-anchor": "end", fill: "var(--quiet)" }, "flop/byte"),
     svg("text", { x: left + 6, y: 18, fill: "var(--quiet)" }, "GFLOP/s"));
   bandwidths.forEach((each, at) => {
     const ridge = peak / each.rate;
     const begin = Math.max(low, bottomRate / each.rate);
     const [x1, y1, x2, y2] = [x(begin), y(begin * each.rate), x(ridge), y(peak)];
-    const turned = (-Math.atan2(y1 - y2, x2 - x1) * 180) / Math.PI;
-    // The first above its line, the others below.
-    const text = svg("text", { x: 14, y: at ? 15 : -7, fill: "var(--accent)", transform: `translate(${x1} ${y1}) rotate(${turned})` }, `${each.name} ${rate(each.rate)} GB/s`);
+    const angle = (-Math.atan2(y1 - y2, x2 - x1) * 180) / Math.PI;
+    // The first label is above its line, the others below.
+    const text = svg("text", { x: 14, y: at ? 15 : -7, fill: "var(--accent)", transform: `translate(${x1} ${y1}) rotate(${angle})` }, `${each.name} ${rate(each.rate)} GB/s`);
     made.append(svg("line", { x1, y1, x2, y2, stroke: "var(--accent)", "stroke-width": 2, opacity: 1 - 0.3 * at }), text);
   });
   const firstRidge = peak / fastest;
   made.append(svg("line", { x1: x(firstRidge), y1: y(peak), x2: width - right, y2: y(peak), stroke: "var(--accent)", "stroke-width": 2 }),
     svg("text", { x: x(firstRidge) + 10, y: y(peak) - 8, fill: "var(--accent)" }, `peak ${rate(peak)} GFLOP/s`));
   made.append(svg("line", { x1: x(intensity), x2: x(intensity), y1: 12, y2: height - bottom, stroke: "var(--quiet)", "stroke-dasharray": "2 4" }));
-  // Labels stand beside their points, apart from each other.
+  // Labels are next to their points, without overlap.
   const points = speed.versions.filter((row) => row.rate).map((row) => ({ row, at: y(row.rate) })).sort((a, b) => a.at - b.at);
   let lowest = -Infinity;
   const isRight = x(intensity) > width * 0.6;
@@ -110,7 +110,7 @@ function roofline(speed) {
     if (row.kind === "rival") {
       made.append(svg("line", { x1: left, x2: width - right, y1: at, y2: at, stroke: "var(--gone-edge)", "stroke-dasharray": "4 3", opacity: 0.7 }));
     } else {
-      made.append(svg("circle", { cx: x(intensity), cy: at, r: 5, fill: colour(row), stroke: "var(--card)", "stroke-width": 1.5 }));
+      made.append(svg("circle", { cx: x(intensity), cy: at, r: 5, fill: barColor(row), stroke: "var(--card)", "stroke-width": 1.5 }));
     }
     const point = x(intensity) + (isRight ? -6 : 6);
     made.append(svg("line", { x1: end + (isRight ? 3 : -3), x2: point, y1: text, y2: at, stroke: "var(--quiet)", "stroke-width": 0.7 }));
@@ -123,7 +123,7 @@ function speedTable(speed) {
   const table = element("table");
   const head = element("tr");
   const hasRate = speed.versions.some((row) => row.rate);
-  const columns = ["version", "a call", "quartiles", "times the first", ...(hasRate ? ["GFLOP/s", "of the peak"] : []), "GB/s"];
+  const columns = ["version", "time per call", "quartiles", "speedup", ...(hasRate ? ["GFLOP/s", "of peak"] : []), "GB/s"];
   for (const title of columns) head.append(element("th", "", title));
   table.append(head);
   for (const row of speed.versions) {
@@ -140,12 +140,12 @@ function speedTable(speed) {
 function drawSpeed(target) {
   const speed = DATA.speed;
   const grid = element("div", "grid");
-  const where = `${speed.machine}, ${speed.threads} thread${speed.threads === 1 ? "" : "s"}, ${speed.rounds} rounds`;
+  const where = `${speed.machine}, ${speed.threads} thread${speed.threads === 1 ? "" : "s"}, ${speed.rounds} repetitions`;
   grid.append(figure("Each version", `median and quartiles; ${where}`, bars(speed)));
   if (speed.intensity && speed.peak) {
-    grid.append(figure("Roofline", "what the machine can do at most, measured just before; dashed lines are rivals", roofline(speed)));
+    grid.append(figure("Roofline", "measured peak performance and bandwidth of the machine; dashed lines are rivals", roofline(speed)));
   }
-  const table = figure("Figures", speed.note, speedTable(speed));
+  const table = figure("Measurements", speed.note, speedTable(speed));
   table.className = "whole";
   grid.append(table);
   target.replaceChildren(grid);

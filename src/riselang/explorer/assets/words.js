@@ -1,4 +1,4 @@
-// Colours: a line as pieces of text, each with a class.
+// Syntax highlighting: a line as pieces of text, each with a class.
 
 const set = (words) => new Set(words.split(" "));
 const LANGUAGES = {
@@ -67,7 +67,7 @@ function classOf(word, language) {
 }
 
 // [[from, to, class], ...] in order, without overlap.
-function coloured(text, name) {
+function highlight(text, name) {
   const language = LANGUAGES[name];
   const found = [];
   if (!language || text.length > 2000) return found;
