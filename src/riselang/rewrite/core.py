@@ -20,7 +20,7 @@ Path = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Setting:
-    """What a program permits a strategy to do, and what is cached while it is rewritten."""
+    """The permissions of a program, and caches that are shared while it is rewritten."""
 
     float: str = "contract"
     """The float permission: what may be done to float arithmetic."""

@@ -70,7 +70,7 @@ class Derivation:
         return self.show()
 
     def __repr__(self) -> str:
-        return f"<derivation of {len(self)} steps by {self.strategy}>"
+        return f"<derivation of {_format_count(len(self))} by {self.strategy}>"
 
     def _repr_html_(self) -> str:
         return self.as_html()
@@ -80,7 +80,7 @@ class Derivation:
         """Format every step as a collapsible section; of very many, only the first ones."""
         from riselang.notation.layout import MARK
 
-        parts = [paragraph(f"{len(self)} steps", strong=self.strategy), code(str(self.start))]
+        parts = [paragraph(_format_count(len(self)), strong=self.strategy), code(str(self.start))]
         shown = list(zip(self.steps, self.terms(), strict=False))[:MOST_SHOWN]
         for number, (step, before) in enumerate(shown, 1):
             after = marked_at(replaced(before, step.path, step.after), step.path)
@@ -120,6 +120,10 @@ class Derivation:
             lines += [f"+ {each}" for each in theirs[other_first:other_last]]
         same = "the same program" if self.end == other.end else "different programs"
         return "\n".join([*lines, f"both give {same}" if self.end == other.end else same]) + "\n"
+
+
+def _format_count(steps: int) -> str:
+    return "1 step" if steps == 1 else f"{steps} steps"
 
 
 def _said(step: Step) -> str:

@@ -12,7 +12,7 @@ SHOWN_SIZES = 3
 
 @dataclass(frozen=True)
 class LawStatus:
-    """What is known about the law of a rule, and what that is based on."""
+    """The status of the law of a rule, and its justification."""
 
     status: str
     detail: str

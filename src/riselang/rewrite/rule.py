@@ -31,7 +31,7 @@ from riselang.term.nodes import Apply, Free, Term, subterms
 
 
 class Permission(Enum):
-    """What a rule does to float arithmetic."""
+    """The effect of a rule on float arithmetic."""
 
     STRICT = "strict"
     """Results are bitwise identical."""

@@ -1,4 +1,4 @@
-"""What is known about a law."""
+"""Verdicts of the prover on laws."""
 
 from __future__ import annotations
 

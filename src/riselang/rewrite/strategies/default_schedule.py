@@ -162,7 +162,7 @@ def _sums_for(vectors: int, machine: Machine) -> int:
 
 
 KERNELS: tuple[Recognise, ...] = (_contraction, _window_sums, _windows, _line_folds, _fold)
-"""What is looked for at each subterm, in this order."""
+"""The kernels to look for at each subterm, in this order."""
 WRITTEN: tuple[Recognise, ...] = (_line_folds,)
 """Kernels that compute several elements together, which pays if all elements are written to memory,
 and not if each is computed when it is read."""
