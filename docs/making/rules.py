@@ -1,4 +1,4 @@
-"""The page about rewriting: every rule with its law, and what strategies are made of."""
+"""The page about rewriting: every rule with its law, and the names that strategies use."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ Laws hold bit by bit, also for NaN and negative zero, unless they are relaxed.
 STATUSES = {
     "proved": "for all sizes, data types, functions and values",
     "checked to 32": (
-        "exhaustively, at all sizes up to 32 or, for folds of arrays, less (`rise rules NAME` says "
+        "exhaustively, at all sizes up to 32 or, for reductions, less (`rise rules NAME` says "
         "which), for all functions and values"
     ),
     "tested": "only on those",
@@ -62,18 +62,18 @@ def page() -> str:
     load_all()
     parts = [
         HEADER,
-        _words("Schedules", "What people say of loops.", schedules()),
+        _words("Schedules", "Loop transformations.", schedules()),
         _words("Strategies", "For whole programs.", whole_strategies()),
-        _words("Combinators", "Strategies put together.", words_of("combinators")),
-        _words("Traversals", "Strategies taken to places.", words_of("traversals")),
+        _words("Combinators", "Compositions of strategies.", words_of("combinators")),
+        _words("Traversals", "Application of strategies to subterms.", words_of("traversals")),
         _words(
             "Addresses",
-            "Which place is meant, behind `@`: an application of a pattern, `any map` or "
-            "`any reduce`; `over` is what its function calls the elements, `length` how many "
-            "there are, and `nest` how many maps stand inside each other.",
+            "The subterm after `@`: an application of a pattern, of `any map` or of `any reduce`; "
+            "`over` is the name of its elements, `length` their number, and `nest` the number of "
+            "nested maps.",
             words_of("addresses"),
         ),
-        _words("Normal forms", "How terms are written.", words_of("normal forms")),
+        _words("Normal forms", "Forms in which rules match more terms.", words_of("normal forms")),
         _rules_header(),
         *map(_family, RULE_FAMILIES),
     ]
@@ -123,7 +123,7 @@ def _cell(text: str) -> str:
 
 
 def prepared_laws() -> str:
-    """Every law of ours as terms, for the file that is read in the place of the texts."""
+    """Return every built-in law as terms, for the file that is read instead of the texts."""
     load_all()
     ours = [rule.law for rule in RULES.values() if rule.family in RULE_FAMILIES]
     return written((law.text, law.read()) for law in ours)

@@ -177,9 +177,9 @@ with rules_apart() as UNLAWFUL:
     def split_transposed__sizes_swapped() -> None:
         """x |> split(m) |> transpose ~> x |> split(n)"""
 
-    @law("f : s -> t, x : n.s, places : m.idx[n]")
-    def gather_before_map__places_reversed() -> None:
-        """x |> map(f) |> gather(places) ~> x |> gather(places |> reverse) |> map(f)"""
+    @law("f : s -> t, x : n.s, indices : m.idx[n]")
+    def gather_before_map__indices_reversed() -> None:
+        """x |> map(f) |> gather(indices) ~> x |> gather(indices |> reverse) |> map(f)"""
 
     # Windows
 

@@ -1,8 +1,8 @@
 """Checking derivations: the reference interpreter runs every step on random inputs.
 
-What is run is the part that a step changed, before and after, as functions of the variables around
-it; where one of these is a function, the whole program is run instead. At the end the program that
-was written and the one that was derived are compared. Sizes that are open get small numbers.
+For each step, it runs the rewritten subterm before and after, as a function of the variables around
+it; if one of these is a function, it runs the whole program instead. At the end it compares the
+original program with the derived one. Symbolic sizes get small values.
 """
 
 from __future__ import annotations
@@ -29,45 +29,45 @@ from riselang.support.recursion import deep
 from riselang.term.sizes import check_sizes, names_in
 
 ROUNDS = 3
-"""How often each step is run, with other inputs and, where they are open, at other sizes."""
+"""The number of runs of each step, with different inputs and values of symbolic sizes."""
 MOST_ROUNDS = 12
-"""How often where that is quick: a sum in another order often gives the same bits."""
+"""The number of runs if they are quick: a sum in another order often gives the same bits."""
 QUICK_WORK = 500_000
 MOST_WORK = 20_000_000
-"""How many steps the interpreter makes at most: some ten seconds."""
+"""The most steps that the interpreter takes: some ten seconds."""
 SMALL = (2, 3, 1, 4, 5)
-"""What sizes are that are open."""
+"""The values of symbolic sizes."""
 MOST_TRIES = 50
 _Sizes = Mapping[str, Nat]
 
 
 @deep
 def check(derivation: Derivation, seed: int = 0) -> CheckReport:
-    """Run every step and the whole program; what changes a value is in the report."""
+    """Run every step and the whole program; the report says which steps change a value."""
     return _Check(derivation, np.random.default_rng(seed)).report()
 
 
 def law_status(rule: Rule) -> LawStatus:
-    """How far the law of a rule is known to hold."""
+    """Return what is known about the law of a rule."""
     verdict = _verdict(rule.law)
     is_conditional = any(condition.about for condition in rule.conditions)
     if verdict is not None and verdict.status not in _unsettled(is_conditional):
         return verdict
     if not rule.is_ours:
-        return LawStatus("not proved", "check derivations with it, on many inputs")
+        return LawStatus("not proved", "check derivations that use it, on many inputs")
     where = " for which its condition holds" if is_conditional else ""
     return LawStatus("tested", f"on random sizes, functions and values{where}")
 
 
 def _unsettled(is_conditional: bool) -> set[str]:
-    """Verdicts that say nothing: the prover takes any functions and values, a law with a condition
-    only those for which that holds."""
+    """Verdicts that carry no information: the prover considers all functions and values, but a law
+    with a condition needs to hold only for some."""
     return {"out of reach", *(["refuted"] if is_conditional else [])}
 
 
 @cache
 def _verdict(law: Law) -> LawStatus | None:
-    """What the prover says of a law; None where it is not installed."""
+    """Ask the prover about a law; None if it is not installed."""
     try:
         verdict = import_module("riselang.rewrite.proving").prove(*law.closed)
     except ImportError:
@@ -97,7 +97,7 @@ class _Check:
         return CheckReport(tuple(results[:-1]), results[-1], laws, sizes)
 
     def _compared(self, position: int, subjects: Sequence[Subject]) -> Comparison:
-        """A step, or the whole program behind the last one, in every round."""
+        """Compare a step, or the whole program after the last one, in all iterations."""
         what = self._name(position)
         refused = self.subjects[position].obstacle
         if refused is not None:
@@ -125,7 +125,7 @@ class _Check:
     # Sizes
 
     def _rounds(self) -> Iterator[tuple[_Sizes, list[Subject]]]:
-        """What is run in each round; the first has to fit into the time there is."""
+        """Yield the sizes and pairs of each iteration; the first must fit the time limit."""
         for number in range(MOST_ROUNDS):
             sizes, subjects, amount = self._fitting()
             most = MOST_WORK if number < ROUNDS else QUICK_WORK
@@ -137,7 +137,7 @@ class _Check:
             yield sizes, subjects
 
     def _fitting(self) -> tuple[_Sizes, list[Subject], int]:
-        """Sizes that the program permits, small enough if there are such; and the work."""
+        """Find sizes that the program permits, small ones if possible, and estimate the work."""
         found: tuple[_Sizes, list[Subject], int] | None = None
         for sizes in self._choices():
             try:
@@ -153,7 +153,7 @@ class _Check:
         if found is None:
             names = ", ".join(self.open)
             raise UserError(
-                f"no small numbers for {names} were found that all patterns of the program permit; "
+                f"found no small values of {names} that all patterns of the program permit; "
                 f"derive it for given sizes: trace({self.open[0]}=8), or --size {self.open[0]}=8 "
                 "of rise derive"
             )
@@ -173,9 +173,9 @@ class _Check:
 
     def _too_large(self, amount: int) -> UserError:
         return UserError(
-            f"the program is too large to interpret: its check would take about {amount:,} steps "
-            f"of the interpreter, and {MOST_WORK:,} are the most; give smaller sizes, as in "
-            "trace(N=8) or --size N=8, or none: sizes that are open get small numbers",
+            f"the program is too large to interpret: checking it would take about {amount:,} "
+            f"interpreter steps, and the limit is {MOST_WORK:,}; give smaller sizes, as in "
+            "trace(N=8) or --size N=8, or none: symbolic sizes get small values",
             self.derivation.start.location,
         )
 
@@ -196,7 +196,7 @@ def _precision_of(relaxed: bool) -> Precision:
 
 
 def _open_sizes(derivation: Derivation) -> set[str]:
-    """The names of sizes; those that dependent functions bind are no identifiers."""
+    """The names of the sizes; dependent functions bind names that are not identifiers."""
     terms = (derivation.start, *(step.after for step in derivation.steps))
     return {name for term in terms for name in names_in(term) if name.isidentifier()}
 

@@ -1,4 +1,4 @@
-"""Strategies put together: one after the other, one or the other, as often as it goes."""
+"""Combinators: sequence, choice, repetition and other compositions of strategies."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from riselang.support.lazy import cached_property
 from riselang.term.nodes import Term
 
 MOST_ROUNDS = 10_000
-"""How often `repeat` repeats at most; a strategy that goes on for longer does not end."""
+"""The most iterations of `repeat`; a strategy that needs more does not terminate."""
 MOST_GROWTH = 500
-"""How many levels deeper a program may become where a strategy is repeated; one that makes it ever
-deeper does not end, and each round takes longer than the one before."""
-ENDLESS = "it still applies, and makes the program ever deeper"
+"""How many levels deeper a program may become while a strategy is repeated; one that always makes
+it deeper does not terminate, and each iteration takes longer than the one before."""
+ENDLESS = "it still applies, and each iteration makes the program deeper"
 
 
 @dataclass(frozen=True, repr=False)
 class Identity(Strategy):
-    """Leaves the term as it is."""
+    """Leaves the term unchanged."""
 
     def run(self, term: Term, setting: Setting) -> Result:
         return Success(term)
@@ -31,7 +31,7 @@ class Identity(Strategy):
 
 @dataclass(frozen=True, repr=False)
 class Fail(Strategy):
-    """Applies nowhere."""
+    """Applies to no term."""
 
     def run(self, term: Term, setting: Setting) -> Result:
         return Failure(self, "it never applies", term)
@@ -42,7 +42,7 @@ class Fail(Strategy):
 
 @dataclass(frozen=True, repr=False)
 class Sequence(Strategy):
-    """One after the other; fails where one of them does."""
+    """Applies the parts in sequence; fails if one of them fails."""
 
     parts: tuple[Strategy, ...]
 
@@ -65,7 +65,7 @@ class Sequence(Strategy):
 
 @dataclass(frozen=True, repr=False)
 class Choice(Strategy):
-    """The first of several that applies."""
+    """Applies the first of its parts that succeeds."""
 
     parts: tuple[Strategy, ...]
 
@@ -87,7 +87,7 @@ class Choice(Strategy):
         return bool(self.fitting(head, explains=False))
 
     def fitting(self, head: str, explains: bool) -> tuple[Strategy, ...]:
-        """The parts that may apply to a term with this head: of many rules, only a few."""
+        """The parts that may apply to a term with this head: only a few of many rules."""
         known = self._fitting.get((head, explains))
         if known is None:
             known = tuple(
@@ -106,23 +106,23 @@ class Choice(Strategy):
 
 
 def head_of(term: Term) -> str:
-    """The name of the pattern that a term applies last; "" where it applies none."""
+    """The name of the pattern that a term applies last; "" if it applies none."""
     return "" if term.head is None else term.head.name
 
 
 def inside_text(strategy: Strategy) -> str:
-    """How a strategy is written as a part of another one."""
+    """Format a strategy as a part of another one, in parentheses where needed."""
     return f"({strategy})" if isinstance(strategy, Sequence | Choice) else str(strategy)
 
 
 def closer(one: Failure | None, other: Failure) -> Failure:
-    """Of two failures the one that says more."""
+    """Return the failure that is more informative."""
     return one if one is not None and one.closeness >= other.closeness else other
 
 
 @dataclass(frozen=True, repr=False)
 class Try(Strategy):
-    """The strategy where it applies, else nothing."""
+    """Applies the strategy, or leaves the term unchanged if it fails."""
 
     strategy: Strategy
 
@@ -136,7 +136,7 @@ class Try(Strategy):
 
 @dataclass(frozen=True, repr=False)
 class Repeat(Strategy):
-    """The strategy until it does not apply, or changes nothing, or as often as `times` says."""
+    """Applies the strategy until it fails or changes nothing, or exactly `times` times."""
 
     strategy: Strategy
     times: int | None = None
@@ -158,7 +158,7 @@ class Repeat(Strategy):
             if term.depth > deepest:
                 return Failure(self, ENDLESS, term, closeness=CONDITION, steps=tuple(steps))
         if self.times is None:
-            reason = f"it still applies after {MOST_ROUNDS} rounds"
+            reason = f"it still applies after {MOST_ROUNDS} iterations"
             return Failure(self, reason, term, closeness=CONDITION, steps=tuple(steps))
         return Success(term, tuple(steps))
 
@@ -169,7 +169,7 @@ class Repeat(Strategy):
 
 @dataclass(frozen=True, repr=False)
 class Not(Strategy):
-    """Leaves the term as it is where the strategy does not apply, and fails where it does."""
+    """Leaves the term unchanged if the strategy fails, and fails if it succeeds."""
 
     strategy: Strategy
 
@@ -184,7 +184,7 @@ class Not(Strategy):
 
 @dataclass(frozen=True, repr=False)
 class Guard(Strategy):
-    """Leaves the term as it is where a condition holds, and fails elsewhere."""
+    """Leaves the term unchanged if a condition holds, and fails otherwise."""
 
     condition: str
     holds: Callable[[Term], bool]
@@ -192,7 +192,7 @@ class Guard(Strategy):
     def run(self, term: Term, setting: Setting) -> Result:
         if self.holds(term):
             return Success(term)
-        return Failure(self, f"it is not so that {self.condition}", term)
+        return Failure(self, f"the condition does not hold: {self.condition}", term)
 
     def __str__(self) -> str:
         return f"guard({self.condition!r})"
@@ -200,7 +200,7 @@ class Guard(Strategy):
 
 @dataclass(frozen=True, repr=False)
 class Named(Strategy):
-    """A strategy with a name, under which it is written."""
+    """A strategy that is printed as its name."""
 
     name: str
     strategy: Strategy
@@ -216,7 +216,7 @@ class Named(Strategy):
 
 
 def seq(*strategies: Strategy) -> Strategy:
-    """One after the other: `a >> b`."""
+    """Applies the strategies in sequence: `a >> b`."""
     parts: list[Strategy] = []
     for strategy in strategies:
         parts.extend(strategy.parts if isinstance(strategy, Sequence) else [strategy])
@@ -226,7 +226,7 @@ def seq(*strategies: Strategy) -> Strategy:
 
 
 def choice(*strategies: Strategy) -> Strategy:
-    """The first that applies: `a | b`."""
+    """Applies the first strategy that succeeds: `a | b`."""
     parts: list[Strategy] = []
     for strategy in strategies:
         parts.extend(strategy.parts if isinstance(strategy, Choice) else [strategy])
@@ -236,19 +236,19 @@ def choice(*strategies: Strategy) -> Strategy:
 
 
 def try_(strategy: Strategy) -> Strategy:
-    """The strategy where it applies, else nothing."""
+    """Applies the strategy, or leaves the term unchanged if it fails."""
     return Try(strategy)
 
 
 def repeat(strategy: Strategy, times: int | None = None) -> Strategy:
-    """The strategy as often as it applies, or exactly so often."""
+    """Applies the strategy until it fails, or exactly `times` times."""
     if times is not None and times < 0:
-        raise UserError(f"repeat: expected how often, found {times}")
+        raise UserError(f"repeat: expected a count of 0 or more, found {times}")
     return Repeat(strategy, times)
 
 
 def not_(strategy: Strategy) -> Strategy:
-    """Succeeds, and changes nothing, where the strategy fails."""
+    """Succeeds, and changes nothing, if the strategy fails."""
     return Not(strategy)
 
 

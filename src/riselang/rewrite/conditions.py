@@ -1,8 +1,8 @@
-"""Conditions of laws: what has to hold of the functions, values and types that they are about.
+"""Side conditions of laws, on the functions, values and types that they are about.
 
-Operators are known by their MLIR names. Which of them may be regrouped or swapped is a matter of
-bits: for integers and for maximum and minimum it is always so, for sums and products of floats only
-where the program is relaxed.
+Operators are identified by their MLIR names. An operator may be regrouped or swapped if the results
+are bitwise identical: always for integers and for maximum and minimum, and only in relaxed programs
+for sums and products of floats.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ EXACT = frozenset(
     for name in ("addi", "muli", "andi", "ori", "xori", "maxsi", "minsi", "maxui", "minui",
                  "maximumf", "minimumf")
 )  # fmt: skip
-"""Operators that give the same bits however they are grouped and ordered."""
+"""Operators whose results are bitwise identical in any grouping and order."""
 RELAXED = frozenset({"arith.addf", "arith.mulf"})
-"""Those of floats that a relaxed program permits to group and order otherwise."""
+"""Float operators that relaxed programs permit to regroup and reorder."""
 SUM_OF: Mapping[str, str] = {"arith.muli": "arith.addi", "arith.mulf": "arith.addf"}
-"""The operator over which a product distributes."""
+"""The operator over which a multiplication distributes."""
 
 
 def operator(function: Term) -> str | None:
-    """The op of `fun((a, b), a op b)`, in either order where that does not matter."""
+    """Return the op of `fun((a, b), a op b)`, in either order for commutative ops."""
     if not isinstance(function, Lambda) or not isinstance(function.body, Lambda):
         return None
     body = function.body.body
@@ -41,7 +41,7 @@ def operator(function: Term) -> str | None:
 
 
 def regroups(name: str) -> Condition:
-    """The function is an operator that may be grouped and ordered in any way."""
+    """A condition: the function is an operator that may be regrouped and reordered."""
 
     def check(match: Match, setting: Setting) -> None:
         check_regroups(match.term(name), name, setting)
@@ -50,7 +50,7 @@ def regroups(name: str) -> Condition:
 
 
 def check_regroups(function: Term, name: str, setting: Setting) -> str:
-    """The operator that a function is, if it may be grouped and ordered in any way."""
+    """Return the operator that a function is, if it may be regrouped and reordered."""
     op = operator(function)
     if op is None:
         raise Unmet(f"{name} is not known to be associative")
@@ -60,7 +60,7 @@ def check_regroups(function: Term, name: str, setting: Setting) -> str:
 
 
 def neutral(value: str, function: str) -> Condition:
-    """A value that the function leaves the other one as it is with."""
+    """A condition: the value is a neutral element of the function."""
 
     def check(match: Match, setting: Setting) -> None:
         op, literal = operator(match.term(function)), match.term(value)
@@ -73,7 +73,7 @@ def neutral(value: str, function: str) -> Condition:
 
 
 def neutral_number(op: str, type: ScalarType) -> float | int | None:
-    """The number that an operator on numbers of a type leaves the other one as it is with."""
+    """The neutral element of an operator on a scalar type."""
     top = 0 if is_float(type) else (1 << (width(type) - 1)) - 1
     numbers: Mapping[str, float | int] = {
         "arith.addi": 0, "arith.muli": 1, "arith.andi": -1, "arith.ori": 0, "arith.xori": 0,
@@ -85,17 +85,17 @@ def neutral_number(op: str, type: ScalarType) -> float | int | None:
 
 
 def relaxed() -> Condition:
-    """The program permits that a float is rounded once more, or once less."""
+    """A condition: floats may be rounded once more, or once less."""
 
     def check(match: Match, setting: Setting) -> None:
         if setting.float != "relaxed":
-            raise Unmet('floats are only rounded otherwise with float="relaxed"')
+            raise Unmet('the rounding of floats may only change with float="relaxed"')
 
-    return Condition("floats may be rounded otherwise", check, decides_floats=True)
+    return Condition("the rounding of floats may change", check, decides_floats=True)
 
 
 def distributes(times: str, plus: str) -> Condition:
-    """A product, and the sum over which it distributes."""
+    """A condition: the multiplication distributes over the addition."""
 
     def check(match: Match, setting: Setting) -> None:
         op = check_regroups(match.term(times), times, setting)
@@ -107,11 +107,11 @@ def distributes(times: str, plus: str) -> Condition:
 
 
 def scalar(name: str) -> Condition:
-    """The data type is one of numbers."""
+    """A condition: the data type is a scalar type."""
 
     def check(match: Match, setting: Setting) -> None:
         type = match.type(name)
         if not isinstance(type, ScalarType):
-            raise Unmet(f"a vector is made of scalars, but {show(type)} is none")
+            raise Unmet(f"vector elements must be scalars, but {show(type)} is not one")
 
     return Condition(f"{name} is a scalar type", check, (name,))

@@ -1,6 +1,6 @@
-"""The strategy of a program that comes without one: which programs it concerns.
+"""The default strategy, for programs without a strategy: which programs it applies to.
 
-What it does is in `strategies.chosen`, which is imported for the first program that is worth it.
+What it does is in `strategies.default_schedule`, which is imported for the first such program.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from riselang.rewrite.derivation import Derivation
 
 WORTH = 1 << 16
-"""Operations, or bytes, from which on it pays to look at a program."""
+"""Operations, or bytes, from which on the default strategy is worth its compile time."""
 
 
 @dataclass(frozen=True, repr=False)
 class Default(Strategy):
-    """Arranges what it recognises for this machine, and leaves all else as it is."""
+    """Schedules the kernels that it recognizes for this machine, and leaves the rest unchanged."""
 
     def run(self, term: Term, setting: Setting) -> Result:
         from riselang.rewrite.strategies.default_schedule import arranged
@@ -32,7 +32,7 @@ class Default(Strategy):
         return arranged.run(term, setting)
 
     def concerns(self, term: Term) -> bool:
-        """Whether a program is large enough, of sizes that are numbers, and leaves loops open."""
+        """Whether a program is large, has constant sizes, and has loops without a schedule."""
         return has_pattern(term, "map", "mapPar", "reduce", "transpose") and _is_large(term)
 
     def __str__(self) -> str:
@@ -41,7 +41,7 @@ class Default(Strategy):
 
 @lru_cache(maxsize=8)
 def _is_large(term: Term) -> bool:
-    """Asked several times of a program while it is compiled."""
+    """Cached, since it is needed several times for each compiled program."""
     costs = cost(term, 1)
     counts = (costs.flops, costs.bytes)
     return any(isinstance(count, int) and count >= WORTH for count in counts)
@@ -52,7 +52,7 @@ DEFAULT = Default()
 
 @deep
 def default_derivation(term: Term, setting: Setting) -> Derivation | None:
-    """How a program is rewritten that comes without a strategy; None where that stays as it is."""
+    """Rewrite a program that has no strategy; return None if it stays unchanged."""
     if not DEFAULT.concerns(term):
         return None
     from riselang.rewrite.derivation import attempted
@@ -62,9 +62,9 @@ def default_derivation(term: Term, setting: Setting) -> Derivation | None:
 
 @deep
 def gpu_derivation(term: Term, setting: Setting) -> Derivation | None:
-    """How a program for a GPU is rewritten that comes without a strategy.
+    """Rewrite a GPU program that has no strategy.
 
-    One that says what is parallel stays as it is.
+    Returns None for a program that already has parallel loops.
     """
     patterns = {part.spec for part in subterms(term) if isinstance(part, Pattern)}
     if any(spec.role in (Role.GPU, Role.PARALLEL) for spec in patterns):

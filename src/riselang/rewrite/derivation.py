@@ -1,8 +1,8 @@
-"""Derivations: a program, the steps that rewrote it, and what became of it.
+"""Derivations: a program, the steps that rewrote it, and the result.
 
-A derivation is a value. It is printed step by step, kept as JSON, replayed from that, and compared
-with others. What is kept is the program and, for each step, the rule and its place, since a rule at
-a place has one result; digests tell where a replay goes another way.
+A derivation is a value. It can be printed step by step, saved as JSON, replayed from that, and
+compared with others. The JSON has the program and, for each step, the rule and the path, since a
+rule has one result at a path; digests detect where a replay deviates.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from riselang.term.sizes import names_in
 
 VERSION = 1
 MOST_SHOWN = 60
-"""Steps that a notebook shows."""
+"""The number of steps in the HTML representation."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -38,15 +38,15 @@ class Derivation:
     steps: tuple[Step, ...]
     end: Term
     strategy: str
-    """How the strategy is written."""
+    """The text of the strategy."""
     float: str = "contract"
-    """What the program permits to be done to float arithmetic."""
+    """The float permission of the program."""
 
     def __len__(self) -> int:
         return len(self.steps)
 
     def terms(self) -> Iterator[Term]:
-        """The program before the first step, and after each."""
+        """Yield the program before the first step, and after each."""
         term = self.start
         yield term
         for step in self.steps:
@@ -55,7 +55,7 @@ class Derivation:
 
     @deep
     def show(self) -> str:
-        """Every step, with the part that was changed between marks."""
+        """Format every step, with the rewritten subterm between marks."""
         lines = [f"{self.start}\n"]
         for number, (step, term) in enumerate(zip(self.steps, self._after, strict=True), 1):
             lines.append(f"-- {number}. {step.rule}: {step.rule.law}")
@@ -70,17 +70,17 @@ class Derivation:
         return self.show()
 
     def __repr__(self) -> str:
-        return f"<derivation of {len(self)} steps by {self.strategy}>"
+        return f"<derivation of {_format_count(len(self))} by {self.strategy}>"
 
     def _repr_html_(self) -> str:
         return self.as_html()
 
     @deep
     def as_html(self) -> str:
-        """Every step, opened by a click; of very many, the first ones."""
+        """Format every step as a collapsible section; of very many, only the first ones."""
         from riselang.notation.layout import MARK
 
-        parts = [paragraph(f"{len(self)} steps", strong=self.strategy), code(str(self.start))]
+        parts = [paragraph(_format_count(len(self)), strong=self.strategy), code(str(self.start))]
         shown = list(zip(self.steps, self.terms(), strict=False))[:MOST_SHOWN]
         for number, (step, before) in enumerate(shown, 1):
             after = marked_at(replaced(before, step.path, step.after), step.path)
@@ -91,11 +91,11 @@ class Derivation:
             parts.append(paragraph(rest))
         return "".join([*parts, code(str(self.end))])
 
-    # Kept and replayed
+    # JSON
 
     @deep
     def to_json(self) -> str:
-        """The derivation as text, from which `replay` makes it again."""
+        """Serialize the derivation as text that `replay` reads."""
         digests = PartDigests()
         steps = [
             {"rule": str(step.rule), "path": list(step.path), "result": digests.of(step.after)}
@@ -108,7 +108,7 @@ class Derivation:
         return json.dumps(kept, indent=1) + "\n"
 
     def diff(self, other: Derivation) -> str:
-        """The steps of both, with those that only one of them has marked by - and +."""
+        """Format the steps of both, with those that only one of them has after - or +."""
         ours, theirs = ([_said(step) for step in each.steps] for each in (self, other))
         lines: list[str] = []
         matcher = SequenceMatcher(None, ours, theirs, autojunk=False)
@@ -122,12 +122,16 @@ class Derivation:
         return "\n".join([*lines, f"both give {same}" if self.end == other.end else same]) + "\n"
 
 
+def _format_count(steps: int) -> str:
+    return "1 step" if steps == 1 else f"{steps} steps"
+
+
 def _said(step: Step) -> str:
     return f"{step.rule} at {written(step.path)}"
 
 
 def marked_at(term: Term, path: Path) -> Term:
-    """The term with the part at a place between marks."""
+    """Mark the subterm at a path."""
     from riselang.notation.printer import marked
 
     return replaced(term, path, marked(at_path(term, path)))
@@ -135,22 +139,22 @@ def marked_at(term: Term, path: Path) -> Term:
 
 @deep
 def derive(term: Term, strategy: Strategy, float: str = "contract") -> Derivation:
-    """Rewrite a program; it is brought into data-flow normal form first.
+    """Rewrite a program, after bringing it into data-flow normal form.
 
-    Where the strategy does not apply, the error says which rule failed, where and why.
+    If the strategy does not apply, the error says which rule failed, where and why.
     """
     result = (data_flow_normal_form >> strategy).run(term, Setting(float))
     if isinstance(result, Failure):
         raise explained(result, term, strategy)
     if unknown := names_in(result.term) - names_in(term):
-        raise UserError(f"the strategy {strategy} speaks of {', '.join(sorted(unknown))}, "
-                        "which is no size of the program")  # fmt: skip
+        raise UserError(f"the strategy {strategy} uses {', '.join(sorted(unknown))}, "
+                        "which is not a size of the program")  # fmt: skip
     return Derivation(term, result.steps, result.term, str(strategy), float)
 
 
 @deep
 def attempted(term: Term, strategy: Strategy, setting: Setting) -> Derivation | None:
-    """The same where the strategy applies, else None."""
+    """Rewrite a program as `derive` does; return None if the strategy does not apply."""
     result = (data_flow_normal_form >> strategy).run(term, setting.quiet)
     if isinstance(result, Failure):
         return None
@@ -158,7 +162,7 @@ def attempted(term: Term, strategy: Strategy, setting: Setting) -> Derivation | 
 
 
 def explained(failure: Failure, start: Term, strategy: Strategy) -> UserError:
-    """A failure as an error, with the place where it happened marked in the program."""
+    """Convert a failure to an error, with the subterm where it occurred marked in the program."""
     whole = start
     for step in failure.steps:
         whole = replaced(whole, step.path, step.after)
@@ -167,11 +171,11 @@ def explained(failure: Failure, start: Term, strategy: Strategy) -> UserError:
     if isinstance(failed, Rule):
         notes.append(f"{failed.name} is the law {failed.law}")
     if isinstance(strategy, Rule):
-        notes.append(f"a rule alone is tried on the whole program; top_down({strategy}) looks for "
-                     "a place where it applies")  # fmt: skip
+        notes.append(f"a rule alone applies to the whole program; top_down({strategy}) looks for "
+                     "a subterm to which it applies")  # fmt: skip
     if failure.steps:
         count = len(failure.steps)
-        notes.append(f"{count} steps were made before" if count > 1 else "one step was made before")
+        notes.append(f"{count} steps came before" if count > 1 else "one step came before")
     return UserError(
         f"the strategy {strategy} does not apply: {failed} failed, since {failure.reason}",
         failure.term.location,
@@ -181,7 +185,7 @@ def explained(failure: Failure, start: Term, strategy: Strategy) -> UserError:
 
 @deep
 def replay(text: str, name: str = "<derivation>") -> Derivation:
-    """The derivation that was kept as JSON, done again."""
+    """Repeat the derivation that was saved as JSON."""
     from riselang.notation.program import parse_term
 
     kept = _read(text, name)
@@ -193,12 +197,12 @@ def replay(text: str, name: str = "<derivation>") -> Derivation:
     ]
     end = cursor.whole()
     if digest(end) != kept["end"]:
-        raise UserError(f"{name}: the steps give another program than they did")
+        raise UserError(f"{name}: the steps no longer give the program that was saved")
     return Derivation(start, tuple(steps), end, kept["strategy"], kept["float"])
 
 
 class _Again:
-    """Steps that were kept, done again."""
+    """Repeats saved steps."""
 
     def __init__(self, setting: Setting):
         self.setting = setting
@@ -210,13 +214,13 @@ class _Again:
         try:
             cursor.move(path)
         except IndexError:
-            raise UserError(f"{place}: the program has no such place") from None
+            raise UserError(f"{place}: the program has no subterm at this path") from None
         result = _rule(kept["rule"], self.rules, place).run(cursor.part, self.setting)
         if isinstance(result, Failure):
             raise UserError(f"{place}: {kept['rule']} does not apply, since {result.reason}")
         (step,) = result.steps
         if self.digests.of(step.after) != kept["result"]:
-            raise UserError(f"{place}: {kept['rule']} gives something else than it did")
+            raise UserError(f"{place}: {kept['rule']} no longer gives the result that was saved")
         cursor.part = step.after
         return step.below(path)
 
@@ -227,26 +231,26 @@ def _rule(text: str, known: dict[str, Rule], place: str) -> Rule:
     if text not in known:
         rule = parse_strategy(text, place)
         if not isinstance(rule, Rule):
-            raise UserError(f"{place}: {text} is no rule")
+            raise UserError(f"{place}: {text} is not a rule")
         known[text] = rule
     return known[text]
 
 
 def _read(text: str, name: str) -> dict[str, Any]:
-    """The JSON, if it is that of a derivation."""
+    """Parse the JSON of a derivation, and check its fields."""
     try:
         kept: Any = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise UserError(f"{name} is no derivation: {error}") from None
+        raise UserError(f"{name} is not a derivation: {error}") from None
     texts = ("program", "float", "strategy", "end")
     is_right = isinstance(kept, dict) and all(isinstance(kept.get(key), str) for key in texts)
     if not is_right or not isinstance(kept.get("steps"), list):
-        raise UserError(f"{name} is no derivation: it needs {', '.join(texts)} and steps")
+        raise UserError(f"{name} is not a derivation: it needs {', '.join(texts)} and steps")
     if kept.get("version") != VERSION:
-        raise UserError(f"{name} is of version {kept.get('version')}; this one reads {VERSION}")
+        raise UserError(f"{name} has version {kept.get('version')}, but expected version {VERSION}")
     for step in kept["steps"]:
         if not _is_step(step):
-            raise UserError(f"{name} is no derivation: a step has a rule, a path and a result")
+            raise UserError(f"{name} is not a derivation: a step has a rule, a path and a result")
     return kept
 
 

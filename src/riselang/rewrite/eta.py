@@ -1,7 +1,7 @@
-"""Functions as lambdas: what is passed to a pattern says the names of its parameters.
+"""Eta expansion: functions that are arguments of patterns become lambdas.
 
-Rules look into the functions of patterns, and find them written in one way: `map(fun(x, f(x)))`,
-not `map(f)`.
+Rules match the functions of patterns, and expect them in one form: `map(fun(x, f(x)))` rather than
+`map(f)`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ NAMES = ("x", "y", "z")
 
 
 def eta_expanded(function: Term, arity: int | None = None) -> Term:
-    """A function of data as a lambda for each of its parameters."""
+    """Eta-expand a function of data: return one lambda for each of its parameters."""
     parameters, _ = uncurry(function.type)
     count = len(parameters) if arity is None else arity
     given = 0
@@ -46,7 +46,7 @@ def _lambdas(function: Term, count: int) -> list[Lambda]:
 
 @recursive
 def expanded(term: Term) -> Term:
-    """The term with every function that is passed to a pattern as a lambda."""
+    """Eta-expand every function that is an argument of a pattern."""
     return _visit(term)
 
 
@@ -65,7 +65,7 @@ def _visit(term: Term) -> Term:
 
 
 def eta_reduced(term: Term) -> Term:
-    """`f` for `fun(x, f(x))`, where `f` does not know `x`."""
+    """Replace `fun(x, f(x))` by `f` if `x` is not free in `f`."""
     while isinstance(term, Lambda) and isinstance(term.body, Apply):
         function, argument = term.body.function, term.body.argument
         if not isinstance(argument, Bound) or argument.index != 0 or mentions(function, 0):

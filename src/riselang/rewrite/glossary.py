@@ -1,4 +1,4 @@
-"""What may stand in a strategy besides rules, with what it means: for tables and listings."""
+"""The names that strategies use besides rules, with their meanings, for tables and listings."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from riselang.rewrite.registry import ENTRIES, Entry, load_all, parameters, word
 from riselang.rewrite.rule import Permission, Rule
 
 PERMISSIONS: Mapping[Permission, str] = {
-    Permission.STRICT: "it computes the same bits",
-    Permission.RELAXED: "it adds or multiplies in another order, which floats permit only where "
-    'the program is float="relaxed"',
+    Permission.STRICT: "the results are bitwise identical",
+    Permission.RELAXED: "it adds or multiplies in another order, which for floats needs "
+    'float="relaxed"',
 }
 OPERATORS = {"a >> b": "__rshift__", "a | b": "__or__", "a @ address": "__matmul__"}
-"""How strategies are put together by operators, and the methods that do it."""
+"""The operators that compose strategies, and the methods that implement them."""
 NORMAL_FORMS = {
-    "data_flow_normal_form": "No function is applied that stands there, and every function that a "
-    "pattern takes is a lambda; every derivation begins with it.",
-    "beta_eta_normal_form": "No function that only passes its parameter on, and no needless name.",
+    "data_flow_normal_form": "There is no beta redex, and every function argument of a pattern is "
+    "a lambda; every derivation begins with it.",
+    "beta_eta_normal_form": "There is no eta redex, and no `let` that costs nothing to inline.",
 }
 
 
 @dataclass(frozen=True)
 class Word:
-    """Something that strategies are made of."""
+    """A name that strategies may use."""
 
     name: str
     parameters: str | None
-    """What it takes in parentheses; None where there are none."""
+    """The parameters in parentheses; None if there are none."""
     summary: str
 
     def __str__(self) -> str:
@@ -39,7 +39,7 @@ class Word:
 
 
 def schedules() -> list[Word]:
-    """What people say of loops."""
+    """Loop transformations."""
     load_all()
     return [word_for(entry) for entry in ENTRIES.values() if entry.is_schedule]
 
@@ -51,12 +51,12 @@ def whole_strategies() -> list[Word]:
 
 
 def word_for(entry: Entry) -> Word:
-    """A schedule is called with arguments, be there none; a strategy for a program is not."""
+    """Describe an entry: schedules have parentheses, even if empty; other strategies do not."""
     return Word(entry.name, entry.parameters if entry.is_schedule else None, entry.summary)
 
 
 def words_of(kind: str) -> list[Word]:
-    """Combinators, traversals, addresses or normal forms; among the first are the operators."""
+    """Combinators (with the operators), traversals, addresses or normal forms."""
     operators = [Word(sign, None, _summary(getattr(Strategy, method)))
                  for sign, method in OPERATORS.items()]  # fmt: skip
     found = [_word(name, value) for name, value in words()[kind].items()]
@@ -64,12 +64,12 @@ def words_of(kind: str) -> list[Word]:
 
 
 def conditions(rule: Rule) -> str:
-    """What has to hold for a rule, in words."""
+    """The side conditions of a rule, in words."""
     return "; ".join(condition.text for condition in rule.conditions)
 
 
 def called(rule: Rule) -> str:
-    """A rule with the sizes that a person chooses."""
+    """Format a rule with its parameters."""
     return f"{rule.name}({', '.join(rule.parameters)})" if rule.parameters else rule.name
 
 

@@ -1,7 +1,7 @@
-"""Functions of scalars as functions of vectors, which do the same with each lane.
+"""Vectorization of scalar functions: a function of vectors that does the same in each lane.
 
-Patterns do not look at the elements of arrays, so what they do with arrays of scalars they do with
-arrays of vectors. What is the same for all lanes is repeated where it meets them.
+Patterns do not inspect the elements of arrays, so they work on arrays of vectors as on arrays of
+scalars. Values that are the same in all lanes become splats where they are combined with vectors.
 """
 
 from __future__ import annotations
@@ -45,23 +45,22 @@ LOOPS = (
     "map", "mapSeq", "mapSeqUnroll", "reduce", "reduceSeq", "reduceSeqUnroll", "scan", "scanSeq",
     "generate", "iterate", "iterateSeq", "toMem",
 )  # fmt: skip
-"""Patterns that are no views, and do with vectors what they do with scalars."""
+"""Patterns that are not views, and that work on vectors as on scalars."""
 
 _Scope = tuple[RiseType | None, ...]
-"""What the variables of the function are in vectors, the innermost first; None where they are not.
-"""
+"""The vector types of the function's variables, the innermost first; None for scalars."""
 
 
 @dataclass(frozen=True)
 class Lifting:
-    """From scalars to vectors of a length."""
+    """Replaces scalars by vectors of a length."""
 
     length: Nat
     of_arrays: bool = False
     """Whether elements may be arrays."""
 
     def function(self, function: Lambda) -> Lambda:
-        """The function of the lanes of its parameter."""
+        """Vectorize a function, whose parameter becomes a vector."""
         parameter = self.type(function.parameter)
         return Lambda(function.name, parameter, self.term(function.body, (parameter,)))
 
@@ -75,7 +74,7 @@ class Lifting:
             return array(type.length, self.type(type.element))
         if self.of_arrays and isinstance(type, IdxType):
             return type
-        raise Unmet(f"a vector is made of scalars, but {show(type)} is none")
+        raise Unmet(f"vector elements must be scalars, but {show(type)} is not one")
 
     def term(self, term: Term, scope: _Scope) -> Term:
         if not _depends(term, scope):
@@ -91,7 +90,7 @@ class Lifting:
         return self.pattern(term, scope)
 
     def repeated(self, term: Term) -> Term:
-        """What is the same for all lanes."""
+        """Splat a value that is the same in all lanes."""
         if isinstance(term.type, TupleType):
             parts = [self.repeated(part) for part in _parts(term)]
             return apply_all(Pattern(TUPLE, [part.type for part in parts]), parts)
@@ -121,19 +120,19 @@ class Lifting:
         head, arguments = spine(term)
         if self.of_arrays and isinstance(head, Pattern) and len(arguments) == head.spec.arity:
             return self.same_pattern(head, arguments, scope)
-        raise Unmet("the function does more than to compute with scalars")
+        raise Unmet("the function does more than scalar arithmetic")
 
     def same_pattern(self, head: Pattern, arguments: list[Term], scope: _Scope) -> Term:
-        """A pattern that does not look at elements, with vectors as such."""
+        """Apply a pattern that does not inspect its elements to vectors."""
         is_view = head.spec.role is Role.VIEW and head.spec not in (AS_VECTOR, AS_SCALAR)
         if not is_view and head.spec.name not in LOOPS:
-            raise Unmet(f"{head.spec.name} looks at scalars")
+            raise Unmet(f"{head.spec.name} inspects scalars")
         lifted = [self.argument(argument, scope) for argument in arguments]
         types = [self.type(x) if isinstance(x, RiseType) else x for x in head.arguments]
         return apply_all(Pattern(head.spec, types, head.to, head.location), lifted)
 
     def argument(self, term: Term, scope: _Scope) -> Term:
-        """What a pattern is given: data, or a function of data."""
+        """Vectorize an argument of a pattern: data, or a function of data."""
         if not isinstance(term.type, FunType):
             return self.term(term, scope)
         function = eta_expanded(term)
@@ -153,7 +152,7 @@ class Lifting:
 
 
 def vectors_of(xs: Term, length: Nat, *, of_arrays: bool = False) -> Term:
-    """An array of scalars, of pairs, or of arrays of such, in vectors."""
+    """Convert an array of scalars, of pairs, or of arrays of these, to vectors."""
     type = xs.type
     assert isinstance(type, ArrayType)
     if not divides(length, type.length) or length == Nat.const(0):
@@ -163,14 +162,14 @@ def vectors_of(xs: Term, length: Nat, *, of_arrays: bool = False) -> Term:
     if of_arrays and isinstance(type.element, ArrayType):
         return _vectors_of_columns(xs, type, type.element, length)
     if not isinstance(type.element, TupleType):
-        raise Unmet(f"a vector is made of scalars, but {show(type.element)} is none")
+        raise Unmet(f"vector elements must be scalars, but {show(type.element)} is not one")
     parts = [vectors_of(part, length, of_arrays=of_arrays) for part in _component_arrays(xs, type)]
     types = [element_of(part.type) for part in parts]
     return apply_all(Pattern(ZIP, (type.length // length, *types)), parts)
 
 
 def _vectors_of_columns(xs: Term, type: ArrayType, row: ArrayType, length: Nat) -> Term:
-    """`xs |> transpose |> map(fun(column, the vectors of column)) |> transpose`"""
+    """Return `xs |> transpose |> map(fun(column, the vectors of column)) |> transpose`."""
     columns = Apply(Pattern(TRANSPOSE, (type.length, row.length, row.element)), xs)
     column = Bound(0, array(type.length, row.element))
     vectors = vectors_of(column, length, of_arrays=True)

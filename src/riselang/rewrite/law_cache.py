@@ -1,9 +1,9 @@
-"""Laws that are kept as terms, so that a process that uses a few dozen of them need not read text.
+"""A cache of parsed laws, so that a process that uses a few dozen of them parses no text.
 
-`law_cache.json` has both sides of every law of ours, a law in a line: a row for each type and term
-in it, which names the rows of its parts. A law that is not there, as one that a person wrote or one
-whose text has just changed, is read from its text. `make docs-tables` writes the file anew, and a
-test says when that is due.
+`law_cache.json` has both sides of every built-in law, one law per line: one row for each type and
+term in it, which refers to the rows of its parts. A law that is not in the file, such as a user's
+or one whose text has changed, is parsed. `make docs-tables` writes the file, and a test fails if
+the file is out of date.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Sides = tuple[Term, Term]
 
 
 def prepared(text: str) -> Sides | None:
-    """The sides of the law with this text, if they are kept."""
+    """Return the sides of the law with this text, if they are in the cache."""
     rows = _kept().get(text)
     return None if rows is None else _Reader().sides(rows)
 
@@ -53,7 +53,7 @@ def _kept() -> dict[str, list[Row]]:
 
 
 def written(laws: Iterable[tuple[str, Sides]]) -> str:
-    """The file with these laws."""
+    """Format the cache file with these laws."""
     lines = {text: json.dumps(_Writer().rows(sides), separators=(",", ":")) for text, sides in laws}
     return (
         "{\n" + ",\n".join(f"{json.dumps(text)}: {lines[text]}" for text in sorted(lines)) + "\n}\n"
@@ -61,7 +61,7 @@ def written(laws: Iterable[tuple[str, Sides]]) -> str:
 
 
 class _Writer:
-    """Gives each type and term a row, once."""
+    """Assigns one row to each type and term."""
 
     def __init__(self) -> None:
         self._rows: list[Row] = []
@@ -116,7 +116,7 @@ _TERM_ROWS: dict[type, Callable[[_Writer, Any], Row]] = {
 
 
 class _Reader:
-    """Makes types and terms of rows, each from those before it."""
+    """Builds types and terms from rows, each from earlier ones."""
 
     def __init__(self) -> None:
         self._made: list[Any] = []

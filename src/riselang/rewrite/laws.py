@@ -1,7 +1,7 @@
 """Laws as text: two sides in notation, over sizes, data types, functions and values.
 
-In the terms that are made of them, what a law is about is marked by a question mark: a size or a
-data type is the variable `?n` or `?t`, and what stands for a function or a value is free.
+In the terms that represent a law, a question mark marks its unknowns: sizes and data types are
+variables such as `?n` and `?t`, and functions and values are free variables.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from riselang.term.substitution import instantiate
 ARROW = "~>"
 UNKNOWN = "?"
 _TYPE_NAMES = ("s", "t", "u", "v", "w")
-"""What laws call data types; all other names in types are sizes."""
+"""The names of data types in laws; all other names in types are sizes."""
 
 
 class Form(Enum):
-    """How a law writes the functions that it passes to patterns."""
+    """How a law writes the functions that are arguments of patterns."""
 
-    NORMAL = "as lambdas, as terms in data-flow normal form do"
-    WRITTEN = "as the law says it: it is about how functions are written"
+    NORMAL = "as lambdas, as in data-flow normal form"
+    WRITTEN = "as in the text of the law, which is about the form of functions"
 
 
 @dataclass(frozen=True)
 class Law:
-    """Two expressions with the same value, whatever the parameters in them are."""
+    """Two expressions that have the same value for all values of their parameters."""
 
     parameters: str
-    """What the sides are about, as the parameters of a function in notation."""
+    """The unknowns, as the parameters of a function in notation."""
     left: str
     right: str
     form: Form = Form.NORMAL
@@ -57,10 +57,10 @@ class Law:
 
     @cached_property
     def outline(self) -> tuple[str, ...]:
-        """The patterns that the left side ends with, the last one first.
+        """The patterns that the left-hand side applies, the last one first.
 
-        They are read off the text, so that a law is parsed only where it may be the one: a strategy
-        tries many laws, and most of them nowhere match.
+        They are derived from the text, so that most laws need not be parsed: a strategy tries many
+        laws, and most of them match nothing.
         """
         if self.left.startswith("let "):
             return ("let",)
@@ -74,22 +74,22 @@ class Law:
 
     @cached_property
     def closed(self) -> tuple[Term, Term]:
-        """Both sides as functions of the parameters, with data types and sizes open."""
+        """Both sides as functions of the parameters, polymorphic in data types and sizes."""
         names, sides = self._opened("")
         return _under(names, sides[0]), _under(names, sides[1])
 
     @property
     def text(self) -> str:
-        """All that there is to know of the law: nothing else changes what its sides are."""
+        """The text that determines the sides of the law."""
         return f"{self.parameters} | {self} | {self.form.name}"
 
     @cached_property
     def sides(self) -> tuple[Term, Term]:
-        """Both sides, with unknowns in the place of the parameters."""
+        """Both sides, with unknowns instead of the parameters."""
         return prepared(self.text) or self.read()
 
     def read(self) -> tuple[Term, Term]:
-        """The sides as the text says them."""
+        """Parse the sides from the text."""
         names, sides = self._opened(UNKNOWN)
         left, right = (_with_unknowns(names, side) for side in sides)
         if left.type != right.type:
@@ -102,7 +102,7 @@ class Law:
         return left, right
 
     def _opened(self, mark: str) -> tuple[list[tuple[str, RiseType]], list[Term]]:
-        """The parameters with their types, and both sides, with a mark before sizes and types."""
+        """Return the parameters with their types, and both sides, with sizes and types marked."""
         term, types = self._parsed, {}
         while isinstance(term, DepLambda):
             types[term.binder] = variable(mark + term.name)
@@ -129,13 +129,13 @@ class Law:
             raise self._at_its_place(error, text) from None
 
     def _at_its_place(self, error: UserError, text: str) -> UserError:
-        """An error in the text that the law becomes, pointing at what a person wrote of it."""
+        """Translate the location of an error in the generated text to the text of the law."""
         if error.location is None:
             return error
         start = text.index("fun((") + len("fun((")
         column, shown = error.location.column - 1 - start, self.parameters
         if column >= len(shown):
-            # Behind the parameters stands "), (", and between the sides a comma for the arrow.
+            # "), (" follows the parameters, and a comma replaces the arrow between the sides.
             column, shown = column - len(shown) - len("), ("), str(self)
             if column > len(self.left):
                 column += len(f" {ARROW}") - len(",")
@@ -146,7 +146,7 @@ class Law:
 
 
 def _stages(text: str) -> list[str]:
-    """What stands between the `|>` of an expression that are not in parentheses."""
+    """Split an expression at each `|>` that is not in parentheses."""
     stages, start, depth = [], 0, 0
     for found in re.finditer(r"[(\[{]|[)\]}]|\|>", text):
         if found[0] != "|>":
@@ -164,7 +164,7 @@ def _under(names: list[tuple[str, RiseType]], side: Term) -> Term:
 
 
 def _with_unknowns(names: list[tuple[str, RiseType]], side: Term) -> Term:
-    """A side with the parameters around it marked as unknown, from the inside out."""
+    """Replace the parameters around a side by unknowns, from the inside out."""
     for name, type in reversed(names):
         side = instantiate(side, Free(UNKNOWN + name, type))
     return side

@@ -1,8 +1,8 @@
-"""Finding the left side of a law in a term, and building the right side.
+"""Matching the left-hand side of a law with a term, and building the right-hand side.
 
-What a law leaves open is found on the way: sizes and data types by comparing types, functions and
-values by the place where they stand. An unknown function that the law applies to variables it binds
-itself, as `f` in `map(fun(x, f(x)))`, is whatever stands there as a function of these variables.
+Matching determines the unknowns of a law: sizes and data types by comparing types, functions and
+values by their positions. An unknown function that the law applies to variables that it binds
+itself, such as `f` in `map(fun(x, f(x)))`, matches any subterm, as a function of these variables.
 """
 
 from __future__ import annotations
@@ -48,22 +48,22 @@ from riselang.term.substitution import instantiate, shift, with_children
 
 _CACHE_SIZE = 1 << 12
 _Around = tuple[Lambda, ...]
-"""The lambdas that the law has around a place, as they are in the term; the innermost last."""
+"""The lambdas that the law has around a subterm, as they are in the term; the innermost last."""
 
 
 class Applying(Enum):
-    """What becomes of a function applied to an argument."""
+    """How an application of a function is built."""
 
-    NAMED = "the body; an argument that is computed and used often is named, not repeated"
+    NAMED = "the body; a computed argument that is used several times is named, not repeated"
     REPEATED = "the body with the argument wherever it is used"
     KEPT = "the application"
 
 
 class NoMatch(Exception):
-    """Why a term is not what a law is about."""
+    """Why a law does not match a term."""
 
     def __init__(self, reason: str, *types: RiseType):
-        """The reason has braces for types, which are only written out where it is read."""
+        """Braces in the reason stand for types, which are formatted only when it is read."""
         super().__init__(reason)
         self.types = types
 
@@ -75,7 +75,7 @@ class NoMatch(Exception):
 
 @dataclass
 class Match:
-    """What the unknowns of a law are in a term; filled while a term is looked at."""
+    """The unknowns of a law in a term, which matching fills in."""
 
     sizes: dict[str, Nat] = field(default_factory=dict[str, Nat])
     types: dict[str, RiseType] = field(default_factory=dict[str, RiseType])
@@ -84,11 +84,11 @@ class Match:
     _applications: list[tuple[Apply, Term, _Around]] = field(
         default_factory=list[tuple[Apply, Term, _Around]]
     )
-    """Unknown functions applied to more than variables: looked at when the rest is known."""
+    """Unknown functions that are applied to more than variables: matched when the rest is known."""
     location: SourceLocation | None = None
-    """Where what is rewritten was written; what takes its place comes from there."""
+    """The location of the rewritten term, which its replacement inherits."""
     _patterns: dict[str, Pattern] = field(default_factory=dict[str, Pattern])
-    """The patterns of the left side, as they stand in the term."""
+    """The patterns of the left-hand side, as they are in the term."""
 
     def size(self, name: str) -> Nat:
         return self.sizes[UNKNOWN + name]
@@ -102,14 +102,14 @@ class Match:
     # Terms
 
     def match(self, law: Term, term: Term, around: _Around = ()) -> None:
-        """Find the unknowns, or raise NoMatch."""
+        """Determine the unknowns, or raise NoMatch."""
         match law:
             case Free():
                 self.match_type(law.type, term.type)
                 self._know(law.name, _function_of(term, around, ()))
             case Bound(index):
                 if not isinstance(term, Bound) or term.index != index:
-                    raise NoMatch("another variable stands here")
+                    raise NoMatch("this is a different variable")
             case Lambda():
                 self._match_lambda(law, term, around)
             case Apply():
@@ -118,11 +118,11 @@ class Match:
                 self._match_pattern(law, term)
             case Literal():
                 if law != term:
-                    raise NoMatch("another number stands here")
+                    raise NoMatch("this is a different literal")
             case Scalar():
                 self._match_scalar(law, term, around)
             case _:
-                raise NoMatch("a law has no such term")
+                raise NoMatch("laws cannot contain this kind of term")
 
     def _match_lambda(self, law: Lambda, term: Term, around: _Around) -> None:
         if not isinstance(term.type, FunType):
@@ -150,7 +150,7 @@ class Match:
         self.match(law.argument, term.argument, around)
 
     def finish(self) -> None:
-        """Look at what had to wait until the rest was known, or raise NoMatch."""
+        """Match the parts that had to wait until the rest was known, or raise NoMatch."""
         while self._applications:
             law, term, around = self._applications.pop(0)
             head, _ = spine(law)
@@ -177,7 +177,7 @@ class Match:
 
     def _know(self, name: str, term: Term) -> None:
         if self.terms.setdefault(name, term) != term:
-            raise NoMatch(f"{name[1:]} is two things here")
+            raise NoMatch(f"{name[1:]} would have two different values here")
 
     # Types and sizes
 
@@ -223,7 +223,7 @@ class Match:
             raise NoMatch(f"the sizes {self.sizes[name]} and {found} differ")
 
     def _solve_sizes(self) -> None:
-        """Find the sizes that only equations tell, or raise NoMatch."""
+        """Solve the equations between sizes, or raise NoMatch."""
         waiting = self._equations
         while waiting:
             left: list[tuple[Nat, Nat]] = []
@@ -232,7 +232,7 @@ class Match:
                     left.append((law, found))
             if len(left) == len(waiting):
                 law, found = left[0]
-                raise NoMatch(f"no sizes are known that make {_shown(law)} equal to {found}")
+                raise NoMatch(f"found no sizes that make {_shown(law)} equal to {found}")
             waiting = left
 
     def _solve(self, law: Nat, found: Nat) -> bool:
@@ -255,12 +255,12 @@ class Match:
             self.sizes[name] = size
         return True
 
-    # The right side
+    # The right-hand side
 
     def build(self, law: Term, inside: int = 0, applying: Applying = Applying.NAMED) -> Term:
-        """A side of the law with everything known put in; `inside` lambdas of it are around.
+        """Instantiate one side of the law; `inside` is the number of its lambdas around the term.
 
-        `applying` says what becomes of a function that is put in where the law applies it.
+        `applying` says what becomes of an application of a known function.
         """
         if applying is not Applying.KEPT and (name := _eta_redex(law)) is not None:
             return shift(self.terms[name], inside)
@@ -303,14 +303,14 @@ class Match:
         problem = wrong_argument(named) or law.spec.check(named)
         if problem is not None:
             raise NoMatch(f"{law.spec.name}: {problem}")
-        # The same pattern on the left says where it was written, and which loops it asks for.
+        # The same pattern on the left-hand side determines the location and the loop annotations.
         before = self._patterns.get(law.spec.name)
         if before is None:
             return Pattern(law.spec, arguments, law.to, self.location)
         return Pattern(law.spec, arguments, before.to, before.location or self.location)
 
     def _name(self, law: Lambda) -> str:
-        """What the function that takes the variable calls it, else what the law does."""
+        """Choose a variable's name: that of the function that takes it, else that of the law."""
         for head, arguments, position in _uses(law):
             name = self._name_of_parameter(head, arguments, position)
             if name is not None:
@@ -318,7 +318,7 @@ class Match:
         return law.name
 
     def _name_of_parameter(self, head: Term, arguments: list[Term], position: int) -> str | None:
-        """What the function calls a parameter; the elements of `rows` it may call `row`."""
+        """The function's name for a parameter; an element of `rows` may be called `row`."""
         if isinstance(head, Free):
             function = self.terms[head.name]
             while isinstance(function, Lambda) and position:
@@ -335,7 +335,7 @@ class Match:
         return names[1] if len(names) > 1 else None
 
     def concrete(self, type: RiseType) -> RiseType:
-        """A type of the law with everything known put in."""
+        """Instantiate a type of the law."""
         if type.is_closed:
             return type
         return substitute(type, self.sizes, self.types)
@@ -355,7 +355,7 @@ def _parameter_names(function: Term) -> list[str]:
 
 
 def may_match(law: Term, term: Term) -> bool:
-    """Whether the patterns of a law stand where it has them: most terms differ in these."""
+    """Whether a term has the patterns of a law in the same positions: most terms do not."""
     stack = [(law, term)]
     while stack:
         law, term = stack.pop()
@@ -373,14 +373,14 @@ def may_match(law: Term, term: Term) -> bool:
 
 
 def _own_variables(arguments: Sequence[Term], around: _Around) -> tuple[int, ...] | None:
-    """The indices of distinct variables that the law itself binds, if the arguments are such."""
+    """Return the indices of the arguments, if they are distinct variables that the law binds."""
     indices = tuple(each.index for each in arguments if isinstance(each, Bound))
     all_own = len(indices) == len(arguments) and all(index < len(around) for index in indices)
     return indices if all_own and len(set(indices)) == len(indices) else None
 
 
 def _function_of(term: Term, around: _Around, parameters: Sequence[int]) -> Term:
-    """A term under lambdas of the law, as a function of some of their variables alone."""
+    """Abstract a term under the law's lambdas over some of their variables alone."""
     count, bound = len(parameters), len(around)
     if not bound:
         return term
@@ -394,7 +394,7 @@ def _function_of(term: Term, around: _Around, parameters: Sequence[int]) -> Term
             if index >= bound:
                 return Bound(index - bound + count + level, term.type, term.location)
             if index not in places:
-                raise NoMatch(f"{around[-1 - index].name} is used here, which is bound further in")
+                raise NoMatch(f"{around[-1 - index].name} is used here, but bound further in")
             return Bound(places[index] + level, term.type, term.location)
         return with_children(term, lambda t: visit(t, level), lambda t: visit(t, level + 1))
 
@@ -407,7 +407,7 @@ def _function_of(term: Term, around: _Around, parameters: Sequence[int]) -> Term
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def _uses(law: Lambda) -> tuple[tuple[Term, list[Term], int], ...]:
-    """Where the variable of a lambda is an argument: of what, among which, and the how manieth."""
+    """The uses of a lambda's variable as an argument: the head, its arguments, and the position."""
     found: list[tuple[Term, list[Term], int]] = []
     stack: list[tuple[Term, int]] = [(law.body, 0)]
     while stack:
@@ -423,7 +423,7 @@ def _uses(law: Lambda) -> tuple[tuple[Term, list[Term], int], ...]:
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def _eta_redex(law: Term) -> str | None:
-    """The unknown `f` of `fun((x, y), f(x, y))`, which is the function itself."""
+    """Return the unknown `f` of `fun((x, y), f(x, y))`, which is equal to the function itself."""
     count = 0
     while isinstance(law, Lambda):
         law = law.body
@@ -436,7 +436,7 @@ def _eta_redex(law: Term) -> str | None:
 
 
 def _plain_variable(size: Nat) -> str | None:
-    """The name of the unknown that a size is, if it is nothing else."""
+    """Return the name of the unknown that a size consists of, if it is a single unknown."""
     names = size.variables
     if len(names) != 1:
         return None
@@ -445,7 +445,7 @@ def _plain_variable(size: Nat) -> str | None:
 
 
 def _mismatch(law: Nat, found: Nat) -> str:
-    """Why a size is not what a law says."""
+    """Explain why a size does not match that of a law."""
     (name,) = law.variables if len(law.variables) == 1 else ("",)
     if name:
         factor = law.substitute({name: Nat.const(1)})

@@ -1,4 +1,4 @@
-"""Places in terms: what is at one, what is around it, and what becomes of the whole."""
+"""Paths in terms: the subterm at a path, and replacing it."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from riselang.term.nodes import (
 
 
 def at_path(term: Term, path: Path) -> Term:
-    """The part at a place."""
+    """Return the subterm at a path."""
     for position in path:
         term = term.children[position]
     return term
 
 
 def written(path: Path) -> str:
-    """A place as it is printed."""
+    """Format a path."""
     return ".".join(map(str, path)) or "the top"
 
 
 def replaced(term: Term, path: Path, part: Term) -> Term:
-    """The term with another part of the same type at a place."""
+    """Replace the subterm at a path by another one of the same type."""
     around: list[Term] = []
     for position in path:
         around.append(term)
@@ -45,7 +45,7 @@ def replaced(term: Term, path: Path, part: Term) -> Term:
 
 
 class Cursor:
-    """A place in a term that changes; what is around it is only rebuilt when the place is left."""
+    """A position in a term that is edited; outer terms are rebuilt only when it moves away."""
 
     def __init__(self, term: Term):
         self.part = term
@@ -53,7 +53,7 @@ class Cursor:
         self._around: list[Term] = []
 
     def move(self, path: Path) -> None:
-        """Go to another place; raises IndexError where there is none."""
+        """Move to another path; raises IndexError if the term does not have it."""
         common = 0
         for ours, theirs in zip(self._path, path, strict=False):
             if ours != theirs:
@@ -68,20 +68,20 @@ class Cursor:
             self.part = child
 
     def whole(self) -> Term:
-        """The term around the place, which is the place then."""
+        """Move to the root, and return the whole term."""
         self.move(())
         return self.part
 
 
 def with_child(term: Term, position: int, child: Term) -> Term:
-    """The term with another child."""
+    """Replace one child of a term."""
     if term.children[position] is child:
         return term
     return rebuilt(term, [child if i == position else each for i, each in enumerate(term.children)])
 
 
 def rebuilt(term: Term, children: Sequence[Term]) -> Term:
-    """The node with other children of the same types."""
+    """Return the node with other children of the same types."""
     match term:
         case Apply():
             return Apply(children[0], children[1], term.location)
@@ -100,14 +100,14 @@ def rebuilt(term: Term, children: Sequence[Term]) -> Term:
 
 
 Trail = tuple["Trail", int] | None
-"""A path that shares what is above with others: that of the parent, and which of its children.
+"""A path that shares its prefix with others: the trail of the parent, and a child index.
 
-A path is as long as its place is deep, so whoever looks at every place makes none until needed.
+A path is as long as its subterm is deep, so a traversal builds paths only when they are needed.
 """
 
 
 def path_of(trail: Trail) -> Path:
-    """The path that a trail is."""
+    """Convert a trail to a path."""
     positions: list[int] = []
     while trail is not None:
         trail, position = trail
@@ -116,7 +116,7 @@ def path_of(trail: Trail) -> Path:
 
 
 def places(term: Term) -> Iterator[tuple[Trail, Term]]:
-    """Every place, what is around before what is inside, and functions before arguments."""
+    """Yield every subterm, outer before inner ones, and functions before arguments."""
     stack: list[tuple[Trail, Term]] = [(None, term)]
     while stack:
         trail, current = stack.pop()
@@ -126,8 +126,8 @@ def places(term: Term) -> Iterator[tuple[Trail, Term]]:
 
 
 def written_places(term: Term) -> Iterator[Path]:
-    """The places of what is written to memory: results, what is stored or named, views of such, and
-    what maps to such compute."""
+    """Yield the paths of terms that are written to memory: results, stored or named terms, views of
+    these, and the elements of maps to these."""
     stack: list[tuple[Path, Term]] = [((), term)]
     while stack:
         path, current = stack.pop()
@@ -145,7 +145,7 @@ def written_places(term: Term) -> Iterator[Path]:
 
 
 def _written_arguments(pattern: Pattern, count: int) -> range:
-    """Which arguments of a pattern are written where its result is."""
+    """The positions of the arguments that are written to the memory of the result."""
     if pattern.spec.name in MAPS:
         return range(1)
     is_whole = pattern.spec in (LET, TUPLE) or (pattern.spec.role is Role.VIEW and count == 1)
@@ -153,5 +153,5 @@ def _written_arguments(pattern: Pattern, count: int) -> range:
 
 
 def places_inside_out(term: Term) -> Iterator[tuple[Trail, Term]]:
-    """Every place, what is inside before what is around it."""
+    """Yield every subterm, inner before outer ones."""
     return reversed(list(places(term)))

@@ -1,4 +1,4 @@
-"""Strategies as they are given: the text itself, or a file that holds it."""
+"""Strategies that users pass: the text itself, or the name of a file with the text."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from riselang.support.errors import UserError
 from riselang.support.io import decode
 
 ENDING = ".strategy"
-"""What the names of files with strategies end in."""
+"""The file name extension of strategy files."""
 
 
 def read_strategy(given: str) -> Strategy:
-    """The strategy of a text, or of the file that it names by its ending."""
+    """Parse a strategy from text, or from a file if the text has the extension of one."""
     if not given.strip().endswith(ENDING):
         return parse_strategy(given)
     path = given.strip()

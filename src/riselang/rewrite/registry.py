@@ -1,4 +1,4 @@
-"""What strategies can be made of, by name: for the command line, for files and for tables."""
+"""The names that strategies may use: for the command line, for strategy files and for tables."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ RULE_FAMILIES = (
     "algorithmic", "movement", "simplification", "functions", "vectorisation", "lowering",
     "storing", "accumulate_into",
 )  # fmt: skip
-"""The modules of rules, in the order in which the documentation has them."""
+"""The modules of `rules/`, in the order of the documentation."""
 STRATEGY_MODULES = (
     "schedules", "contractions", "skinny_matmul", "folds", "matmul", "convolution", "stencils",
     "images", "threads", "copies", "window_sums", "gpu",
@@ -41,7 +41,7 @@ STRATEGY_MODULES = (
 
 @dataclass(frozen=True)
 class Entry:
-    """A strategy, or a function that makes one, with its name and what it does."""
+    """A strategy, or a function that returns one, with its name and summary."""
 
     name: str
     make: Callable[..., Strategy]
@@ -52,11 +52,11 @@ class Entry:
 
 
 ENTRIES: dict[str, Entry] = {}
-"""Schedules and whole strategies, in the order of their definition."""
+"""Schedules and strategies for whole programs, in order of definition."""
 
 
 def schedule(make: Callable[P, Strategy]) -> Callable[P, Strategy]:
-    """Something that is said of loops: `tile(32, 32)`. It is written as it was made."""
+    """Register a loop transformation, such as `tile(32, 32)`; it is printed as it was called."""
 
     @wraps(make)
     def named(*args: P.args, **kwargs: P.kwargs) -> Strategy:
@@ -72,13 +72,13 @@ def schedule(make: Callable[P, Strategy]) -> Callable[P, Strategy]:
 
 
 def parameters(make: Callable[..., Any]) -> str:
-    """What a function takes, as people write it."""
+    """Format the parameters of a function without their annotations."""
     taken = inspect.signature(make).parameters.values()
     return ", ".join(str(each.replace(annotation=inspect.Parameter.empty)) for each in taken)
 
 
 def whole(name: str, strategy: Strategy, summary: str) -> Strategy:
-    """A strategy for a program, by name: `matmul.blocking`, which the module `matmul` defines."""
+    """Register a strategy for whole programs: `matmul.blocking`, from the module `matmul`."""
     made = Named(name, strategy)
     module = f"riselang.rewrite.strategies.{name.partition('.')[0]}"
     ENTRIES[name] = Entry(name, lambda: made, summary, "", False, module)
@@ -96,7 +96,7 @@ def load_all() -> None:
 
 
 def _put_in_order() -> None:
-    """In the order of the modules, whichever was imported first."""
+    """Sort the entries by module, whichever was imported first."""
     modules = [f"riselang.rewrite.strategies.{name}" for name in STRATEGY_MODULES]
     known = sorted(
         ENTRIES.items(),
@@ -107,7 +107,7 @@ def _put_in_order() -> None:
 
 
 def words() -> dict[str, dict[str, Any]]:
-    """What rules and schedules are put together with, by kind and name."""
+    """Combinators, traversals, addresses and normal forms, by kind and name."""
     from riselang.rewrite.normal_forms import beta_eta_normal_form, data_flow_normal_form
 
     return {
@@ -129,7 +129,7 @@ def words() -> dict[str, dict[str, Any]]:
 
 
 def vocabulary() -> dict[str, Any]:
-    """All that may stand in the text of a strategy."""
+    """Every name that the text of a strategy may use."""
     load_all()
     known: dict[str, Any] = {}
     for kind in words().values():

@@ -1,4 +1,4 @@
-"""What a check of a derivation found, as values and as text."""
+"""The results of checking a derivation, as values and as text."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 MOST_CHARACTERS = 400
-"""How much of a value is shown."""
+"""How many characters of a value are printed."""
 SHOWN_SIZES = 3
 
 
 @dataclass(frozen=True)
 class LawStatus:
-    """How far the law of a rule is known to hold, and what that rests on."""
+    """The status of the law of a rule, and its justification."""
 
     status: str
     detail: str
@@ -23,19 +23,19 @@ class LawStatus:
 
 @dataclass(frozen=True)
 class Difference:
-    """Inputs for which two terms that ought to be the same are not, and what both give."""
+    """Inputs for which two terms that should be equal differ, and both results."""
 
     inputs: tuple[tuple[str, str], ...]
     """Names and values."""
     before: str
     after: str
     place: tuple[int, ...]
-    """The first element that differs; of several arrays, the first is number 0."""
+    """The index of the first element that differs, after the number of its array, from 0."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What became of one pair of terms."""
+    """The result of comparing one pair of terms."""
 
     what: str
     runs: int
@@ -46,14 +46,14 @@ class Comparison:
 
 @dataclass(frozen=True)
 class CheckReport:
-    """What became of every step, of the whole program, and what is known of the laws."""
+    """The results for every step and the whole program, and what is known about the laws."""
 
     steps: tuple[Comparison, ...]
     whole: Comparison
     laws: tuple[tuple[str, LawStatus], ...]
     """The rules that were used, by name."""
     sizes: tuple[str, ...]
-    """The sizes of the rounds, each once, where the program leaves them open."""
+    """The distinct sizes at which the steps were run, for symbolic sizes."""
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:
@@ -78,7 +78,7 @@ class CheckReport:
         ran = [each for each in self.steps if each.runs]
         same = f"{len(ran) - wrong} of {len(self.steps)} steps give the same values"
         where = f" (at {_some(self.sizes)})" if any(self.sizes) else ""
-        whole = "the whole program does, too" if not self.whole.difference else ""
+        whole = "so does the whole program" if not self.whole.difference else ""
         if not self.whole.runs:
             whole = f"the whole program was not run, since {self.whole.obstacle}"
         skipped = [f"{each.what} was not run, since {each.obstacle}" for each in self.steps

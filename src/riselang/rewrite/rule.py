@@ -1,4 +1,4 @@
-"""Rules: laws that are applied from left to right, each with its name, condition and permission."""
+"""Rules: laws that are applied from left to right, with a name, conditions and a permission."""
 
 from __future__ import annotations
 
@@ -31,69 +31,69 @@ from riselang.term.nodes import Apply, Free, Term, subterms
 
 
 class Permission(Enum):
-    """What a rule does to float arithmetic."""
+    """The effect of a rule on float arithmetic."""
 
     STRICT = "strict"
-    """It computes the same bits."""
+    """Results are bitwise identical."""
     RELAXED = "relaxed"
-    """It adds or multiplies floats in another order, which only a relaxed program permits."""
+    """It adds or multiplies floats in another order, which only relaxed programs permit."""
 
 
 class Unmet(Exception):
-    """A condition of a rule that does not hold, and why."""
+    """A side condition of a rule that does not hold, and why."""
 
 
 Value = Nat | int | str
-"""What a parameter of a rule is given: a size, or how it is written."""
+"""The argument for a parameter of a rule: a size, or its text."""
 
 
 @dataclass(frozen=True)
 class Condition:
-    """What has to hold of the unknowns of a law."""
+    """A side condition on the unknowns of a law."""
 
     text: str
-    """In words, for people."""
+    """The condition in words, for the documentation."""
     check: Callable[[Match, Setting], None]
-    """Raises Unmet where it does not hold."""
+    """Raises Unmet if the condition does not hold."""
     about: tuple[str, ...] = ()
-    """The unknowns it speaks of, by which tests choose what they are."""
+    """The unknowns that the condition constrains; tests choose values for them."""
     decides_floats: bool = False
-    """Whether it fails where a strict program would compute other bits."""
+    """Whether it fails if a strict program would compute different bits."""
 
 
 Found = Mapping[str, Term]
-"""What the functions and values are that a law is about, by name."""
+"""The functions and values that a law is about, by name."""
 Rewrite = Callable[..., Term | Found]
-"""From a term, and the parameters of a rule by name, to what the law is about or to the other side.
+"""A function from a term, and the arguments of a rule by name, to the unknowns of its law or to
+the right-hand side.
 
-It may also take the setting. Raises NoMatch or Unmet where there is none.
+It may also take the setting. It raises NoMatch or Unmet if the rule does not apply.
 """
 RULES: dict[str, Rule] = {}
-"""Every rule by name, in the order of their definition."""
+"""Every rule by name, in order of definition."""
 
 
 @dataclass(frozen=True, repr=False)
 class Rule(Strategy):
-    """A law, to be applied from left to right where it stands."""
+    """A law that is applied from left to right."""
 
     name: str
     law: Law
     module: str
-    """Where it is defined."""
+    """The module that defines it."""
     parameters: tuple[str, ...] = ()
-    """What a person chooses, as the size in `split_join(m=32)`."""
+    """The sizes that the user chooses, such as the one in `split_join(m=32)`."""
     conditions: tuple[Condition, ...] = ()
     permission: Permission = Permission.STRICT
     rewrite: Rewrite | None = field(default=None, compare=False)
-    """Finds what the law is about, or computes the other side, where that takes more than the law.
-    """
+    """Finds the unknowns of the law, or computes the right-hand side, if matching cannot."""
     arguments: tuple[tuple[str, Nat], ...] = ()
     summary: str = field(default="", compare=False)
     head: str | None = field(default=None, compare=False)
-    """The pattern that a term applies last, "" for none, where the law does not say it."""
+    """The head pattern of the terms it applies to, "" for none, if the law does not say."""
 
     def __call__(self, *values: Value, **named: Value) -> Rule:
-        """The rule with its parameters chosen."""
+        """Return the rule with arguments for its parameters."""
         if len(values) > len(self.parameters):
             raise UserError(f"{self.name} takes {_counted(self.parameters)}, found {len(values)}")
         for name in named:
@@ -118,18 +118,18 @@ class Rule(Strategy):
 
     @property
     def family(self) -> str:
-        """The module of rules it belongs to."""
+        """The module of `rules/` that defines it."""
         return self.module.rpartition(".")[2]
 
     @property
     def is_ours(self) -> bool:
-        """Whether it is one of the compiler's own, which are tested on random instances."""
+        """Whether it is built in; built-in rules are tested on random instances."""
         return self.module.startswith("riselang.")
 
     @cached_property
     def is_guarded(self) -> bool:
         """Whether it applies to relaxed programs only: it is relaxed, and no condition says where
-        it keeps the bits even so, as for integers."""
+        its results are bitwise identical anyway, as for integers."""
         decided = any(condition.decides_floats for condition in self.conditions)
         return self.permission is Permission.RELAXED and not decided
 
@@ -145,7 +145,7 @@ class Rule(Strategy):
 
     @cached_property
     def _head(self) -> str | None:
-        """The pattern that the left side applies last; None where it is any."""
+        """The head pattern of the left-hand side; None if it may be any."""
         if self.law.form is Form.WRITTEN or not self.law.outline:
             return None
         return self.law.outline[0]
@@ -161,7 +161,7 @@ class Rule(Strategy):
         return self._explained(term, setting) if setting.explains else self._tried(term, setting)
 
     def _tried(self, term: Term, setting: Setting) -> Result:
-        """What becomes of the term where nobody asks why nothing does."""
+        """Rewrite the term; a failure has no reason."""
         failed = setting.failed.setdefault(self, {})
         known = failed.get(term)
         if known is not None:
@@ -193,7 +193,7 @@ class Rule(Strategy):
             reason = str(error) if setting.explains else ""
             return Failure(self, reason, term, closeness=CONDITION)
         if after.type != term.type:
-            return Failure(self, "the sizes cannot be shown to be the same", term,
+            return Failure(self, "the types of both sides cannot be proved equal", term,
                            closeness=CONDITION)  # fmt: skip
         return Success(after, (Step(self, (), term, after),))
 
@@ -221,14 +221,14 @@ class Rule(Strategy):
         return Match({UNKNOWN + name: size for name, size in self.arguments})
 
     def _matched(self, term: Term) -> Match:
-        """What the unknowns of the law are in a term that is its left side; raises NoMatch."""
+        """Match a term with the left-hand side of the law; raises NoMatch."""
         match = self._started()
         match.match(self.law.sides[0], term)
         _finish(match)
         return match
 
     def _completed(self, found: Found) -> Match:
-        """What the sizes and types of the law are, given the functions and values."""
+        """Solve for the sizes and types of the law, given its functions and values."""
         match = self._started()
         for unknown in self._unknowns:
             match.match(unknown, found[unknown.name.removeprefix(UNKNOWN)])
@@ -242,9 +242,9 @@ class Rule(Strategy):
         return tuple({each.name: each for each in both if isinstance(each, Free)}.values())
 
     def reversed(self, name: str) -> Rule:
-        """The law from right to left, as a rule of its own."""
+        """Define the law from right to left as another rule."""
         if self.rewrite is not None:
-            raise UserError(f"{self.name} is found by a function, which does not go the other way")
+            raise UserError(f"{self.name} is matched by a function, so it cannot be reversed")
         law = Law(self.law.parameters, self.law.right, self.law.left, self.law.form)
         return _added(replace(self, name=name, law=law, summary=""))
 
@@ -255,7 +255,7 @@ def _takes_setting(rewrite: Rewrite) -> bool:
 
 
 def _outline(term: Term) -> Iterator[str]:
-    """The patterns that a term ends with, the last one first; at the end of them, no pattern."""
+    """Yield the patterns that a term applies, the last one first, and then "" for no pattern."""
     while isinstance(term, Apply) and term.head is not None:
         yield term.head.name
         term = term.argument
@@ -275,9 +275,9 @@ def law(
     choose: str = "",
     permission: Permission = Permission.STRICT,
 ) -> Callable[[Callable[[], None]], Rule]:
-    """A rule that its docstring defines: the law stands in the first paragraph.
+    """Define a rule by the docstring of a function: the law is its first paragraph.
 
-    `parameters` are the unknowns with their types; `choose` names the sizes a person gives.
+    `parameters` are the unknowns with their types; `choose` names the sizes that the user chooses.
     """
 
     def define(function: Callable[[], None]) -> Rule:
@@ -295,10 +295,10 @@ def rule(
     form: Form = Form.NORMAL,
     head: str | None = None,
 ) -> Callable[[Rewrite], Rule]:
-    """A rule for which a function finds what the law in its docstring is about.
+    """Define a rule by a function that finds the unknowns of the law in its docstring.
 
-    That the left side is then what stands there is checked, but not where the function computes
-    the other side itself.
+    The left-hand side with these unknowns must be equal to the term. If the function returns the
+    right-hand side itself, this is not checked.
     """
 
     def define(function: Rewrite) -> Rule:
@@ -333,16 +333,16 @@ def _register(
         head=head,
     )
     if not made.is_ours:
-        # Our own laws are read when they are used; a mistake in another is shown at once.
+        # Built-in laws are parsed when they are used; an error in a user's law is reported at once.
         _ = made.law.sides
     return _added(made)
 
 
 def _added(made: Rule) -> Rule:
-    """A rule that its own module defines again, as people do in a notebook, takes its place."""
+    """Register a rule, which may replace one of the same name and module, as in notebooks."""
     known = RULES.get(made.name)
     if known is not None and known.module != made.module:
-        raise UserError(f"there is a rule {made.name} already, in {known.family}; its law is "
+        raise UserError(f"there is already a rule {made.name}, in {known.family}; its law is "
                         f"{known.law}; choose another name")  # fmt: skip
     RULES[made.name] = made
     return made

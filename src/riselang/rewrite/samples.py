@@ -1,9 +1,9 @@
-"""Random values on which two terms are compared, and when two values are the same.
+"""Random values on which two terms are compared, and the comparison of their results.
 
-Laws that keep bits are tried on all floats, NaN, infinities and negative zero among them, and
-compared bit by bit, where any NaN is equal to any other. A single NaN hides how the rest of a sum
-was rounded, so they are tried on ordinary numbers, too. Laws that add in another order are tried on
-moderate numbers, and floats are compared with a tolerance.
+Laws with bitwise identical results are tested on all floats, including NaN, infinities and negative
+zero, and compared bit by bit, where any NaN equals any other. A single NaN hides how the rest of a
+sum was rounded, so these laws are also tested on ordinary values. Laws that change the order of
+sums are tested on moderate values, and floats are compared with a tolerance.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ SPECIAL_FLOATS = (
     float("nan"), float("inf"), float("-inf"), -0.0, 0.0, 1.0, -1.0, 0.1, 1e-40, 1e38, -3e4, 2.5,
 )  # fmt: skip
 MODERATE = 2.0
-"""The largest of the moderate floats: sums and products of them lose little."""
+"""The largest of the moderate floats: sums and products of them lose little precision."""
 
 
 class Precision(Enum):
-    """How two values that ought to be the same are compared."""
+    """How two values that should be the same are compared."""
 
     BITS = "bit by bit"
     TOLERANCE = "with a tolerance"
@@ -35,9 +35,9 @@ class Precision(Enum):
 def random_buffers(
     type: RiseType, precision: Precision, source: np.random.Generator, *, special: bool = True
 ) -> list[Array]:
-    """An array for each scalar leaf of a type; what is an index is in range.
+    """Return a random array for each scalar leaf of a type; indices are in range.
 
-    `special` is whether there may be NaN, infinities and their kind among the floats.
+    `special` says whether floats may be NaN, infinite or another special value.
     """
     buffers: list[Array] = []
     for (lengths, leaf), bound in zip(leaves(type), index_bounds(type), strict=True):
@@ -70,7 +70,7 @@ def _random(
 
 
 def _integers(dtype: Any, shape: tuple[int, ...], source: np.random.Generator) -> Array:
-    """Small ones, or any."""
+    """Return small integers, or any."""
     if source.integers(2):
         return np.asarray(source.integers(-9, 10, shape)).astype(dtype)
     limits = np.iinfo(dtype)
@@ -80,7 +80,7 @@ def _integers(dtype: Any, shape: tuple[int, ...], source: np.random.Generator) -
 def first_difference(
     left: Sequence[Array], right: Sequence[Array], precision: Precision
 ) -> tuple[int, ...] | None:
-    """The number of the first buffer that differs and the place in it; None where all agree."""
+    """Return the number of the first buffer that differs and the index in it, or None."""
     for number, (one, other) in enumerate(zip(left, right, strict=True)):
         places = np.argwhere(~_agree(one, other, precision))
         if len(places):
@@ -89,13 +89,13 @@ def first_difference(
 
 
 def _agree(left: Array, right: Array, precision: Precision) -> Array:
-    """Where two arrays of one type hold the same."""
+    """Return the elementwise equality of two arrays of one type."""
     bits = f"u{left.dtype.itemsize}"
     same = np.asarray(left.reshape(-1).view(bits) == right.reshape(-1).view(bits))
     same = same.reshape(left.shape)
     if left.dtype.kind in "bi":
         return same
-    # bfloat16 is no type of numpy's own, so float64 compares for all.
+    # NumPy does not define bfloat16 itself, so all floats are compared as float64.
     one, other = left.astype(np.float64), right.astype(np.float64)
     same |= np.isnan(one) & np.isnan(other)
     if precision is Precision.BITS:
@@ -104,7 +104,7 @@ def _agree(left: Array, right: Array, precision: Precision) -> Array:
 
 
 def _close(left: Array, right: Array, dtype: Any) -> Array:
-    """Half of the digits agree, counted from those of the largest number."""
+    """Whether half of the digits agree, relative to the largest value."""
     with np.errstate(all="ignore"):
         scale = np.nan_to_num(np.abs(left), nan=0, posinf=0).max(initial=1.0)
         return np.abs(left - right) <= scale * np.sqrt(_epsilon(dtype))

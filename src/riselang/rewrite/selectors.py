@@ -1,4 +1,4 @@
-"""Saying which place is meant: the outermost map, the fold over `k`, the third map."""
+"""Addresses, which select subterms: the outermost map, the reduction over `k`, the third map."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "any map": ("map", "mapSeq", "mapPar", "mapSeqUnroll"),
     "any reduce": ("reduce", "reduceSeq", "reduceSeqUnroll", "reducePar"),
 }
-"""Names for several patterns."""
+"""Names for groups of patterns."""
 
 
 LOOPS = ("map", "mapSeq", "mapPar", "mapSeqUnroll", "reduce", "reduceSeq", "reduceSeqUnroll")
 
 
 class Place(ABC):
-    """Which part of a term is meant."""
+    """A selector of one subterm."""
 
     @abstractmethod
     def find(self, term: Term) -> tuple[Path, Term] | None:
-        """The place in a term, if there is such a place."""
+        """Find the subterm, if the term has it."""
 
     @abstractmethod
     def missing(self) -> str:
-        """What to say where there is no such place."""
+        """The reason of the failure if the term does not have the subterm."""
 
 
 @dataclass(frozen=True)
 class Loop(Place):
-    """One of nested loops: what is computed by functions, views and lets is looked into."""
+    """One of several nested loops; the search looks into functions, views and lets."""
 
     number: int
 
@@ -79,20 +79,20 @@ class Loop(Place):
 
 @dataclass(frozen=True)
 class Address(Place):
-    """A place: an application of a pattern, and which one where there are several."""
+    """An application of a pattern, and which one of several."""
 
     which: str
-    """outermost, innermost, or the number of it, counted from 1 from the outside in."""
+    """outermost, innermost, or the number of the application, from 1, from the outside in."""
     pattern: str
     over: str | None = None
-    """What the function of the pattern calls the elements it takes."""
+    """The name of the pattern's elements, which is the parameter name of its function."""
     length: int | None = None
     """The length of the array."""
     nest: int = 1
-    """How many maps stand inside each other there."""
+    """How many maps are nested there."""
 
     def find(self, term: Term) -> tuple[Path, Term] | None:
-        """The place in a term, if there is such a place."""
+        """Find the subterm, if the term has it."""
         found = list(self._candidates(term))
         if self.which == "outermost":
             return found[0] if found else None
@@ -132,13 +132,13 @@ class Address(Place):
             f"{self.pattern} number {self.which}")  # fmt: skip
         words += f" over {self.over}" if self.over is not None else ""
         words += f" of length {self.length}" if self.length is not None else ""
-        words += f" with {self.nest} maps inside each other" if self.nest > 1 else ""
-        return f"there is no place that is {words}"
+        words += f" with {self.nest} nested maps" if self.nest > 1 else ""
+        return f"the program does not have {words}"
 
 
 @dataclass(frozen=True, repr=False)
 class At(Strategy):
-    """The strategy at an address."""
+    """A strategy at an address."""
 
     strategy: Strategy
     address: Place
@@ -156,26 +156,26 @@ class At(Strategy):
 def outermost(
     pattern: str, *, over: str | None = None, length: int | None = None, nest: int = 1
 ) -> Address:
-    """The first such place from the outside in."""
+    """The first such application, from the outside in."""
     return _address("outermost", pattern, over, length, nest)
 
 
 def innermost(
     pattern: str, *, over: str | None = None, length: int | None = None, nest: int = 1
 ) -> Address:
-    """The place with most around it."""
+    """The most deeply nested such application."""
     return _address("innermost", pattern, over, length, nest)
 
 
 def nth(
     number: int, pattern: str, *, over: str | None = None, length: int | None = None, nest: int = 1
 ) -> Address:
-    """One of several such places, counted from 1 from the outside in."""
+    """One of several such applications, counted from 1 from the outside in."""
     return _address(str(number), pattern, over, length, nest)
 
 
 def loop(number: int) -> Loop:
-    """One of nested loops, counted from 1 from the outside in."""
+    """One of several nested loops, counted from 1 from the outside in."""
     if number < 1:
         raise UserError(f"loops are counted from 1, but found {number}")
     return Loop(number)
@@ -183,16 +183,16 @@ def loop(number: int) -> Loop:
 
 def _address(which: str, pattern: str, over: str | None, length: int | None, nest: int) -> Address:
     if pattern not in GROUPS and pattern not in PATTERNS:
-        raise UserError(f"{pattern!r} is no pattern; expected one, or {' or '.join(GROUPS)}")
+        raise UserError(f"{pattern!r} is not a pattern; expected one, or {' or '.join(GROUPS)}")
     if which.removeprefix("-").isdecimal() and int(which) < 1:
-        raise UserError(f"places are counted from 1, but found {which}")
+        raise UserError(f"applications are counted from 1, but found {which}")
     if nest < 1:
-        raise UserError(f"maps inside each other are counted from 1, but found nest={nest}")
+        raise UserError(f"nested maps are counted from 1, but found nest={nest}")
     return Address(which, pattern, over, length, nest)
 
 
 def nest_depth(term: Term, names: tuple[str, ...]) -> int:
-    """How many applications of these patterns are the bodies of each other's functions."""
+    """Count the applications of these patterns that are bodies of each other's functions."""
     depth = 0
     while _is_application(term, names):
         depth += 1

@@ -1,10 +1,10 @@
-"""A program in two stages: what depends on some of its arguments alone, then all the rest.
+"""Two-stage programs: first the values that depend only on some arguments, then the rest.
 
     fun((w, x), let y = w |> pack |> toMem(heap); f(y, x))
     ~>  fun((w), w |> pack)  and  fun((w, x, y), f(y, x))
 
-Who gives some arguments for good, such as the weights of a model, runs the first stage once. Arrays
-of vectors go from one to the other as arrays of their scalars.
+For arguments that never change, such as the weights of a model, the first stage runs once. Arrays
+of vectors are passed between the stages as arrays of scalars.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ class Staged:
     """The two stages of a program."""
 
     first: Term
-    """A function of the arguments that are known first, to as many values."""
+    """A function of the arguments that are known first, which returns the values."""
     values: int
     rest: Term
-    """A function of all arguments, then of the values."""
+    """A function of all arguments, followed by the values."""
 
 
 @recursive
 def staged(term: Term, parameters: int, known: Set[int]) -> Staged | None:
-    """A program of so many parameters in two stages; `known` are those of the first one.
+    """Split a program into two stages; `known` are the parameters of the first one.
 
-    None where nothing that is stored depends on these alone.
+    Returns None if no stored value depends on these alone.
     """
     layers, body = under(term, parameters)
     body = _with_staged_calls(body, 0, parameters, known)
@@ -55,9 +55,10 @@ def staged(term: Term, parameters: int, known: Set[int]) -> Staged | None:
 
 
 def _with_staged_calls(body: Term, outer: int, parameters: int, known: Set[int]) -> Term:
-    """Calls of named functions in two stages: what depends on known arguments alone, then the call.
+    """Split calls of named functions into two stages: the values that depend on known arguments
+    alone, and the call.
 
-    `outer` is how many functions have names around the body, which are let first.
+    `outer` is the number of named functions around the body, which are bound first.
     """
     found = _named_function(body)
     if found is None:
@@ -83,7 +84,7 @@ def _with_staged_calls(body: Term, outer: int, parameters: int, known: Set[int])
 
 
 def _named_function(body: Term) -> tuple[Term, Lambda] | None:
-    """A function that a `let` names, and where it has that name."""
+    """Return a function that a `let` names, and the lambda that binds the name."""
     value, rest = applied(body, "let") or (body, body)
     if not isinstance(value, Lambda) or not isinstance(rest, Lambda) or value.open:
         return None
@@ -91,13 +92,14 @@ def _named_function(body: Term) -> tuple[Term, Lambda] | None:
 
 
 def name_value(value: Term, body: Term, name: str) -> Term:
-    """`let name = value; body`, where the body calls it by the innermost variable."""
+    """Return `let name = value; body`, where the body refers to it by the innermost variable."""
     function = Lambda(name, value.type, body)
     return apply_all(Pattern(LET, (value.type, body.type)), [value, function])
 
 
 def _calls(body: Term) -> Iterator[tuple[list[Term], int]]:
-    """The arguments of each call of the innermost variable, and how many lambdas are around it."""
+    """Yield the arguments of each call of the innermost variable, and the number of lambdas around
+    it."""
     stack = [(body, 0)]
     while stack:
         term, level = stack.pop()
@@ -112,12 +114,12 @@ def _calls(body: Term) -> Iterator[tuple[list[Term], int]]:
 
 
 def _is_known(term: Term, level: int, parameters: int, known: Set[int]) -> bool:
-    """Whether a term under so many lambdas of the body is a parameter that is known."""
+    """Whether a term under `level` lambdas of the body is a known parameter."""
     return isinstance(term, Bound) and parameters - 1 - (term.index - level) in known
 
 
 def _with_values(body: Term, stages: Staged, given: Set[int]) -> Term:
-    """The body with the values of the first stage named and passed at each call of a function."""
+    """Name the values of the first stage, and pass them at each call of the function."""
     count = stages.values
 
     def visit(term: Term, level: int) -> Term:
@@ -142,7 +144,7 @@ def _with_values(body: Term, stages: Staged, given: Set[int]) -> Term:
 
 
 def _parts(term: Term, count: int) -> list[Term]:
-    """The parts of a tuple of so many values that is written out."""
+    """Return the components of a nested tuple of `count` values."""
     parts: list[Term] = []
     for _ in range(count - 1):
         arguments = applied(term, "tuple")
@@ -153,7 +155,7 @@ def _parts(term: Term, count: int) -> list[Term]:
 
 
 def _values(body: Term, parameters: int, known: Set[int]) -> list[Term]:
-    """What is stored under a name and depends on known parameters alone, as the body says it."""
+    """Return the stored `let` values that depend on known parameters alone."""
     unknown = [at for at in range(parameters) if parameters - 1 - at not in known]
     found: dict[Term, None] = {}
     stack = [(body, 0)]
@@ -170,7 +172,7 @@ def _values(body: Term, parameters: int, known: Set[int]) -> list[Term]:
 
 
 def applied_let(term: Term) -> tuple[Term, Lambda]:
-    """The value and the function of a `let`."""
+    """Return the value and the function of a `let`."""
     arguments = applied(term, "let")
     assert arguments is not None
     value, function = arguments
@@ -179,7 +181,7 @@ def applied_let(term: Term) -> tuple[Term, Lambda]:
 
 
 def _stored(term: Term, level: int) -> Term | None:
-    """The value of a `let` that is put on the heap and that no lambda of the body takes part in."""
+    """Return the value of a `let` that is stored on the heap and uses no lambda of the body."""
     arguments = applied(term, "let")
     if arguments is None or not isinstance(arguments[1], Lambda):
         return None
@@ -196,7 +198,7 @@ def _first(layers: list[Lambda], values: list[Term], known: Set[int]) -> Term:
         reversed(scalars[:-1]),
         scalars[-1],
     )
-    # From the innermost on, so that the variables further out still have their numbers.
+    # From the innermost on, so that the indices of outer variables stay valid.
     for position in reversed(range(len(layers))):
         if position not in known:
             body = without(body, sum(at in known for at in range(position + 1, len(layers))))
@@ -226,7 +228,7 @@ def _rest(layers: list[Lambda], body: Term, values: list[Term]) -> Term:
 
 
 def _plain(type: RiseType) -> RiseType | None:
-    """The type with scalars in the place of vectors; None for what is more than an array."""
+    """The type with vectors flattened to scalars; None for types other than arrays."""
     if isinstance(type, ScalarType):
         return type
     if not isinstance(type, ArrayType):
@@ -238,7 +240,7 @@ def _plain(type: RiseType) -> RiseType | None:
 
 
 def _through(spec: PatternSpec, term: Term, wanted: RiseType | None = None) -> Term:
-    """Vectors as their scalars, or scalars as the vectors of the type that is wanted."""
+    """Convert vectors to scalars, or scalars to vectors of the wanted type."""
     type = term.type
     vectors = wanted or type
     if not isinstance(type, ArrayType) or not isinstance(vectors, ArrayType):

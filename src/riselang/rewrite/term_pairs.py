@@ -1,4 +1,4 @@
-"""Pairs of terms that ought to have the same value, and running them."""
+"""Pairs of terms that should have the same value, and running them."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from riselang.term.sizes import at_sizes
 
 
 class Refused(Exception):
-    """Inputs for which the program that was written has no value, and why."""
+    """Inputs for which the original program has no value, and why."""
 
 
 @dataclass(frozen=True)
 class Variable:
-    """A variable around a term; of one that the term does not mention no value is needed."""
+    """A variable around a term; it needs no value if the term does not use it."""
 
     name: str
     type: RiseType
@@ -39,7 +39,7 @@ class Variable:
 
 @dataclass(frozen=True)
 class Subject:
-    """Two terms that ought to have the same value, and the variables around them."""
+    """Two terms that should have the same value, and the variables around them."""
 
     before: Term
     after: Term
@@ -57,11 +57,11 @@ class Subject:
             if isinstance(each, Embed):
                 return "the interpreter does not run foreign ops"
             if isinstance(each, Pattern) and each.spec.name == "while":
-                return "a while may not end on random values"
+                return "a while may not terminate on random values"
         return None
 
     def at(self, sizes: Mapping[str, Nat]) -> Subject:
-        """The same at given sizes."""
+        """Return the same pair at given sizes."""
         if not sizes:
             return self
         around = tuple(
@@ -72,13 +72,13 @@ class Subject:
 
     @property
     def work(self) -> int:
-        """How long a run of both takes; nothing where they are not run."""
+        """The time that a run of both takes; 0 if they cannot be run."""
         return 0 if self.obstacle else work(self.before) + work(self.after)
 
     def difference(
         self, precision: Precision, source: np.random.Generator, *, special: bool = True
     ) -> Difference | None:
-        """What differs on random inputs; raises Refused where these are no inputs."""
+        """Compare both on random inputs; raises Refused if the program rejects the inputs."""
 
         def sample(type: RiseType) -> Any:
             return from_buffers(type, random_buffers(type, precision, source, special=special))
@@ -89,7 +89,7 @@ class Subject:
             arguments = [sample(type) for type in inputs]
             before = _run(self.before, around, arguments)
         except UserError as error:
-            raise Refused(f"its random inputs are refused: {error.message}") from None
+            raise Refused(f"it rejects its random inputs: {error.message}") from None
         try:
             after = _run(self.after, around, arguments)
         except UserError as error:
@@ -100,7 +100,7 @@ class Subject:
         return Difference(self._named(around, arguments), _text(before), _text(after), place)
 
     def _named(self, around: list[Any], arguments: list[Any]) -> tuple[tuple[str, str], ...]:
-        """Every input by name, in the order in which they are bound."""
+        """Format every input with its name, in binding order."""
         pairs = zip(self.around, around, strict=True)
         outer = [(each.name, _text(value)) for each, value in pairs if each.is_used]
         known = parameter_names(self.before)
@@ -110,7 +110,7 @@ class Subject:
 
 
 def part_of(step: Step, whole: Term) -> Subject | None:
-    """What a step changed, if it is no part of a function of sizes or data types."""
+    """Return the subterm that a step changed; None inside functions of sizes or data types."""
     around = _around(whole, step.path)
     if around is None:
         return None
@@ -122,7 +122,7 @@ def part_of(step: Step, whole: Term) -> Subject | None:
 
 
 def _around(term: Term, path: Path) -> list[Lambda] | None:
-    """The lambdas around a place, the innermost first."""
+    """Return the lambdas around a path, the innermost first."""
     found: list[Lambda] = []
     for position in path:
         if isinstance(term, DepLambda):
@@ -145,7 +145,7 @@ def _run(term: Term, around: list[Any], arguments: list[Any]) -> Any:
 
 
 def _text(value: Any) -> str:
-    """A value of the interpreter as people write it."""
+    """Format a value of the interpreter in notation."""
     if isinstance(value, list):
         return f"[{', '.join(map(_text, value))}]"
     if isinstance(value, tuple):

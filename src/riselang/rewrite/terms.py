@@ -1,4 +1,4 @@
-"""Taking terms apart: applications of patterns, and parts that become parameters."""
+"""Decomposition of terms: arguments of patterns, and abstraction over subterms."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from riselang.term.substitution import shift, with_children
 
 
 def applied(term: Term, *names: str) -> list[Term] | None:
-    """The arguments of one of these patterns, where the term applies it to all of them."""
+    """Return the arguments of a term that fully applies one of these patterns, else None."""
     head = term.head
     if head is None or head.name not in names or term.given != head.arity:
         return None
@@ -31,7 +31,7 @@ def applied(term: Term, *names: str) -> list[Term] | None:
 
 
 def viewed(term: Term) -> Term | None:
-    """What a term only shows in another layout: `x` of `x |> transpose` or `x |> map(join)`."""
+    """Return the term that a view presents: `x` of `x |> transpose` or `x |> map(join)`."""
     head = term.head
     if head is None or term.given != head.arity:
         return None
@@ -49,7 +49,7 @@ def viewed(term: Term) -> Term | None:
 
 
 def computes_nothing(term: Term) -> bool:
-    """Whether reading a term computes nothing: views and pairs of variables, and maps to such."""
+    """Whether reading a term computes nothing: views and pairs of variables, and maps to these."""
     stack = [term]
     while stack:
         head, arguments = spine(stack.pop())
@@ -67,17 +67,17 @@ def computes_nothing(term: Term) -> bool:
 
 
 FREE = ("map", "generate", "let", "vectorFromScalar", "clampIdx", "fromIdx", "sizeOf")
-"""Patterns that are no views and yet cost nothing of their own, where they are read."""
+"""Patterns that are not views, but that cost nothing when they are read."""
 
 
 def costs_something(term: Term) -> bool:
-    """Whether there is arithmetic in a term, or a pattern that asks for a loop or for memory."""
+    """Whether a term has arithmetic, or a pattern that needs a loop or memory."""
     return _cost_something(term.patterns)
 
 
 @lru_cache(maxsize=1 << 12)
 def _cost_something(bits: int) -> bool:
-    """Whether one of these patterns does, or there is arithmetic."""
+    """Whether one of these patterns costs something, or there is arithmetic."""
     costly = [spec.name for spec in PATTERNS.values() if spec.role is not Role.VIEW]
     return bool(bits & (ARITHMETIC | pattern_bits(*(name for name in costly if name not in FREE))))
 
@@ -87,7 +87,7 @@ def _is_function(term: Term) -> bool:
 
 
 def outside(term: Term, count: int) -> Term | None:
-    """The term as it is without the `count` innermost lambdas, if it mentions none of them."""
+    """Move a term out of the `count` innermost lambdas; None if it uses one of their variables."""
     for index in range(count - 1, -1, -1):
         if mentions(term, index):
             return None
@@ -97,7 +97,7 @@ def outside(term: Term, count: int) -> Term | None:
 
 @recursive
 def generalised(term: Term, part: Term) -> Term:
-    """The body of a function of a part: wherever that stands, the variable takes its place."""
+    """Abstract over a subterm: return the body of a function whose parameter replaces it."""
 
     def visit(term: Term, level: int) -> Term:
         if term.type == part.type and term == shift(part, level):
@@ -112,7 +112,7 @@ def generalised(term: Term, part: Term) -> Term:
 
 
 def under(function: Term, count: int) -> tuple[list[Lambda], Term]:
-    """The first lambdas of a function, and what is inside of them."""
+    """Split a function into its first lambdas and their body."""
     layers: list[Lambda] = []
     for _ in range(count):
         assert isinstance(function, Lambda)
@@ -122,7 +122,7 @@ def under(function: Term, count: int) -> tuple[list[Lambda], Term]:
 
 
 def rewrapped(layers: list[Lambda], body: Term) -> Term:
-    """The lambdas around another body."""
+    """Wrap a body in these lambdas."""
     for layer in reversed(layers):
         body = Lambda(layer.name, layer.parameter, body, layer.location)
     return body

@@ -1,8 +1,8 @@
-"""Strategies as text: on the command line, in a file beside a program, in a pass pipeline.
+"""The text form of strategies: on the command line, in strategy files, in pass pipelines.
 
-The text is Python's syntax of calls, `>>`, `|` and `@`, read here and not run: names mean rules,
-combinators, traversals, addresses and schedules. A text may name strategies on lines before the
-last one, which is the strategy: `blocks = tile(32, 32)`.
+The syntax is Python's calls, `>>`, `|` and `@`, which are parsed here and not executed. Names refer
+to rules, combinators, traversals, addresses and schedules. Lines before the last one may define
+names, as in `blocks = tile(32, 32)`; the last line is the strategy.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from riselang.rewrite.selectors import Place
 from riselang.support.errors import SourceLocation, UserError
 
 _KEYWORDS = re.compile(r"\b(try|not)\b(?=\s*\()")
-"""Words of Python that are names here: they are read with an underscore behind them."""
+"""Python keywords that are names here: they are parsed with an underscore appended."""
 _READ_KEYWORDS = re.compile(r"\b(try|not)_(?=\s*\()")
 MOST_CHARACTERS = 100_000
 MOST_DEPTH = 200
-"""How many parts of a text may be inside each other; Python permits as many parentheses."""
+"""How deeply a text may be nested; Python permits as many parentheses."""
 SHOWN = 60
-"""How many characters of a text an error repeats."""
+"""How many characters of the text an error quotes."""
 TYPES: Mapping[str, Any] = {
     "Strategy": (Strategy,), "int": (int,), "str": (str,), "Place": (Place,),
     "Sequence[int]": (list,), "Value": (int, str), "None": (type(None),),
@@ -36,11 +36,11 @@ WORDS: Mapping[str, str] = {
     "Strategy": "a strategy", "int": "a number", "str": "a text", "Place": "an address",
     "Sequence[int]": "a list of numbers", "Value": "a size",
 }  # fmt: skip
-"""What the annotations of parameters mean, and how they are called."""
+"""The annotations of parameters, and what error messages call them."""
 
 
 def parse_strategy(text: str, name: str = "<strategy>") -> Strategy:
-    """The strategy that a text means; `name` is the file that errors speak of."""
+    """Parse a strategy; `name` is the file name in errors."""
     reader = _Reader(name, _KEYWORDS.sub(lambda found: f"{found[1]}_", text), vocabulary())
     if len(text) > MOST_CHARACTERS:
         raise reader.error_at(1, 1, f"a strategy has at most {MOST_CHARACTERS} characters")
@@ -50,7 +50,7 @@ def parse_strategy(text: str, name: str = "<strategy>") -> Strategy:
         line = getattr(error, "lineno", None) or 1
         column = getattr(error, "offset", None) or 1
         detail = getattr(error, "msg", None) or str(error)
-        raise reader.error_at(line, column, f"this is no strategy: {detail}") from None
+        raise reader.error_at(line, column, f"this is not a strategy: {detail}") from None
     reader.check_depth(module)
     return reader.module(module)
 
@@ -76,13 +76,13 @@ class _Reader:
         return self.lines[number - 1] if number <= len(self.lines) else ""
 
     def said(self, node: ast.AST) -> str:
-        """What stands in the text, if it is short."""
+        """The source text of a node, if it is short."""
         text = ast.get_source_segment(self.text, node) if isinstance(node, ast.expr) else None
         text = _READ_KEYWORDS.sub(r"\1", text or "this")
         return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
 
     def check_depth(self, module: ast.Module) -> None:
-        """Refuse what is nested too deep to be read; one after the other is not nested."""
+        """Reject text that is nested too deeply to parse; a chain of operators is not nested."""
         stack: list[tuple[ast.AST, int]] = [(module, 0)]
         while stack:
             node, depth = stack.pop()
@@ -137,7 +137,7 @@ class _Reader:
             case ast.Call():
                 return self.call(node)
             case _:
-                raise self.error(node, f"{self.said(node)} is no strategy")
+                raise self.error(node, f"{self.said(node)} is not a strategy")
 
     def name(self, node: ast.expr, name: str) -> Any:
         written = name.removesuffix("_") if name in ("try_", "not_") else name
@@ -172,7 +172,7 @@ class _Reader:
             raise self.error(node, error.message) from None
 
     def check(self, node: ast.Call, called: str, parameter: inspect.Parameter, value: Any) -> None:
-        """Refuse what is not of the type that a parameter is annotated with."""
+        """Reject a value that does not have the annotated type of its parameter."""
         values = value if parameter.kind is parameter.VAR_POSITIONAL else [value]
         if parameter.kind is parameter.VAR_KEYWORD:
             values = list(value.values())
@@ -185,7 +185,7 @@ class _Reader:
 
 
 def _chain(node: ast.BinOp) -> list[ast.expr]:
-    """The operands of `a >> b >> c`, however many there are."""
+    """Return the operands of `a >> b >> c`, however many there are."""
     operands: list[ast.expr] = []
     operator, left = type(node.op), node
     while isinstance(left, ast.BinOp) and isinstance(left.op, operator):

@@ -1,4 +1,4 @@
-"""Strategies that take a strategy to places inside a term."""
+"""Traversals: strategies that apply another strategy to subterms."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from riselang.support.recursion import deep
 from riselang.term.nodes import Apply, Lambda, Term
 
 MOST_STEPS = 20_000
-"""How many steps a normal form may take; a strategy that needs more does not end."""
+"""The most steps to a normal form; a strategy that needs more does not terminate."""
 _Places = Callable[[Term], Iterator[tuple[Trail, Term]]]
 
 
 def run_at(strategy: Strategy, term: Term, path: Path, part: Term, setting: Setting) -> Result:
-    """The strategy at one place; the result speaks of the whole term."""
+    """Apply a strategy to the subterm at a path; the result is for the whole term."""
     result = strategy.run(part, setting)
     if isinstance(result, Failure):
         return result.below(path)
@@ -43,7 +43,7 @@ def run_at(strategy: Strategy, term: Term, path: Path, part: Term, setting: Sett
 
 @dataclass(frozen=True, repr=False)
 class First(Strategy):
-    """The strategy at the first place, in some order, where it applies."""
+    """Applies the strategy to the first subterm, in some order, where it succeeds."""
 
     name: str
     strategy: Strategy
@@ -60,7 +60,7 @@ class First(Strategy):
                 return result.below(path, replaced(term, path, result.term))
             if closer(closest, result) is result:
                 closest = result.below(path_of(trail))
-        return closest or Failure(self.strategy, "there is no place for it", term)
+        return closest or Failure(self.strategy, "it applies to no subterm", term)
 
     def __str__(self) -> str:
         return f"{self.name}({self.strategy})"
@@ -68,7 +68,7 @@ class First(Strategy):
 
 @dataclass(frozen=True, repr=False)
 class Every(Strategy):
-    """The strategy at each place where it applies, from the outside in; what it makes, too."""
+    """Applies the strategy wherever it succeeds, from the outside in, and inside its results."""
 
     strategy: Strategy
 
@@ -77,7 +77,7 @@ class Every(Strategy):
         return self._everywhere(term, setting.quiet, term.depth + MOST_GROWTH)
 
     def _everywhere(self, term: Term, setting: Setting, levels: int) -> Result:
-        """`levels` says how deep the term may become: it may apply to what it makes for ever."""
+        """`levels` limits the depth of the term: the strategy may apply to its own results."""
         steps: list[Step] = []
         is_possible = self.strategy.can_apply(head_of(term))
         result = self.strategy.run(term, setting) if is_possible else None
@@ -100,7 +100,7 @@ class Every(Strategy):
 
 @dataclass(frozen=True, repr=False)
 class Normalize(Strategy):
-    """The strategy anywhere, until it applies nowhere."""
+    """Applies the strategy to any subterm, until it applies to none."""
 
     strategy: Strategy
 
@@ -124,13 +124,13 @@ class _Normalizer:
         self.setting = setting.quiet
         self.steps: list[Step] = []
         self.known = setting.normal.setdefault(strategy, set())
-        """Terms to which the strategy applies nowhere: a part that was not changed stays so."""
+        """Terms to which the strategy applies nowhere: a subterm that is unchanged stays normal."""
 
         self.failure: str | None = None
         """Why there is no normal form."""
 
     def normal(self, term: Term, trail: Trail, levels: int) -> Term:
-        """The normal form of the part at a place, which may become so many levels deep."""
+        """Return the normal form of the subterm at a trail, at most `levels` deep."""
         while term not in self.known and self.failure is None:
             is_possible = self.strategy.can_apply(head_of(term))
             result = self.strategy.run(term, self.setting) if is_possible else None
@@ -157,7 +157,7 @@ class _Normalizer:
 
 @dataclass(frozen=True, repr=False)
 class Children(Strategy):
-    """The strategy at the children of a term: all of them, some, or one."""
+    """Applies the strategy to the children of a term: to all of them, to some, or to one."""
 
     name: str
     strategy: Strategy
@@ -188,13 +188,13 @@ class Children(Strategy):
 
 @dataclass(frozen=True, repr=False)
 class Inside(Strategy):
-    """The strategy at one part of a term, which has to have it."""
+    """Applies the strategy to one child of a term, which must exist."""
 
     name: str
     strategy: Strategy
     path: Path
     fits: Callable[[Term], bool]
-    """Whether a term has the part. A function with a name, lest equal strategies differ by it."""
+    """Whether a term has the child. A named function, so that equal strategies compare equal."""
 
     def run(self, term: Term, setting: Setting) -> Result:
         if not self.fits(term):
@@ -206,57 +206,57 @@ class Inside(Strategy):
 
 
 def top_down(strategy: Strategy) -> Strategy:
-    """At the first place where it applies, from the outside in."""
+    """Applies the strategy to the first subterm where it succeeds, from the outside in."""
     return First("top_down", strategy, places)
 
 
 def bottom_up(strategy: Strategy) -> Strategy:
-    """At the first place where it applies, from the inside out."""
+    """Applies the strategy to the first subterm where it succeeds, from the inside out."""
     return First("bottom_up", strategy, places_inside_out)
 
 
 def everywhere(strategy: Strategy) -> Strategy:
-    """At each place where it applies, once, from the outside in."""
+    """Applies the strategy once to every subterm where it succeeds, from the outside in."""
     return Every(strategy)
 
 
 def normalize(strategy: Strategy) -> Strategy:
-    """Anywhere, until it applies nowhere."""
+    """Applies the strategy to any subterm, until it applies to none."""
     return Normalize(strategy)
 
 
 def all_(strategy: Strategy) -> Strategy:
-    """At all children."""
+    """Applies the strategy to all children."""
     return Children("all", strategy)
 
 
 def some(strategy: Strategy) -> Strategy:
-    """At the children where it applies, of which there has to be one."""
+    """Applies the strategy to the children where it succeeds, of which there must be one."""
     return Children("some", strategy)
 
 
 def one(strategy: Strategy) -> Strategy:
-    """At the first child where it applies."""
+    """Applies the strategy to the first child where it succeeds."""
     return Children("one", strategy)
 
 
 def body(strategy: Strategy) -> Strategy:
-    """At the body of a function."""
+    """Applies the strategy to the body of a function."""
     return Inside("body", strategy, (0,), _is_function)
 
 
 def function(strategy: Strategy) -> Strategy:
-    """At the function of an application."""
+    """Applies the strategy to the function of an application."""
     return Inside("function", strategy, (0,), _is_application)
 
 
 def argument(strategy: Strategy) -> Strategy:
-    """At the last argument of an application: the array of a map."""
+    """Applies the strategy to the last argument of an application: the array of a map."""
     return Inside("argument", strategy, (1,), _is_application)
 
 
 def inside(strategy: Strategy) -> Strategy:
-    """At the body of the function that a map applies."""
+    """Applies the strategy to the body of the function that a map applies."""
     return Inside("inside", strategy, (0, 1, 0), _maps)
 
 

@@ -1,6 +1,6 @@
-"""How long the reference interpreter takes for a term, before it is run.
+"""An estimate of the time that the reference interpreter takes for a term.
 
-Counted are the nodes it visits and the elements it makes, which take it a microsecond or two each.
+It counts the visited nodes and the created elements, which take a microsecond or two each.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from riselang.term.nodes import Pattern, Scalar, Term, spine
 from riselang.term.recursion import recursive
 
 EXACT = {"math.fma": 50}
-"""What is computed with fractions takes as long as so many others."""
+"""Ops that are computed with fractions, and the number of other ops that take as long."""
 
 
 @recursive
 def work(term: Term) -> int:
-    """The steps of one run of a term whose sizes are known, more or less."""
+    """Estimate the number of steps of one run of a term whose sizes are known."""
     known: dict[Term, int] = {}
 
     def count(term: Term) -> int:
@@ -52,12 +52,12 @@ def _is_function(term: Term) -> bool:
 
 
 def _elements(type: RiseType) -> int:
-    """How many scalars a value of a type has."""
+    """The number of scalars in a value of a type."""
     if isinstance(type, FunType | DepFunType) or any(type_variables(type)):
         return 0
     return sum(prod(_known(each) for each in lengths) for lengths, _ in leaves(type))
 
 
 def _known(size: Nat) -> int:
-    """A size that a function inside of the term takes counts as one."""
+    """The value of a size; a size that is a parameter of an inner function counts as 1."""
     return size.constant if size.is_constant else 1

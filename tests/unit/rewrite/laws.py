@@ -67,8 +67,8 @@ MAPS: list[Law] = [
         "x |> padConst(l, r, c) |> map(f)", "x |> map(f) |> padConst(l, r, f(c))",
     ),
     (
-        f"{_F}, x : n.s, places : m.idx[n]",
-        "x |> gather(places) |> map(f)", "x |> map(f) |> gather(places)",
+        f"{_F}, x : n.s, indices : m.idx[n]",
+        "x |> gather(indices) |> map(f)", "x |> map(f) |> gather(indices)",
     ),
     ("f : n.s -> m.t, x : k.n.s", "x |> map(f) |> join", "x |> map(fun(row, f(row))) |> join"),
     (

@@ -51,10 +51,10 @@ def test_the_place_that_is_meant(address: Address, path: tuple[int, ...]) -> Non
 @pytest.mark.parametrize(
     ("address", "words"),
     [
-        (outermost("scan"), "there is no place that is the outermost scan"),
+        (outermost("scan"), "the program does not have the outermost scan"),
         (outermost("map", over="e"), "the outermost map over e"),
         (outermost("map", length=5), "the outermost map of length 5"),
-        (outermost("map", nest=3), "the outermost map with 3 maps inside each other"),
+        (outermost("map", nest=3), "the outermost map with 3 nested maps"),
         (nth(4, "map"), "map number 4"),
         (innermost("map", over="row", length=6), "the innermost map over row of length 6"),
     ],
@@ -91,7 +91,7 @@ def test_loops_by_number() -> None:
 
 
 def test_addresses_are_checked() -> None:
-    with pytest.raises(UserError, match="'mop' is no pattern; expected one, or any map"):
+    with pytest.raises(UserError, match="'mop' is not a pattern; expected one, or any map"):
         outermost("mop")
     with pytest.raises(UserError, match="counted from 1, but found 0"):
         nth(0, "map")

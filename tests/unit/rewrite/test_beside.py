@@ -106,7 +106,7 @@ def test_the_default_recognises_all_forms(form: str, shape: Sizes) -> None:
     rows, columns, depth = shape
     chosen = chosen_for(program(form, shape), Setting("contract"))
     assert [each.what for each in chosen] == [
-        f"sums of {depth} products for {rows} x {columns} elements"
+        f"contraction of {depth} products for {rows} x {columns} elements"
     ]
     assert derive(program(form, shape), DEFAULT).steps
     check(form, shape, DEFAULT)
@@ -135,7 +135,7 @@ def test_few_rows_read_columns_as_they_lie() -> None:
     assert (tiles.rows, tiles.columns, tiles.depth, tiles.share) == (3, 16, 4, 1024)
     assert not tiles.is_packed
     assert tiles.is_parallel
-    assert str(tiles).endswith("4 products of each sum at a time, in place, on threads")
+    assert str(tiles).endswith("4 products of each sum at a time, in place, in parallel")
     assert chosen_tiles(Shape(6, 4096, 4096, 4, is_in_rows=False), machine).depth == 0
     assert chosen_tiles(Shape(6, 4096, 4096, 4), machine, ahead=True).depth == 0
     assert chosen_tiles(Shape(16, 4096, 4096, 4), machine).depth == 0

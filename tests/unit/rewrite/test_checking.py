@@ -127,8 +127,8 @@ def test_what_cannot_be_run_says_why() -> None:
     program = "fun((x : 4.i32), x |> map(neg) |> map(while(fun(e, e < 3), fun(e, e + 1))))"
     report = check(derived(program, "fuse()"))
     assert report.is_right
-    assert report.whole.obstacle == "a while may not end on random values"
-    assert "was not run, since a while may not end on random values" in report.show()
+    assert report.whole.obstacle == "a while may not terminate on random values"
+    assert "was not run, since a while may not terminate on random values" in report.show()
 
 
 def test_inputs_that_the_program_refuses_are_no_inputs() -> None:
@@ -146,7 +146,7 @@ def test_a_program_that_is_too_large_says_so() -> None:
 
 def test_sizes_that_no_pattern_permits_say_so() -> None:
     program = "fun((x : (N + 1000).f32), x |> take(N - 900) |> map(neg))"
-    with pytest.raises(UserError, match="no small numbers for N were found"):
+    with pytest.raises(UserError, match="found no small values of N that"):
         check(derived(program, "id"))
 
 

@@ -121,7 +121,7 @@ def test_sums_of_lines_where_weights_are_products_and_that_is_permitted() -> Non
 def test_arrays_are_turned_round_in_registers(type: str, shape: tuple[int, int]) -> None:
     text = f"fun((A : {shape[0]}.{shape[1]}.{type}), A |> transpose)"
     (choice,) = recognised(text)
-    assert choice.startswith("an array that is turned round at 0: tiles of ")
+    assert choice.startswith("a transposed array at 0: tiles of ")
     kernel = loaded(text)
     assert "toMem(register)" in kernel.lower().as_text("notation")
     dtype = type.replace("f", "float").replace("i", "int")
@@ -215,7 +215,7 @@ def test_the_tool_says_what_is_chosen_and_why(
     file.write_text(LARGE)
     rise.main(["derive", "--default", "--summary", str(file)])
     printed = capsys.readouterr().out
-    assert "sums of 40 products for 40 x 40 elements at 0.0: tiles of " in printed
+    assert "contraction of 40 products for 40 x 40 elements at 0.0: tiles of " in printed
     assert "1. " in printed
     file.write_text(UNTOUCHED["small"])
     rise.main(["derive", "--default", "--end", str(file)])

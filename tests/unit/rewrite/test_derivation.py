@@ -91,11 +91,11 @@ DAMAGES: dict[str, tuple[Callable[[Kept], Any], str]] = {
     "no end": (without("end"), "it needs program"),
     "steps that are none": (at_top("steps", 3), "it needs program"),
     "a program that is no text": (at_top("program", 3), "it needs program"),
-    "no version": (without("version"), "is of version None; this one reads 1"),
-    "another version": (at_top("version", 2), "is of version 2; this one reads 1"),
+    "no version": (without("version"), "has version None, but expected version 1"),
+    "another version": (at_top("version", 2), "has version 2, but expected version 1"),
     "a program with a mistake": (at_top("program", "fun((x : 4.f32), y)"), "y"),
     "another program": (at_top("program", "fun((x : f32), x)"), "step 1: "),
-    "another end": (at_top("end", "0" * 64), "the steps give another program than they did"),
+    "another end": (at_top("end", "0" * 64), "the steps no longer give the program that was saved"),
     "a step that is none": (lambda kept: kept["steps"].append(3), "a step has a rule, a path"),
     "a step without a rule": (lambda kept: kept["steps"][0].pop("rule"), "a step has a rule"),
     "a step without a path": (lambda kept: kept["steps"][0].pop("path"), "a step has a rule"),
@@ -103,17 +103,26 @@ DAMAGES: dict[str, tuple[Callable[[Kept], Any], str]] = {
     "a path of texts": (in_step("path", ["0"]), "a step has a rule"),
     "a negative place": (in_step("path", [-1]), "a step has a rule"),
     "a place that is true": (in_step("path", [True]), "a step has a rule"),
-    "a place that is not there": (in_step("path", [0, 7]), "step 2: the program has no such place"),
-    "a place for nothing": (in_step("path", [0] * 500), "step 2: the program has no such place"),
+    "a place that is not there": (
+        in_step("path", [0, 7]),
+        "step 2: the program has no subterm at this path",
+    ),
+    "a place for nothing": (
+        in_step("path", [0] * 500),
+        "step 2: the program has no subterm at this path",
+    ),
     "another place": (in_step("path", []), "step 2: blocked_reduce(m=4) does not apply"),
     "an unknown rule": (in_step("rule", "map_fussion"), "did you mean map_fusion"),
     "a rule that is a text": (in_step("rule", "'x'"), "expected a strategy"),
-    "a strategy for a rule": (in_step("rule", "top_down(beta)"), "top_down(beta) is no rule"),
+    "a strategy for a rule": (in_step("rule", "top_down(beta)"), "top_down(beta) is not a rule"),
     "a rule that does not apply": (in_step("rule", "map_fusion"), "map_fusion does not apply"),
-    "another size": (in_step("rule", "blocked_reduce(m=2)"), "gives something else than it did"),
+    "another size": (
+        in_step("rule", "blocked_reduce(m=2)"),
+        "no longer gives the result that was saved",
+    ),
     "a size that does not fit": (in_step("rule", "blocked_reduce(m=3)"), "not a multiple of 3"),
-    "another result": (in_step("result", "0" * 16), "gives something else than it did"),
-    "a step less": (lambda kept: kept["steps"].pop(), "the steps give another program"),
+    "another result": (in_step("result", "0" * 16), "no longer gives the result that was saved"),
+    "a step less": (lambda kept: kept["steps"].pop(), "the steps no longer give the program"),
     "a step twice": (lambda kept: kept["steps"].append(kept["steps"][0]), "does not apply"),
 }
 
@@ -131,7 +140,7 @@ def test_a_damaged_derivation_is_refused(damage: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "3", "null", "\0", '"x"', "[" * 100_000])
 def test_what_is_no_derivation_is_refused(text: str) -> None:
-    with pytest.raises(UserError, match=r"some\.json is no derivation"):
+    with pytest.raises(UserError, match=r"some\.json is not a derivation"):
         replay(text, "some.json")
 
 
@@ -194,7 +203,7 @@ fun((x : 8.f32, y : 8.f32),
   ⟦zip(x, y) |> reduce(fun((x0, p), x0 + fst(p) * snd(p)), 0.0)⟧)
 note: blocked_reduce is the law x |> reduce(f, a) ~> x |> split(m) |> reduce(fun((acc, block), \
 block |> reduce(f, acc)), a)
-note: one step was made before"""
+note: one step came before"""
     )
 
 
@@ -205,21 +214,21 @@ def test_a_failure_has_the_location_of_the_part_it_was_tried_at() -> None:
 
 def test_a_failure_without_steps_says_nothing_of_them() -> None:
     text = failure(DOT, "split(4) @ outermost('scan')")
-    assert "failed, since there is no place that is the outermost scan" in text
+    assert "failed, since the program does not have the outermost scan" in text
     assert "before" not in text
 
 
 def test_a_failure_counts_the_steps() -> None:
-    assert "note: 2 steps were made before" in failure(DOT, f"{BLOCKS} >> fail")
+    assert "note: 2 steps came before" in failure(DOT, f"{BLOCKS} >> fail")
 
 
 def test_a_size_that_the_program_does_not_have_is_refused() -> None:
     slide = "fun((x : 6.f32), x |> slide(3, 1))"
     text = failure(slide, "top_down(circular_buffer_of_slide('q'))")
-    assert "speaks of q, which is no size of the program" in text
+    assert "uses q, which is not a size of the program" in text
 
 
 def test_a_rule_alone_says_how_to_look_for_a_place() -> None:
-    with pytest.raises(UserError, match=r"top_down\(map_fusion\) looks for a place") as caught:
+    with pytest.raises(UserError, match=r"top_down\(map_fusion\) looks for a subterm") as caught:
         derived(DOT, "map_fusion")
     assert "a rule alone is tried on the whole program" in str(caught.value)

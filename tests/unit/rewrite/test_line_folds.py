@@ -70,7 +70,7 @@ def test_some_elements_of_all_folds_at_a_time(
 @pytest.mark.parametrize("form", FORMS)
 def test_the_default_recognises_them(form: str, lines: str, sizes: tuple[int, int]) -> None:
     chosen = chosen_for(program(form, lines, *sizes), Setting("contract"))
-    assert [each.what for each in chosen] == [f"{sizes[0]} folds of {sizes[1]} elements"]
+    assert [each.what for each in chosen] == [f"{sizes[0]} reductions of {sizes[1]} elements"]
     check(form, lines, *sizes, DEFAULT)
 
 
@@ -95,9 +95,9 @@ def test_what_is_computed_when_it_is_read_is_left_alone(lines: str) -> None:
 
 def test_integers_and_relaxed_rows_are_folded_by_vectors() -> None:
     rows = program("sums", "rows", 64, 512)
-    assert "4 of them at once" in str(chosen_for(rows, Setting("strict"))[0])
+    assert "4 of them interleaved" in str(chosen_for(rows, Setting("strict"))[0])
     (relaxed,) = chosen_for(rows, Setting("relaxed"))
-    assert relaxed.what == "a fold of 512 elements"
+    assert relaxed.what == "a reduction of 512 elements"
     ints = parse_term("fun((a : 64.64.i32), a |> map(fun(l, l |> reduce(add, 0))))")
     assert chosen_for(ints, Setting("contract")) == []
 
@@ -117,5 +117,5 @@ def test_few_rows_with_columns_that_lie_in_memory() -> None:
         "|> map(mult) |> reduce(add, 0.0))))))"
     )
     few, more = (chosen_for(parse_term(text.format(n)), Setting("contract")) for n in (2, 8))
-    assert [each.what for each in few] == ["64 folds of 64 elements"]
-    assert [each.what for each in more] == ["sums of 64 products for 8 x 64 elements"]
+    assert [each.what for each in few] == ["64 reductions of 64 elements"]
+    assert [each.what for each in more] == ["contraction of 64 products for 8 x 64 elements"]

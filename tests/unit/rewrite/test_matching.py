@@ -106,13 +106,13 @@ REFUSED = [
         "map_interchange",
         "fun((x : 4.3.f32), x |> map(fun(a, a |> map(fun(b, b)))))",
         HEAD,
-        "a is used here, which is bound further in",
+        "a is used here, but bound further in",
     ),
     (
         "map_pairing",
         "fun((x : 4.f32, y : 4.f32), zip(x |> map(fun(a, a + 1.0)), y |> map(fun(a, a))))",
         HEAD,
-        "x is two things here",
+        "x would have two different values here",
     ),
     ("separate_convolution", weighted("*", "+"), CONDITION, "times is applied to something else"),
     ("separate_convolution", weighted("+", "+"), CONDITION, "arith.addi does not distribute over"),
@@ -151,7 +151,7 @@ REFUSED = [
         "through_vectors(2)",
         "fun((x : 4.2.f32), x)",
         CONDITION,
-        "a vector is made of scalars, but 2.f32 is none",
+        "vector elements must be scalars, but 2.f32 is not one",
     ),
     ("through_vectors(2)", "fun((x : f32), x)", HEAD, "expected (k * n).t, found f32"),
     (
@@ -188,13 +188,13 @@ REFUSED = [
         "fma_as_sum",
         "fun((a : f32), fma(a, a, a))",
         CONDITION,
-        'floats are only rounded otherwise with float="relaxed"',
+        'the rounding of floats may only change with float="relaxed"',
     ),
     (
         "map_identity",
         "fun((x : 6.f32), x |> map(fun(e, 1.0)))",
         HEAD,
-        "another variable stands here",
+        "this is a different variable",
     ),
     (
         "memory_of_memory",
@@ -206,27 +206,27 @@ REFUSED = [
         "hoist_from_map",
         "fun((x : 6.f32), x |> map(fun(e, sqrt(e))))",
         CONDITION,
-        "nothing that is computed is the same in all rounds",
+        "no computed value is the same in all iterations",
     ),
     (
         "map_fission",
         "fun((x : 6.f32), x |> map(fun(e, e + e)))",
         HEAD,
-        "the outermost operation is not applied to one part that is computed",
+        "the outermost operation does not have exactly one computed operand",
     ),
     (
         "reduce_map_fission",
         "fun((x : 6.f32), x |> reduce(add, 0.0))",
         HEAD,
-        "nothing is computed of the element alone",
+        "no value is computed from the element alone",
     ),
     (
         "inline_free_let",
         "fun((x : 6.f32), let y = x |> reduce(add, 0.0); x |> map(fun(e, e + y)))",
         CONDITION,
-        "the value is computed, and used often",
+        "the value is computed, and used several times",
     ),
-    ("beta", "fun((x : 6.f32), x)", HEAD, "expected a function that is applied"),
+    ("beta", "fun((x : 6.f32), x)", HEAD, "expected an application of a lambda"),
 ]
 
 

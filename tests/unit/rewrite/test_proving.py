@@ -52,7 +52,7 @@ def test_laws_beyond_z3_are_checked(law: Law) -> None:
 def test_a_check_says_what_was_run() -> None:
     found = verdict(("x : n.t", "x |> sort(fun((a, b), false))", "x"))
     assert str(found) == (
-        "checked to 32: the two sides compute different things; "
+        "checked to 32: the two sides compute different values; "
         "the same for all inputs up to 32 long, at all 33 choices of n up to 32"
     )
 

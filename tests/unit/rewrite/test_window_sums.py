@@ -114,7 +114,7 @@ def test_the_shape_is_found_behind_views_and_names() -> None:
     assert found is not None
     assert found == WindowShape((2, 5), 7, 5, (2, 3, 4), 4)
     assert found.products == 2 * 5 * 7 * 5 * 24
-    assert "2 x 3 x 4 at 2 x 5 x 7 places with 5 kernels" in str(found)
+    assert "2 x 3 x 4 at 2 x 5 x 7 positions with 5 kernels" in str(found)
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def test_a_rule_in_full(capsys: pytest.CaptureFixture[str]) -> None:
         "  condition   f is associative and commutative; a is neutral for f\n",
         "  permission  relaxed: it adds or multiplies in another order",
         "  status      ",
-        "  Blocks are folded on their own, so they may be folded at the same time.\n",
+        "  Each block has its own reduction, so blocks can be reduced in parallel.\n",
     ):
         assert line in text
 
@@ -76,7 +76,7 @@ def test_a_schedule_without_arguments_says_what_it_is_made_of(
 ) -> None:
     assert printed(rise.main, capsys, "strategies", "hoist") == (
         "hoist()\n"
-        "  Computes what is the same in all rounds of loops before them, as far out as it goes.\n"
+        "  Computes loop-invariant values before the loops, as far outside as possible.\n"
         "  = repeat(top_down(hoist_from_map | hoist_from_reduce)) >> normalize(inline_free_let)\n"
     )
 

@@ -1,4 +1,4 @@
-"""A term with its scalar operations as parameters, so that they may be run on symbols."""
+"""Abstraction of terms over their scalar operations, so that these can be run on symbols."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from riselang.term.recursion import recursive
 
 
 def operations_of(term: Term) -> list[Scalar]:
-    """A term with each scalar operation, on whatever operands, in the order of parameters."""
+    """Return one term for each distinct scalar operation, in the order of the parameters."""
     found: dict[tuple[object, ...], Scalar] = {}
     for part in subterms(term):
         if isinstance(part, Scalar):
@@ -39,7 +39,7 @@ def _signature(term: Scalar) -> tuple[object, ...]:
 
 @recursive
 def abstracted(term: Term, operations: Sequence[Scalar]) -> Term:
-    """`term` as a function of its operations, the first of which is the outermost parameter."""
+    """Abstract `term` over its operations, the first of which is the outermost parameter."""
     count = len(operations)
     positions = {_signature(operation): i for i, operation in enumerate(operations)}
     types = [_function_type(operation) for operation in operations]
@@ -73,7 +73,7 @@ def _function_type(operation: Scalar) -> FunType:
 
 
 def on_symbols(operation: Scalar, inputs: Inputs) -> Callable[[Any], Any]:
-    """The operation as a curried function, computed where its operands are numbers."""
+    """Return the operation as a curried function, which computes if all operands are concrete."""
     name = ".".join(filter(None, (operation.op, operation.predicate)))
 
     def result(operands: list[Any]) -> Any:

@@ -1,4 +1,4 @@
-"""Conditions made easy for a solver: divisions become digits, and what bounds decide is decided.
+"""Simplification of conditions for the solver: divisions are eliminated, known ones are decided.
 
 See Note [Divisions].
 """
@@ -15,20 +15,20 @@ from riselang.nat.division import exact_quotient
 from riselang.rewrite.proving.conditions import Condition, Relation, at_least, in_range
 
 ROUNDS = 24
-"""More divisions than laws have."""
+"""A limit above the number of divisions in any law."""
 
 
 @dataclass(frozen=True)
 class Query:
-    """Conditions, and what is known of their variables, which all are at least 0."""
+    """Conditions, and the known bounds of their variables, which are all at least 0."""
 
     conditions: tuple[Condition, ...]
     bounds: Mapping[str, Nat | None]
-    """What variables are below; only these may be written as digits."""
+    """Exclusive upper bounds of variables; only these may be split into digits."""
     lower: Mapping[str, int]
-    """Where a variable is known to be at least more than 0."""
+    """Lower bounds of variables, where greater than 0."""
     replaced: tuple[tuple[str, Nat], ...] = ()
-    """What was put in the place of variables, in turn."""
+    """The substitutions of variables, in order."""
 
     @property
     def facts(self) -> Facts:
@@ -40,14 +40,14 @@ class Query:
         return facts
 
     def at(self, nat: Nat) -> Nat:
-        """A natural in the variables that are left."""
+        """Express a natural in the remaining variables."""
         for name, value in self.replaced:
             nat = nat.substitute({name: value})
         return nat
 
 
 def simplified(query: Query) -> Query:
-    """Decides what can be decided, and writes indices that are divided as digits."""
+    """Decide conditions where possible, and split divided indices into digits."""
     for number in range(ROUNDS):
         query = _decided(query)
         division = next(_divisions(query.conditions, query.bounds), None)
@@ -90,7 +90,7 @@ def _with_digits(query: Query, division: Division, high_name: str, low_name: str
 
 
 class Division(NamedTuple):
-    """A variable, and a natural without it by which it is divided."""
+    """A variable, and a natural without that variable by which it is divided."""
 
     name: str
     divisor: Nat
@@ -116,7 +116,7 @@ def _divisions(conditions: Sequence[Condition], names: Collection[str]) -> Itera
 
 
 def least(conditions: Sequence[Condition]) -> dict[str, int]:
-    """The variables that conditions say to be at least a positive number."""
+    """Return the variables that the conditions bound below by a positive number."""
     found: dict[str, int] = {}
     for condition in conditions:
         difference = condition.left - condition.right
@@ -128,13 +128,12 @@ def least(conditions: Sequence[Condition]) -> dict[str, int]:
 
 # Note [Divisions]
 #
-# Solvers are weak where an index is divided by a symbolic size. But any index i is q * m + r for
-# exactly one q and one r in [0, m), so a statement for all i is one for all such q and r; written
-# with them, i floordiv m is q and i mod m is r, and the solver sees polynomials. If i is below
-# n * m, q is below n.
+# Solvers are weak on divisions of an index by a symbolic size. But any index i is q * m + r for
+# exactly one q and one r in [0, m), so a statement for all i is one for all such q and r; after
+# this substitution, i floordiv m is q and i mod m is r, and the solver sees polynomials. If i is
+# below n * m, q is below n.
 #
-# That m is at least 1 follows from where divisions come from. Joins divide by the length of their
-# rows, and only where an element is read, so that there is one; and types with a division mean
-# nothing for a divisor of 0. A condition on a path and an index that is compared are both
-# computed only where elements are read, so what they divide by is positive. For the same reason
-# an unknown index that they mention is in its range.
+# m is at least 1 because of where divisions come from. A join divides by the length of its rows,
+# and only where an element is read, so there is one; and types with a division are undefined for a
+# divisor of 0. Conditions on a path and compared indices are computed only where elements are
+# read, so their divisors are positive. For the same reason, an unknown index in them is in range.

@@ -1,4 +1,4 @@
-"""Whether a law holds at given sizes, by the interpreter, and which sizes are tried."""
+"""Checking a law at given sizes with the interpreter, and the choice of these sizes."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ from riselang.term.nodes import DepLambda, Pattern, Term, parameter_names, subte
 from riselang.term.sizes import at_argument, at_sizes
 
 LARGEST = 32
-"""Up to which size, and length, laws are checked."""
+"""The largest size, and length, at which laws are checked."""
 ROUNDS = 4
-"""How often a run with random values is repeated."""
+"""The number of runs with random values."""
 
 CANNOT_RUN = (Undecided, LimitationError, OutOfRangeError)
-"""What the interpreter raises where a run says nothing of a law."""
+"""Exceptions of the interpreter after which a run says nothing about a law."""
 
 Sizes = Mapping[str, int]
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Where the sides of a law are not the same."""
+    """Sizes and an element at which the sides of a law differ."""
 
     sizes: Sizes
     place: str
@@ -59,7 +59,7 @@ def shown(sizes: Sizes) -> str:
 
 
 class Law:
-    """Two terms of one type, closed but for their sizes and data types."""
+    """Two terms of one type, closed except for their sizes and data types."""
 
     def __init__(self, left: Term, right: Term, conditions: Sequence[Condition]):
         self.sides = (left, right)
@@ -72,12 +72,12 @@ class Law:
 
     @property
     def has_folds(self) -> bool:
-        """Whether a side folds or scans an array."""
+        """Whether a side has a reduction or a scan."""
         parts = (part for side in self.sides for part in subterms(side))
         return any(isinstance(part, Pattern) and part.spec.name in FOLDS for part in parts)
 
     def valuations(self, largest: int) -> Iterator[Sizes]:
-        """The sizes up to the largest one, smaller ones first, for which no input is too long."""
+        """Yield the sizes up to the largest one, in ascending order, for which inputs are short."""
         inputs, _ = uncurry(self.sides[0].type)
         limited = [at_least(LARGEST, length) for type in inputs for length in lengths(type)]
         conditions = (*self.conditions, *limited)
@@ -88,20 +88,20 @@ class Law:
                 yield sizes
 
     def cost(self, sizes: Sizes) -> int:
-        """About how many elements a run computes."""
+        """Estimate the number of elements that a run computes."""
         parts = (part for side in self.sides for part in subterms(side))
         shapes = {tuple(lengths(part.type)) for part in parts}
         return sum(prod(length.evaluate(sizes) for length in shape) for shape in shapes)
 
     def difference(self, sizes: Sizes, seed: int = 0) -> tuple[Difference | None, bool]:
-        """Where the sides differ for any inputs, and whether that is known of all inputs."""
+        """Find where the sides differ for symbolic inputs, and whether these cover all inputs."""
         inputs = Inputs(seed)
         operations = [on_symbols(operation, inputs) for operation in self._operations]
         found = self._compared(self._abstracted, sizes, operations, inputs.symbol)
         return found, not inputs.has_indices
 
     def is_real(self, difference: Difference) -> bool:
-        """Whether the sides also differ for some numbers as inputs."""
+        """Whether the sides also differ for some concrete inputs."""
         leaves = (Inputs(seed).number for seed in range(ROUNDS))
         runs = (self._compared(self._concrete, difference.sizes, [], leaf) for leaf in leaves)
         try:
@@ -127,7 +127,7 @@ class Law:
 
 
 def _input_names(term: Term) -> tuple[str, ...]:
-    """A name for each input, all different, whatever the term calls them."""
+    """Choose distinct names for the inputs, whatever the term calls them."""
     written = parameter_names(term)
     names: list[str] = []
     for number, _ in enumerate(uncurry(term.type)[0]):
@@ -139,7 +139,7 @@ def _input_names(term: Term) -> tuple[str, ...]:
 
 
 def _at_integers(term: Term) -> Term:
-    """The term with 64-bit integers for the data types that it leaves open."""
+    """Instantiate the data type parameters of a term with 64-bit integers."""
     for name in sorted(set(type_variables(term.type))):
         term = at_argument(DepLambda("data", name, term), i64)
     return term
@@ -159,5 +159,5 @@ def _differences(left: Any, right: Any, place: str) -> Iterator[tuple[str, objec
 def _same(left: object, right: object) -> bool:
     if left is right or isinstance(left, Symbol) or isinstance(right, Symbol):
         return left is right
-    # The text tells 0.0 from -0.0, and is the same for every NaN.
+    # The text distinguishes 0.0 from -0.0, and is the same for every NaN.
     return repr(left) == repr(right)

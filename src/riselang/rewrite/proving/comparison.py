@@ -1,4 +1,4 @@
-"""Whether two symbolic values are the same for all sizes, indices and inputs."""
+"""Equality of two symbolic values for all sizes, indices and inputs."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ from riselang.rewrite.proving.values import (
 )
 
 STEPS = 16
-"""How many steps of folds are written out in a proof: symbolic lengths would never end."""
+"""The most steps of a reduction that a proof unrolls: symbolic lengths would never end."""
 
 Path = tuple[Condition, ...]
-"""What holds where two values are compared."""
+"""The conditions under which two values are compared."""
 
 
 class Unequal(Exception):
-    """The values could not be shown to be equal; the sizes are those at which they may differ."""
+    """The values could not be proved equal; they may differ at these sizes."""
 
     def __init__(self, reason: str, sizes: Mapping[str, int]):
         super().__init__(reason)
@@ -58,7 +58,7 @@ class Comparison:
         self._steps_left = STEPS
 
     def equal(self, type: RiseType, left: Value, right: Value, path: Path) -> None:
-        """Raises Unequal unless the values are the same wherever the path holds."""
+        """Raise Unequal unless the values are equal wherever the path holds."""
         match type:
             case ArrayType() | VectorType():
                 self._elements(type, left, right, path)
@@ -82,7 +82,7 @@ class Comparison:
         self.equal(type.element, element(left, index), element(right, index), inside)
 
     def _settled(self, value: Value) -> Value:
-        """An unknown index as a natural, and a fold in normal form."""
+        """Convert an unknown index to a natural, and normalize a reduction."""
         if isinstance(value, Opaque) and isinstance(value.type, IdxType):
             return self._symbols.number(value)
         return normal(value, self._symbols) if isinstance(value, Fold) else value
@@ -106,7 +106,7 @@ class Comparison:
             case _, Fold():
                 self._leaves(left, self._last_step(right, path), path)
             case _:
-                self._dead(path, "the two sides compute different things")
+                self._dead(path, "the two sides compute different values")
 
     def _branch(self, condition: Condition, left: Value, right: Value, path: Path) -> None:
         inside = (*path, condition)
@@ -120,10 +120,10 @@ class Comparison:
         return self._holds_nowhere((*path, condition.negated))
 
     def _dead(self, path: Path, reason: str) -> None:
-        """Nothing is to be shown where the path does not hold."""
+        """Succeed if the path cannot hold, since there is nothing to prove; else raise Unequal."""
         answer = self._solver.possible(path)
         if answer.outcome is Outcome.UNKNOWN:
-            reason = "z3 does not know whether a case can come up"
+            reason = "z3 cannot decide whether a case can occur"
         if answer.outcome is not Outcome.IMPOSSIBLE:
             raise Unequal(reason, answer.sizes)
 
@@ -135,7 +135,7 @@ class Comparison:
             return
         reason = f"{what} is {_short(left)} on the left and {_short(right)} on the right"
         if answer.outcome is Outcome.UNKNOWN:
-            reason = f"{reason}, and z3 does not know whether that is the same"
+            reason = f"{reason}, and z3 cannot decide whether they are equal"
         raise Unequal(reason, answer.sizes)
 
     def _places(self, left: Place, right: Place, path: Path) -> None:
@@ -149,7 +149,7 @@ class Comparison:
             self.equal(one.type, one.value, other.value, path)
 
     def _loops(self, left: Fold, right: Fold, path: Path) -> None:
-        """Two folds step by step, or those of few steps by what they compute."""
+        """Compare two reductions step by step, or unroll those with few steps."""
         try:
             self._folds(left, right, path)
         except Unequal:
@@ -160,10 +160,10 @@ class Comparison:
 
     def _folds(self, left: Fold, right: Fold, path: Path) -> None:
         if _shape(left.place) != _shape(right.place):
-            self._dead(path, "the two sides read different parts of a fold")
+            self._dead(path, "the two sides read different parts of a reduction")
             return
         self._places(left.place, right.place, path)
-        self._numbers("the length of a fold", left.length, right.length, path)
+        self._numbers("the length of a reduction", left.length, right.length, path)
         self.equal(left.accumulator, left.init, right.init, path)
         index = self._symbols.index(left.length)
         inside = (*path, *in_range(index, left.length))
@@ -174,15 +174,15 @@ class Comparison:
         self.equal(left.accumulator, *steps, inside)
 
     def _last_step(self, fold: Fold, path: Path) -> Value:
-        """A fold by its last step, or by none."""
+        """Unroll the last step of a reduction, or return the initial value if it has no step."""
         self._steps_left -= 1
         if self._steps_left < 0:
-            raise Unequal("one side is a fold and the other is none", {})
+            raise Unequal("one side is a reduction and the other is not", {})
         if self._holds(at_least(fold.length, 1), path):
             return self._settled(peeled(fold))
         if self._holds(equal(fold.length, 0), path):
             return self._settled(at_place(fold.init, fold.place))
-        raise Unequal("one side is a fold and the other is none", {})
+        raise Unequal("one side is a reduction and the other is not", {})
 
 
 def _branches(choice: Choice) -> tuple[tuple[Condition, Value], ...]:

@@ -1,4 +1,4 @@
-"""What sizes and indices satisfy: comparisons of naturals, and those that a term asks for."""
+"""Conditions on sizes and indices: comparisons of naturals, and those that a term implies."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from riselang.term.nodes import Pattern, Term, subterms
 
 
 class Relation(Enum):
-    """How the sides of a condition compare."""
+    """A comparison operator."""
 
     AT_LEAST = ">="
     EQUAL = "=="
@@ -41,7 +41,7 @@ class Condition:
 
     @staticmethod
     def parse(text: str) -> Condition:
-        """The condition written as `n mod k == 0` or `k < n`."""
+        """Parse a condition such as `n mod k == 0` or `k < n`."""
         parts = re.split(r"(>=|<=|==|!=|<|>)", text)
         if len(parts) != 3:
             raise UserError(f"expected two sizes and a comparison between them, found '{text}'")
@@ -54,7 +54,7 @@ class Condition:
 
     @property
     def decided(self) -> bool | None:
-        """Whether it holds, where that does not depend on any variable."""
+        """Whether it holds, if that does not depend on any variable."""
         difference = self.left - self.right
         return _compare(self.relation, difference.offset) if difference.is_constant else None
 
@@ -72,7 +72,7 @@ class Condition:
         return Condition(function(self.left), self.relation, function(self.right))
 
     def holds(self, sizes: Mapping[str, int]) -> bool:
-        """Whether the condition is true; where a side has no value, it is not."""
+        """Whether the condition holds; it does not if a side has no value."""
         try:
             difference = self.left.evaluate(sizes) - self.right.evaluate(sizes)
         except NatError:
@@ -106,7 +106,7 @@ def equal(left: NatLike, right: NatLike) -> Condition:
 
 
 def in_range(index: Nat, length: Nat) -> tuple[Condition, ...]:
-    """`0 <= index < length`."""
+    """Return `0 <= index < length`."""
     return at_least(index, 0), less(index, length)
 
 
@@ -121,7 +121,7 @@ _WRITTEN: Mapping[str, Callable[[Nat, Nat], Condition]] = {
 
 
 def required(terms: Sequence[Term]) -> tuple[Condition, ...]:
-    """What sizes must satisfy for the terms to mean something."""
+    """The conditions on sizes under which the terms are defined."""
     found: dict[Condition, None] = {}
     for term in terms:
         for part in subterms(term):
@@ -142,7 +142,7 @@ def _required_by(term: Term) -> Iterator[Condition]:
 
 
 def lengths(type: RiseType) -> Iterator[Nat]:
-    """The lengths in a type, and the bounds of its indices."""
+    """Yield the lengths in a type, and the bounds of its indices."""
     match type:
         case ArrayType() | VectorType():
             yield type.length
@@ -160,7 +160,7 @@ def lengths(type: RiseType) -> Iterator[Nat]:
 
 
 def sizes_of(terms: Sequence[Term]) -> tuple[str, ...]:
-    """The names of the sizes that are mentioned anywhere in the terms, in order."""
+    """The names of the sizes that occur in the terms, sorted."""
     names: set[str] = set()
     for term in terms:
         for part in subterms(term):

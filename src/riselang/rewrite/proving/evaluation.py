@@ -1,4 +1,4 @@
-"""What a term means symbolically: the counterpart of `interpreter.evaluate`."""
+"""Symbolic evaluation of terms: the counterpart of `interpreter.evaluate`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Environment: TypeAlias = tuple[Value, ...]
 
 
 class Evaluation:
-    """Terms as values over the symbols of one proof."""
+    """Evaluates terms over the symbols of one proof."""
 
     def __init__(self, symbols: Symbols):
         self._meanings = Meanings(symbols)
@@ -68,7 +68,7 @@ class Evaluation:
                 operands = [self.value(each, environment) for each in term.operands]
                 return _opaque(term, ("embed", term.region.text), operands)
             case _:
-                raise LimitationError(f"the prover does not understand {term!r}", term.location)
+                raise LimitationError(f"the prover does not support {term!r}", term.location)
 
 
 def _literal(term: Literal) -> Value:
@@ -101,7 +101,7 @@ def _selected(term: Scalar, condition: Value, operands: list[Value]) -> Value:
 
 
 def _on_indices(term: Scalar, left: Value, right: Value) -> Value:
-    """Arithmetic on integers that come from sizes and indices, of which none is too large."""
+    """Evaluate integer arithmetic on sizes and indices, assuming that nothing overflows."""
     if isinstance(left, Number) and isinstance(right, Number):
         if term.op in _ARITHMETIC:
             return Number(_ARITHMETIC[term.op](left.value, right.value))

@@ -1,4 +1,4 @@
-"""Folds in a form in which more of them look alike: one loop, from a start that is no fold."""
+"""A normal form of reductions: one loop, whose initial value is not a reduction."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from riselang.rewrite.proving.values import (
 
 
 def normal(outer: Fold, symbols: Symbols) -> Fold:
-    """The fold as a single loop, where that is possible."""
+    """Convert a reduction to a single loop, if possible."""
     flat = _flattened(outer, symbols)
     if isinstance(flat.init, Fold) and not flat.init.place:
         return _chained(normal(flat.init, symbols), flat)
@@ -34,14 +34,14 @@ def normal(outer: Fold, symbols: Symbols) -> Fold:
 
 
 def peeled(outer: Fold) -> Value:
-    """The last step of a fold that has one."""
+    """Unroll the last step of a reduction that has one."""
     last = outer.length - 1
     before = fold(outer.accumulator, last, outer.init, outer.step)
     return at_place(outer.step(last, before), outer.place)
 
 
 def _chained(before: Fold, after: Fold) -> Fold:
-    """Law: a fold that begins with the result of a fold goes on with that one's loop."""
+    """Law: a reduction that starts from the result of another one continues its loop."""
 
     def step(i: Nat, accumulator: Value) -> Value:
         late = after.step(i - before.length, accumulator)
@@ -59,7 +59,7 @@ def _flattened(outer: Fold, symbols: Symbols) -> Fold:
     inner = _flattened(inner, symbols)
     rows, length = index.variables, inner.length
     probe = inner.step(symbols.index(length), symbols.value(outer.accumulator))
-    # Where a step knows what its row began with, only nested loops can be compared.
+    # If a step depends on the initial value of its row, only nested loops can be compared.
     if length == 0 or rows & length.variables or _mentions(probe, start, symbols):
         return outer
 
@@ -72,7 +72,7 @@ def _flattened(outer: Fold, symbols: Symbols) -> Fold:
 
 
 def _mentions(value: Value, wanted: Opaque, symbols: Symbols) -> bool:
-    """Whether an unknown value occurs anywhere in another."""
+    """Whether an unknown value occurs in another value."""
 
     def typed(type: RiseType, value: Value) -> bool:
         if isinstance(type, FunType):

@@ -1,4 +1,4 @@
-"""What each pattern means on symbolic values, also where it reads at indices that are values."""
+"""The meaning of each pattern on symbolic values, including reads at computed indices."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Meanings:
         self.symbols = symbols
 
     def of(self, pattern: Pattern) -> Value:
-        """A pattern as a function of its arguments, one after the other."""
+        """Return a pattern as a curried function."""
         inputs, _ = uncurry(pattern.spec.type)
         return self._curried(pattern, len(inputs), ())
 
@@ -51,10 +51,10 @@ class Meanings:
             return WITH_INDICES[name](self, pattern, *arguments)
         if pattern.spec.is_opaque:
             return _opaque(pattern, arguments)
-        raise LimitationError(f"the prover does not know what {name} means", pattern.location)
+        raise LimitationError(f"the prover does not support {name}", pattern.location)
 
     def with_index(self, index: Value, function: Callable[[Nat], Value]) -> Value:
-        """The function at an index that is known as a value."""
+        """Apply a function to an index that is given as a value."""
 
         def at(index: Value) -> Value:
             match index:
@@ -66,7 +66,7 @@ class Meanings:
                     name = Opaque(index.type, index)
                     return function(self.symbols.number(name).value)
                 case _:
-                    raise TypeError(f"{index} is no index")
+                    raise TypeError(f"{index} is not an index")
 
         return spread(index, at)
 
@@ -126,13 +126,13 @@ class Meanings:
 
 def _result(pattern: Pattern) -> RiseType:
     inputs, result = uncurry(pattern.type)
-    # A data type may be a variable, never a function, so the arity is that of the scheme.
+    # A type variable is never a function type, so the arity is that of the type scheme.
     assert len(inputs) == pattern.spec.arity
     return result
 
 
 def _opaque(pattern: Pattern, arguments: tuple[Value, ...]) -> Value:
-    """A pattern of which only its name is known, and that equal arguments give equal results."""
+    """Return an uninterpreted pattern: equal arguments give equal results."""
     inputs, result = uncurry(pattern.type)
     typed = tuple(Typed(type, value) for type, value in zip(inputs, arguments, strict=True))
     sizes = tuple(argument for argument in pattern.arguments if not isinstance(argument, str))

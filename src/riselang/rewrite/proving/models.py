@@ -1,7 +1,7 @@
-"""Inputs by which the interpreter compares the sides of a law, for given sizes.
+"""Inputs with which the interpreter compares the sides of a law, for given sizes.
 
 With symbols as inputs, a run computes what a term does with *any* inputs: elements are only moved,
-and a function of symbols is another symbol. With numbers, it shows that a difference is real.
+and a function of symbols is another symbol. Concrete inputs show that a difference is real.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from riselang.dialects.rise.types import (
 from riselang.interpreter import scalars
 
 SHOWN = 3
-"""How deeply symbols are written."""
+"""The depth to which symbols are formatted."""
 
 
 class Undecided(Exception):
-    """What a term does depends on what an input is."""
+    """The control flow of a term depends on the value of an input."""
 
 
 class NoInput(Exception):
-    """There are no values of the type of an input, so nothing is to be shown."""
+    """The type of an input has no values, so there is nothing to prove."""
 
 
 @dataclass(frozen=True)
 class Origin:
-    """What an input is: part of a parameter, or of what an unknown function gives."""
+    """The identity of an input: part of a parameter, or of the result of an unknown function."""
 
     head: str
     arguments: tuple[Hashable, ...] = ()
@@ -57,7 +57,7 @@ Leaf: TypeAlias = Callable[[RiseType, Origin], Any]
 
 
 class Symbol:
-    """An unknown scalar. There is one for each origin, so equal ones are the same object."""
+    """An unknown scalar. There is one object for each origin, so equality is identity."""
 
     __slots__ = ("origin",)
 
@@ -96,14 +96,14 @@ def _frozen(value: Any) -> Hashable:
     if isinstance(value, list | tuple):
         return tuple(_frozen(part) for part in value)
     if callable(value):
-        # Functions are not compared, so what is computed from one is not known to be the same.
+        # Functions are not compared, so values computed from them are not known to be equal.
         raise Undecided
-    # The text tells 0.0 from -0.0, and is the same for every NaN.
+    # The text distinguishes 0.0 from -0.0, and is the same for every NaN.
     return str(value) if isinstance(value, np.generic) else value
 
 
 def input_of(type: RiseType, origin: Origin, leaf: Leaf) -> Any:
-    """A value of a type at constant sizes, as the interpreter holds it."""
+    """Build a value of a type with constant sizes, as the interpreter represents it."""
     match type:
         case ArrayType() | VectorType():
             places = range(type.length.constant)
@@ -118,13 +118,13 @@ def input_of(type: RiseType, origin: Origin, leaf: Leaf) -> Any:
 
 
 class Inputs:
-    """Random indices, by a seed; `symbol` and `number` are leaves."""
+    """Random indices from a seed; `symbol` and `number` are leaves."""
 
     def __init__(self, seed: int):
         self._seed = seed
         self._symbols: dict[Origin, Symbol] = {}
         self.has_indices = False
-        """Whether an index was chosen, so that a run is not one for all inputs."""
+        """Whether an index was chosen, in which case a run does not cover all inputs."""
 
     def symbol(self, type: RiseType, origin: Origin) -> Any:
         if isinstance(type, IdxType):
@@ -150,5 +150,5 @@ class Inputs:
         return int(self._source(origin).integers(type.bound.constant))
 
     def _source(self, origin: Origin) -> np.random.Generator:
-        """The same origin gives the same value, in every process."""
+        """The random generator for an origin: the same one in every process."""
         return np.random.default_rng([self._seed, zlib.crc32(repr(origin).encode())])

@@ -21,7 +21,7 @@ from riselang.term.nodes import DepLambda, Term
 from riselang.term.sizes import names_in, opened_binder
 
 TIMEOUT_MS = 2_000
-"""The time for one question to z3."""
+"""The time limit for one question to z3."""
 
 
 @deep
@@ -31,10 +31,10 @@ def prove(
     assumptions: Sequence[Condition] = (),
     timeout_ms: int = TIMEOUT_MS,
 ) -> Verdict:
-    """Whether two terms are the same function at all sizes, data types and inputs.
+    """Decide whether two terms are the same function at all sizes, data types and inputs.
 
-    Sizes are those for which the patterns of both sides mean something and the assumptions hold.
-    `timeout_ms` is for one question to z3.
+    The sizes are those for which the patterns of both sides are defined and the assumptions hold.
+    `timeout_ms` limits one question to z3.
     """
     load()
     left, right = opened(left, right)
@@ -44,7 +44,7 @@ def prove(
 
 
 def opened(left: Term, right: Term) -> tuple[Term, Term]:
-    """Both sides without the functions of sizes and data types around them."""
+    """Return both sides without the functions of sizes and data types around them."""
     while isinstance(left, DepLambda) and isinstance(right, DepLambda):
         others = names_in(left) | names_in(right)
         name, left = opened_binder(left, others)
@@ -53,7 +53,7 @@ def opened(left: Term, right: Term) -> tuple[Term, Term]:
 
 
 class Proof:
-    """One law on its way to a verdict."""
+    """The proof of one law."""
 
     def __init__(self, left: Term, right: Term, assumptions: Sequence[Condition], timeout_ms: int):
         self._sides = (left, right)
@@ -77,7 +77,7 @@ class Proof:
         return Verdict(Status.PROVED, f"for all sizes{self._where()}")
 
     def compare(self) -> None:
-        """Raises Unequal unless the sides are the same at all sizes."""
+        """Raise Unequal unless the sides are the same at all sizes."""
         symbols = Symbols()
         solver = Solver(symbols, self._law.sizes, self._conditions, self._timeout_ms)
         if solver.possible(()).outcome is Outcome.IMPOSSIBLE:
@@ -90,6 +90,6 @@ class Proof:
         Comparison(symbols, solver).equal(result, left, right, ())
 
     def _where(self) -> str:
-        """The conditions that say more than that lengths are not negative."""
+        """Format the conditions, except those that lengths are not negative."""
         said = [c for c in self._conditions if not is_nonnegative(c.left - c.right, Facts())]
         return f" with {', '.join(map(str, said))}" if said else ""

@@ -1,4 +1,4 @@
-"""Asks z3 whether conditions can hold together."""
+"""Queries to z3: whether conditions are satisfiable together."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from riselang.rewrite.proving.symbols import Symbols
 from riselang.support.errors import LimitationError
 
 STEPS_PER_MS = 5_000
-"""How many steps z3 makes in a millisecond, more or less."""
+"""The approximate number of z3 steps in a millisecond."""
 
 
 class Outcome(Enum):
@@ -29,7 +29,7 @@ class Outcome(Enum):
 
 @dataclass(frozen=True)
 class Answer:
-    """An outcome, with sizes where it is possible."""
+    """An outcome, with sizes if it is possible."""
 
     outcome: Outcome
     sizes: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -39,17 +39,17 @@ IMPOSSIBLE = Answer(Outcome.IMPOSSIBLE)
 
 
 def load() -> Any:
-    """The z3 module; it has no types, and it is large, so it is imported where it is needed."""
+    """Import z3, which has no type annotations and is large, only when it is needed."""
     try:
         return import_module("z3")
     except ModuleNotFoundError:
         raise LimitationError(
-            "proofs need z3; install it by pip install 'riselang[proofs]'"
+            "proofs need z3; install it with pip install 'riselang[proofs]'"
         ) from None
 
 
 class Solver:
-    """Questions about the sizes and indices of one proof."""
+    """Queries about the sizes and indices of one proof."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class Solver:
         self._known: dict[tuple[Condition, ...], Answer] = {}
 
     def possible(self, path: tuple[Condition, ...]) -> Answer:
-        """Whether all conditions of the path can hold together."""
+        """Ask whether all conditions of the path can hold together."""
         if path not in self._known:
             self._known[path] = self._ask(path)
         return self._known[path]
@@ -76,7 +76,7 @@ class Solver:
         if any(condition.decided is False for condition in query.conditions):
             return IMPOSSIBLE
         solver = self._z3.Solver()
-        # Not by time: what is proved must not depend on how busy a machine is.
+        # Limited by steps, not by time: a proof must not depend on how busy the machine is.
         solver.set("rlimit", self._timeout_ms * STEPS_PER_MS)
         encoding = _Encoding(self._z3, self._symbols, query)
         solver.add(*[encoding.condition(condition) for condition in query.conditions])
@@ -99,7 +99,7 @@ class Solver:
         for name in unknown:
             conditions.extend(in_range(Nat.var(name), self._symbols.bounds[name]))
         bounds: dict[str, Nat | None] = dict.fromkeys(self._sizes)
-        # An unknown index is not written as digits: it is a function of others.
+        # An unknown index is not split into digits: it is a function of others.
         bounds.update(
             (name, bound)
             for name, bound in self._symbols.bounds.items()
@@ -189,7 +189,7 @@ class _Encoding:
         return self._divisions[dividend, divisor]
 
     def _division_axioms(self, whole: Any, by: Any, quotient: Any, rest: Any) -> list[Any]:
-        """What division is; then what follows, which z3 finds hard to see."""
+        """The definition of division, and consequences of it that z3 does not find easily."""
         implies, both = self._z3.Implies, self._z3.And
         return [
             by >= 1,

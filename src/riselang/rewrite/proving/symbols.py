@@ -1,4 +1,4 @@
-"""The names that a proof gives to what it knows nothing of."""
+"""Fresh names for the unknowns of a proof."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from riselang.rewrite.proving.values import Number, Opaque, Typed
 
 
 class Symbols:
-    """Fresh indices and values, and the natural that stands for an unknown index.
+    """Fresh indices and values, and naturals for unknown indices.
 
-    Names begin with `$`, so that they are never those of sizes.
+    Names begin with `$`, so they never clash with those of sizes.
     """
 
     def __init__(self) -> None:
         self._numbers = itertools.count()
         self._indices: dict[Opaque, str] = {}
         self.bounds: dict[str, Nat] = {}
-        """What each index is below."""
+        """The exclusive upper bound of each index."""
         self.unknown: dict[str, Opaque] = {}
-        """Which unknown index a name stands for."""
+        """The unknown index that each name stands for."""
 
     def index(self, length: Nat) -> Nat:
-        """Any index of an array."""
+        """Return an arbitrary index of an array."""
         name = f"$i{next(self._numbers)}"
         self.bounds[name] = length
         return Nat.var(name)
 
     def value(self, type: RiseType) -> Opaque:
-        """Any value of a type."""
+        """Return an arbitrary value of a type."""
         return Opaque(type, ("any", next(self._numbers)))
 
     def number(self, opaque: Opaque) -> Number:
-        """The natural for an index that is an input, or comes from an unknown function."""
+        """Return the natural for an index that is an input or the result of an unknown function."""
         settled = tuple(self._settled(argument) for argument in opaque.arguments)
         opaque = replace(opaque, arguments=settled)
         name = self._indices.get(opaque)
@@ -49,13 +49,13 @@ class Symbols:
         return Number(Nat.var(name))
 
     def _settled(self, argument: Typed) -> Typed:
-        """An argument that is an unknown index as a natural, however it came to be."""
+        """Convert an argument that is an unknown index to a natural, in whatever form it is."""
         if isinstance(argument.value, Opaque) and isinstance(argument.type, IdxType):
             return Typed(argument.type, self.number(argument.value))
         return argument
 
     def congruence(self, name: str) -> tuple[Hashable, tuple[Nat, ...]] | None:
-        """An unknown index as an unknown function of naturals: equal ones give equal indices."""
+        """Return an unknown index as a function symbol applied to naturals, for congruence."""
         opaque = self.unknown.get(name)
         if opaque is None:
             return None

@@ -1,4 +1,4 @@
-"""What running a law at some sizes says of it."""
+"""Runs of a law at some sizes, and what they prove."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from riselang.rewrite.proving.verdict import Status, Verdict
 
 SMALL = 3
 SMALL_VALUATIONS = 40
-"""What is run before a proof is tried: it finds most mistakes, at small sizes."""
+"""The runs before a proof is attempted: they find most errors, at small sizes."""
 CANDIDATES = 40_000
 VALUATIONS = 1_200
-"""How many choices of sizes are looked at, and how many of these are run."""
+"""How many choices of sizes are considered, and how many of these are run."""
 FOLD_VALUATIONS = 300
-"""The same for folds, whose values are as deep as what is folded is long."""
+"""The same for reductions, whose symbolic values are as deep as the array is long."""
 AFFORDABLE = 100_000
-"""The number of elements up to which a counterexample of z3 is run."""
+"""The number of elements up to which a counterexample from z3 is run."""
 SEEDS = 4
 """How many random choices of indices are tried at each choice of sizes."""
 
 
 class Trial:
-    """Runs of one law; a verdict where they decide it."""
+    """Runs of one law; returns a verdict if they decide it."""
 
     def __init__(self, law: Law):
         self._law = law
         self._is_complete = True
-        """Whether each run was one for all inputs."""
+        """Whether each run covered all inputs."""
 
     def small(self) -> Verdict | None:
-        """The verdict on a law that fails at small sizes."""
+        """Return the verdict if the law fails at small sizes."""
         largest = _largest(len(self._law.sizes), SMALL, CANDIDATES)
         return self._all(list(self._law.valuations(largest))[:SMALL_VALUATIONS])
 
     def at_sizes(self, sizes: Sizes) -> Verdict | None:
-        """The verdict on a law that may fail at these sizes."""
+        """Return the verdict if the law fails at these sizes."""
         if not sizes:
             return None
         if self._law.cost(sizes) > AFFORDABLE:
@@ -44,7 +44,7 @@ class Trial:
         return self._all([sizes])
 
     def large(self, reason: str) -> Verdict:
-        """The verdict on a law that was not proved for this reason."""
+        """Return the verdict on a law that was not proved for this reason."""
         largest = _largest(len(self._law.sizes), LARGEST, CANDIDATES)
         valuations = list(self._law.valuations(largest))
         most = FOLD_VALUATIONS if self._law.has_folds else VALUATIONS
@@ -52,7 +52,7 @@ class Trial:
             largest -= 1
             valuations = [each for each in valuations if max(each.values()) <= largest]
         if not self._is_complete:
-            # More runs with random inputs would not say more.
+            # More runs with random inputs would add no information.
             return self._all(valuations[:SMALL_VALUATIONS]) or _out_of_reach(reason)
         found = self._all(valuations)
         if found is not None or not self._is_complete or not valuations:
@@ -60,7 +60,7 @@ class Trial:
         return Verdict(Status.CHECKED, f"{reason}; {self._runs(largest, len(valuations))}")
 
     def _runs(self, largest: int, count: int) -> str:
-        """What was run without finding a difference."""
+        """Describe the runs that found no difference."""
         if not self._law.sizes:
             return "the same for all inputs"
         sizes = f"{count} choices of {', '.join(self._law.sizes)} up to {largest}"

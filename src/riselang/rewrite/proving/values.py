@@ -1,9 +1,9 @@
-"""What terms compute where nothing but their structure is known.
+"""Symbolic values of terms.
 
 A value of any data type may be `Opaque` (an input, or an unknown function of values), a `Choice` by
-a condition on indices, or a `Fold`; an array may also be given by its elements, a pair by its
-parts, an integer by a natural. `element`, `first`, `second` and `apply` take all of them apart, so
-that nobody else asks which one it is.
+a condition on indices, or a `Fold` (a reduction). An array may also be a function from indices to
+elements, a pair its components, and an integer a natural. `element`, `first`, `second` and `apply`
+handle all of these cases, so that other code need not distinguish them.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from riselang.nat import Nat
 from riselang.rewrite.proving.conditions import Condition
 
 Place: TypeAlias = "tuple[Nat | str, ...]"
-"""A way into a value: the indices of elements, `fst` and `snd`."""
+"""A path into a value: indices of elements, `fst` and `snd`."""
 
 
 @dataclass(frozen=True, eq=False)
 class Array:
-    """An array or a vector, by its elements; its type says how many there are."""
+    """An array or a vector, as a function from indices to elements; its type has the length."""
 
     element: Callable[[Nat], Value]
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A tuple of two."""
+    """A tuple of two values."""
 
     first: Value
     second: Value
@@ -44,21 +44,21 @@ class Pair:
 
 @dataclass(frozen=True, eq=False)
 class Function:
-    """A function that is known."""
+    """A known function."""
 
     apply: Callable[[Value], Value]
 
 
 @dataclass(frozen=True)
 class Number:
-    """An index or another integer, taken to be small enough for its type."""
+    """An index or another integer, which is assumed not to overflow."""
 
     value: Nat
 
 
 @dataclass(frozen=True)
 class Typed:
-    """A value, and the type by which it is compared."""
+    """A value, and the type at which it is compared."""
 
     type: RiseType
     value: Value
@@ -66,7 +66,7 @@ class Typed:
 
 @dataclass(frozen=True)
 class Opaque:
-    """An unknown function of values, and what is at a place in its result."""
+    """The part at a path of the result of an unknown function of values."""
 
     type: RiseType
     head: Hashable
@@ -88,7 +88,7 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """What is at a place in the accumulator after `length` steps, each of which knows its index."""
+    """The part at a path of the accumulator after `length` steps, each of which gets its index."""
 
     type: RiseType
     accumulator: RiseType
@@ -112,7 +112,7 @@ def choose(condition: Condition, yes: Value, no: Value) -> Value:
 
 
 def spread(value: Value, function: Callable[[Value], Value]) -> Value:
-    """The function of what is chosen, as a choice of what the function gives."""
+    """Apply a function to both alternatives of a choice."""
     if isinstance(value, Choice):
         yes, no = spread(value.yes, function), spread(value.no, function)
         return Choice(value.condition, yes, no)
@@ -130,7 +130,7 @@ def element(array: Value, index: Nat) -> Value:
             ):
                 return array.inside(type.element, index)
             case _:
-                raise TypeError(f"{array} is no array")
+                raise TypeError(f"{array} is not an array")
 
     return spread(array, read)
 
@@ -151,7 +151,7 @@ def _component(pair: Value, name: str) -> Value:
             one, other = components(type)
             return pair.inside(one if name == "fst" else other, name)
         case _:
-            raise TypeError(f"{pair} is no pair")
+            raise TypeError(f"{pair} is not a pair")
 
 
 def apply(function: Value, argument: Value) -> Value:
@@ -162,11 +162,11 @@ def apply(function: Value, argument: Value) -> Value:
             arguments = (*function.arguments, Typed(type.input, argument))
             return replace(function, type=type.output, arguments=arguments)
         case _:
-            raise TypeError(f"{function} is no function")
+            raise TypeError(f"{function} is not a function")
 
 
 def at_place(value: Value, place: Place) -> Value:
-    """What is found in a value on the way `place`."""
+    """Return the part of a value at a path."""
     for step in place:
         if isinstance(step, Nat):
             value = element(value, step)
@@ -178,5 +178,5 @@ def at_place(value: Value, place: Place) -> Value:
 def fold(
     accumulator: RiseType, length: Nat, init: Value, step: Callable[[Nat, Value], Value]
 ) -> Fold:
-    """The accumulator after `length` steps from `init` on."""
+    """Return the accumulator after `length` steps from `init` on."""
     return Fold(accumulator, accumulator, length, init, step)

@@ -1,4 +1,4 @@
-"""What is known of a law."""
+"""Verdicts of the prover on laws."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class Status(Enum):
-    """How far a law is known to hold."""
+    """What is known about a law."""
 
     PROVED = "proved"
     CHECKED = "checked to 32"
@@ -17,7 +17,7 @@ class Status(Enum):
 
 @dataclass(frozen=True)
 class Verdict:
-    """A status, and what it rests on: conditions, the sizes tried, or a counterexample."""
+    """A status, and what it is based on: conditions, the tested sizes, or a counterexample."""
 
     status: Status
     detail: str

@@ -1,6 +1,6 @@
-"""What the patterns mean that read no run-time indices: an element is told by its own index.
+"""The meanings of patterns that read no run-time indices, as functions from an index to an element.
 
-The counterpart of `interpreter.patterns`, which says the same of lists; `meanings` has the others.
+The counterpart of `interpreter.patterns`, which computes lists; `meanings` has the other patterns.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _type(pattern: Pattern, name: str) -> RiseType:
 
 
 def _quotient(index: Nat, divisor: Nat) -> Nat:
-    # Nothing is read from empty rows, so any row will do.
+    # Nothing is read from empty rows, so any index is correct.
     return ZERO if divisor == 0 else index // divisor
 
 
@@ -103,7 +103,7 @@ def _padded(
     before: Callable[[Nat], Value],
     after: Callable[[Nat], Value],
 ) -> Value:
-    """`before` and `after` are told how far before the first and after the last element."""
+    """`before` and `after` map a distance before the first or after the last element to a value."""
     length, left = size_argument(pattern, "n"), size_argument(pattern, "l")
 
     def at(i: Nat) -> Value:
@@ -135,7 +135,7 @@ def _pad_reflect(pattern: Pattern, array: Value) -> Value:
 
 
 def _shown(spec: PatternSpec, view: View) -> Callable[[Pattern, Value], Value]:
-    """What a view means, by the route that reads it."""
+    """Return the meaning of a view, from the route that reads it."""
     path = route(spec.parameters, view.read)
     _, result = uncurry(spec.type)
 
@@ -147,7 +147,7 @@ def _shown(spec: PatternSpec, view: View) -> Callable[[Pattern, Value], Value]:
 
 
 def _built(type: RiseType, count: int, at: Callable[[Path], Value], parts: Path = ()) -> Value:
-    """A value of a type, by what is at the paths of so many parts in it."""
+    """Build a value of a type from the values at the paths of `count` parts in it."""
     if len(parts) == count:
         return at(parts)
     if isinstance(type, TupleType):

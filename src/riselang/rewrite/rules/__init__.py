@@ -1,6 +1,6 @@
-"""The laws, by what they are about: see README.md.
+"""The laws, in modules by topic: see README.md.
 
-Every rule can be had from here by its name: `rules.map_fusion`.
+Every rule is an attribute of this module: `rules.map_fusion`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""Laws of two arrays, each element of one with each of the other, and of a matrix beside them.
+"""Laws of accumulating contractions: two arrays, and a matrix with an element for each pair.
 
     zip(x, c) |> map(fun(p, zip(y, snd(p)) |> map(fun(q, f(fst(p), fst(q), snd(q))))))
 
-Element i of x and element j of y meet element (i, j) of c: what a sum of products starts from, or
-what is added to it. The loops may be filled up, tiled and swapped as if c were not there.
+Element i of x and element j of y are combined with element (i, j) of c, which is the initial value
+of a reduction, or a summand of its result. The loops can be padded, tiled and interchanged as if c
+were not there.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def fill_beside(term: Term, **given: object) -> Found:
       |> map(fun(p, zip(y |> pad(0, k), snd(p)) |> map(fun(q, f(fst(p), fst(q), snd(q))))))
       |> map(fun(row, row |> take(m + 1)))
 
-    The second array is filled up to whole tiles, and what is too much is dropped in the end."""
+    The second array is padded to whole tiles, and the padding is dropped at the end."""
     return _found(term)
 
 
@@ -49,11 +50,11 @@ def tile_beside(term: Term, **given: object) -> Found:
           zip(fst(qs), snd(p)) |> map(fun(q, f(fst(p), fst(q), snd(q))))))))))
       |> map(fun(tiles, tiles |> map(fun(tile, tile |> transpose)) |> join |> transpose)) |> join
 
-    Maps over tiles, and maps inside of each tile."""
+    Maps over tiles, and maps inside each tile."""
     return _found(term)
 
 
-# Folds that start from the elements of a matrix.
+# Reductions that start from the elements of a matrix.
 
 
 @law("x : n.k.s, y : m.k.t, f : u -> (s x t) -> u, a : u")
@@ -62,7 +63,7 @@ def start_from_matrix() -> None:
     ~> zip(x, generate(fun(i : idx[n], generate(fun(j : idx[m], a))))) |> map(fun(p,
       zip(y, snd(p)) |> map(fun(q, zip(fst(p), fst(q)) |> reduce(f, snd(q))))))
 
-    The folds start from a matrix of the same element everywhere."""
+    The reductions start from a matrix whose elements are all the same."""
 
 
 @rule("x : n.k.s, y : m.k.t, c : n.m.w, g : w -> u, f : u -> (s x t) -> u")
@@ -72,12 +73,12 @@ def starts_first(term: Term) -> Found:
     ~> zip(x, c |> map(fun(row, row |> map(g)))) |> map(fun(p, zip(y, snd(p)) |> map(fun(q,
       zip(fst(p), fst(q)) |> reduce(f, snd(q))))))
 
-    What folds start from is computed before them."""
+    The initial values of the reductions are computed first."""
     nest = nest_of(term)
     (x, c), (y, _) = _zipped(nest.xs), _zipped(nest.ys)
     fold = applied(nest.inner.body, REDUCE.name)
     if fold is None:
-        raise NoMatch("expected folds")
+        raise NoMatch("expected reductions")
     element = _part(SND, nest.inner.parameter, 0)
     start = unless_taken(unless_taken(generalised(fold[1], element), 2), 1)
     function = unless_taken(unless_taken(fold[0], 1), 0)
@@ -94,7 +95,7 @@ def folds_in_chunks() -> None:
         zip(snd(chunk) |> transpose, snd(p)) |> map(fun(q,
           zip(fst(p), fst(q)) |> reduce(f, snd(q))))))), c)
 
-    All folds go on by a few elements, and then by the next few; meanwhile they wait in memory."""
+    All reductions process one chunk of elements, then the next; meanwhile they are in memory."""
 
 
 @law("x : n.(k + l).s, y : m.(k + l).t, c : n.m.u, f : u -> (s x t) -> u", choose="k")
@@ -108,11 +109,11 @@ def peel_folds() -> None:
       |> map(fun(p, zip(y |> map(fun(column, column |> drop(k))), snd(p)) |> map(fun(q,
         zip(fst(p), fst(q)) |> reduce(f, snd(q))))))
 
-    The first elements are folded before the others, so that chunks divide the rest."""
+    The first elements are reduced before the others, so that the chunk size divides the rest."""
 
 
 def has_matrix_beside(term: Term) -> bool:
-    """Whether a term is what the laws are about."""
+    """Whether a term has the form of the left-hand sides."""
     try:
         _found(term)
     except NoMatch:
@@ -125,7 +126,7 @@ def _found(term: Term) -> Found:
     x, c = _zipped(nest.xs)
     y, beside = _zipped(nest.ys)
     if beside != _part(SND, nest.outer.parameter, 0):
-        raise NoMatch("expected pairs with the second of the pair outside")
+        raise NoMatch("expected a zip with the second component of the outer element")
     parts = (
         _part(FST, nest.outer.parameter, 1),
         _part(FST, nest.inner.parameter, 0),
@@ -143,7 +144,7 @@ def _found(term: Term) -> Found:
 def _zipped(term: Term) -> list[Term]:
     found = applied(term, ZIP.name)
     if found is None:
-        raise NoMatch("expected pairs")
+        raise NoMatch("expected a zip")
     return found
 
 

@@ -1,4 +1,4 @@
-"""Laws of maps, folds and their kind: they change how something is computed."""
+"""Laws of maps, reductions and windows, which change how values are computed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def map_interchange_of_rows() -> None:
     """x |> map(fun(a, y(a) |> map(f)))
     ~> x |> map(y) |> transpose |> map(fun(column, column |> map(f))) |> transpose
 
-    The same where the second loop is over parts of the elements of the first."""
+    The same if the second loop is over parts of the elements of the first."""
 
 
 @law("y : s -> m.t, f : s -> t -> u, x : n.s")
@@ -41,21 +41,21 @@ def map_interchange_with() -> None:
     ~> x |> map(y) |> transpose |> map(fun(column,
       zip(x, column) |> map(fun(p, f(fst(p), snd(p)))))) |> transpose
 
-    The same where the function takes the elements of both."""
+    The same if the function takes the elements of both."""
 
 
 @law("f : s -> t, x : (k + n).s", choose="k")
 def peel_map() -> None:
     """x |> map(f) ~> concat(x |> take(k) |> map(f), x |> drop(k) |> map(f))
 
-    What is left over when no tile divides a length is peeled off first."""
+    Peels off the elements that are left if a tile size does not divide the length."""
 
 
 @law("f : s -> t, x : (n + 1).s", choose="m")
 def fill_map() -> None:
     """x |> map(f) ~> x |> pad(0, m) |> map(f) |> take(n + 1)
 
-    The array is filled up to whole tiles, and what is too much is dropped in the end."""
+    The array is padded to whole tiles, and the padding is dropped at the end."""
 
 
 @law("f : s -> t, g : s -> u, x : n.s")
@@ -108,12 +108,12 @@ def reorder_as_generate() -> None:
     """x |> reorder(c) ~> generate(fun(i, x |> at(c(i))))"""
 
 
-@law("x : n.s, places : m.idx[n]")
+@law("x : n.s, indices : m.idx[n]")
 def gather_as_map() -> None:
-    """x |> gather(places) ~> places |> map(fun(i, x |> at(i)))"""
+    """x |> gather(indices) ~> indices |> map(fun(i, x |> at(i)))"""
 
 
-# Folds
+# Reductions
 
 
 @law("g : s -> t, f : u -> t -> u, a : u, x : n.s")
@@ -130,7 +130,7 @@ def scan_map_fusion() -> None:
 def blocked_reduce() -> None:
     """x |> reduce(f, a) ~> x |> split(m) |> reduce(fun((acc, block), block |> reduce(f, acc)), a)
 
-    Each block starts from what the ones before it gave, so the order is kept."""
+    Each block starts from the result of the blocks before it, so the order does not change."""
 
 
 unblocked_reduce = blocked_reduce.reversed("unblocked_reduce")
@@ -171,7 +171,7 @@ def reduce_pairing() -> None:
     """(x |> reduce(f, a), x |> reduce(g, b))
     ~> x |> reduce(fun((acc, e), (f(fst(acc), e), g(snd(acc), e))), (a, b))
 
-    Two folds of one array in one loop."""
+    Two reductions of one array in one loop."""
 
 
 @law("e : u -> m.s, f : t -> s -> t, a : u -> t, x : n.u")
@@ -180,7 +180,7 @@ def lift_reduce() -> None:
     ~> x |> map(e) |> transpose |> reduce(fun((accs, column),
       zip(column, accs) |> map(fun(p, f(snd(p), fst(p))))), x |> map(a))
 
-    The loop of the fold goes outside, with as many accumulators as the map has results."""
+    The loop of the reduction becomes the outer one, with one accumulator for each result."""
 
 
 @law("e : u -> m.s, f : u -> t -> s -> t, a : u -> t, x : n.u")
@@ -189,7 +189,7 @@ def lift_reduce_with() -> None:
     ~> x |> map(e) |> transpose |> reduce(fun((accs, column),
       zip(x, zip(column, accs)) |> map(fun(p, f(fst(p), snd(snd(p)), fst(snd(p)))))), x |> map(a))
 
-    The same where the function of the fold takes the element of the map as well."""
+    The same if the function of the reduction also takes the element of the map."""
 
 
 @law("c : u -> n.s, f : u -> (s x t) -> t, a : n.t, x : m.u")
@@ -198,7 +198,7 @@ def sink_reduce() -> None:
     ~> zip(x |> map(c) |> transpose, a) |> map(fun(q,
       zip(x, fst(q)) |> reduce(fun((acc, r), f(fst(r), (snd(r), acc))), snd(q))))
 
-    The loop of the fold goes inside of the loop over its accumulators."""
+    The loop of the reduction becomes the inner one, inside the loop over its accumulators."""
 
 
 @law("h : (n * m).t -> s -> (n * m).t, a : (n * m).t, x : l.s", choose="m")
@@ -206,7 +206,7 @@ def reduce_in_blocks() -> None:
     """x |> reduce(h, a)
     ~> x |> reduce(fun((acc, e), h(acc |> join, e) |> split(m)), a |> split(m)) |> join
 
-    The accumulators of a fold in another shape."""
+    The accumulators of a reduction in another shape."""
 
 
 @law("h : n.m.t -> s -> n.m.t, a : n.m.t, x : l.s")
@@ -214,7 +214,7 @@ def reduce_transposed() -> None:
     """x |> reduce(h, a)
     ~> x |> reduce(fun((acc, e), h(acc |> transpose, e) |> transpose), a |> transpose) |> transpose
 
-    The accumulators of a fold in another order."""
+    The accumulators of a reduction in another order."""
 
 
 @law(
@@ -224,7 +224,7 @@ def reduce_transposed() -> None:
 def partial_reduce() -> None:
     """x |> reduce(f, a) ~> x |> split(m) |> map(fun(block, block |> reduce(f, a))) |> reduce(f, a)
 
-    Blocks are folded on their own, so they may be folded at the same time."""
+    Each block has its own reduction, so blocks can be reduced in parallel."""
 
 
 @law(
@@ -235,7 +235,7 @@ def interleaved_reduce() -> None:
     """x |> reduce(f, a)
     ~> x |> split(m) |> transpose |> map(fun(lane, lane |> reduce(f, a))) |> reduce(f, a)
 
-    Every m-th element is in the same fold: m sums that vectors hold."""
+    Every m-th element is in the same reduction: m accumulators, which fit a vector."""
 
 
 @law("f : t -> t -> t, a : t, x : n.t", regroups("f"), permission=Permission.RELAXED)
@@ -259,8 +259,8 @@ def separate_convolution() -> None:
         zip(v, row) |> map(fun(p, times(fst(p), snd(p)))) |> reduce(plus, o))))
       |> map(fun(p, times(fst(p), snd(p)))) |> reduce(plus, o)
 
-    A weighted sum over a window whose weights are products of one weight for the row and one for
-    the column is a weighted sum of weighted sums."""
+    A weighted sum over a window, each of whose weights is the product of a row weight and a
+    column weight, is a weighted sum of weighted sums."""
 
 
 @law(
@@ -300,7 +300,7 @@ def slide_tiling() -> None:
     """x |> slide(sz, sp)
     ~> x |> slide(sp * m + sz - sp, sp * m) |> map(fun(tile, tile |> slide(sz, sp))) |> join
 
-    Tiles overlap by what windows at their borders share."""
+    Tiles overlap by the elements that windows at their borders share."""
 
 
 @law("f : sz.s -> t, x : (sp * p * m + sz - sp).s", choose="m")
@@ -320,7 +320,7 @@ def overlapped_tiling_2d() -> None:
           |> map(fun(window, window |> transpose |> map(f)))))
         |> transpose |> map(fun(line, line |> join)))) |> join
 
-    Tiles of a grid, with a border that the windows of neighbours share."""
+    Tiles of a grid, with a border that the windows of neighboring tiles share."""
 
 
 @law("x : (n * m).t")
@@ -344,7 +344,7 @@ def transpose_in_tiles() -> None:
       columns |> transpose |> split(m) |> map(fun(tile, tile |> transpose))
         |> transpose |> map(fun(row, row |> join)))) |> join
 
-    Tiles are read and written while both of their sides are in a cache."""
+    Tiles are read and written while both are in a cache."""
 
 
 @law("x : (n * m).p.t", choose="m")
@@ -352,7 +352,7 @@ def transpose_by_rows() -> None:
     """x |> transpose
     ~> x |> split(m) |> map(fun(rows, rows |> transpose)) |> transpose |> map(fun(row, row |> join))
 
-    A few rows are read from one end to the other, and then the next."""
+    A few complete rows are read at a time."""
 
 
 @law("x : n.m.t")

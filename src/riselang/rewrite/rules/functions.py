@@ -1,4 +1,4 @@
-"""Laws of functions and names: application, abstraction, and what is computed where."""
+"""Laws of functions and names: application, abstraction, and where values are computed."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ from riselang.term.substitution import instantiate, shift
 def beta(term: Term) -> Term:
     """fun(x, f(x))(a) ~> f(a)
 
-    What is computed and used often is named, not repeated."""
+    A computed argument that is used several times is named, not repeated."""
     if not isinstance(term, Apply) or not isinstance(term.function, Lambda):
-        raise NoMatch("expected a function that is applied")
+        raise NoMatch("expected an application of a lambda")
     return named_beta(term.function, term.argument)
 
 
@@ -61,7 +61,7 @@ def beta(term: Term) -> Term:
 def eta_expansion(term: Term) -> Term:
     """x |> map(f) ~> x |> map(fun(e, f(e)))
 
-    Functions that are passed to patterns name their parameters."""
+    The function arguments of patterns become lambdas."""
     return _with_functions(term, eta_expanded)
 
 
@@ -81,23 +81,23 @@ def inline_let(term: Term) -> Term:
     return instantiate(function.body, value)
 
 
-@rule("f : s -> t, a : s", condition="a is a view, or y is used once and not in a loop")
+@rule("f : s -> t, a : s", condition="a is a view, or y is used once outside of loops")
 def inline_free_let(term: Term) -> Term:
     """let y = a; f(y) ~> f(a)
 
-    Where that repeats no work."""
+    Inlining repeats no computation."""
     value, function = _let(term)
     inlined = named_beta(function, value)
     if inlined == term:
-        raise Unmet("the value is computed, and used often")
+        raise Unmet("the value is computed, and used several times")
     return inlined
 
 
-@rule("c : s, h : t -> s -> u, x : n.t", condition="c is computed, and in all rounds the same")
+@rule("c : s, h : t -> s -> u, x : n.t", condition="c is computed, and the same in all iterations")
 def hoist_from_map(term: Term) -> Found:
     """x |> map(fun(e, h(e, c))) ~> let y = c; x |> map(fun(e, h(e, y)))
 
-    What is the same in all rounds is computed before the loop."""
+    Computes a loop-invariant value before the loop."""
     (function,), xs = loop_parts(term, MAP.name)
     value, rest = _invariant(function, 1)
     return {"c": value, "h": rest, "x": xs}
@@ -105,7 +105,7 @@ def hoist_from_map(term: Term) -> Found:
 
 @rule(
     "c : s, h : u -> t -> s -> u, a : u, x : n.t",
-    condition="c is computed, and in all rounds the same",
+    condition="c is computed, and the same in all iterations",
 )
 def hoist_from_reduce(term: Term) -> Found:
     """x |> reduce(fun((acc, e), h(acc, e, c)), a)
@@ -119,7 +119,7 @@ def hoist_from_reduce(term: Term) -> Found:
 def name_stored(term: Term) -> Found:
     """f(a |> toMem(heap)) ~> let y = a |> toMem(heap); f(y)
 
-    What is stored on the way to a value stands before it; the innermost comes first."""
+    Names the values that the computation of a value stores, the innermost first."""
     if isinstance(term.type, FunType | DepFunType):
         raise NoMatch("expected data")
     stored, value = _stored_part(term)
@@ -138,7 +138,7 @@ def let_of_let() -> None:
 def map_fission(term: Term) -> Found:
     """x |> map(fun(e, f(g(e)))) ~> x |> map(g) |> map(f)
 
-    The first map computes what the outermost operation is applied to."""
+    The first map computes the operand of the outermost operation."""
     (function,), xs = loop_parts(term, MAP.name)
     rest, part = _fission(function)
     return {"f": rest, "g": part, "x": xs}
@@ -148,7 +148,7 @@ def map_fission(term: Term) -> Found:
 def folds_first(term: Term) -> Found:
     """x |> map(fun(e, f(g(e)))) ~> x |> map(g) |> map(f)
 
-    The first map computes the folds of each element, the second all that is done with them."""
+    The first map computes the reductions of each element, the second everything else."""
     (function,), xs = loop_parts(term, MAP.name)
     (layer,), body = under(function, 1)
     part = folds_in(body)
@@ -161,7 +161,7 @@ def folds_first_with(term: Term) -> Found:
     """x |> map(fun(e, f(g(e), h(e))))
     ~> zip(x |> map(g), x |> map(h)) |> map(fun(p, f(fst(p), snd(p))))
 
-    The same where the second map takes more of the element: a component, or all of it."""
+    The same if the second map also needs the element, or a component of it."""
     (function,), xs = loop_parts(term, MAP.name)
     (layer,), body = under(function, 1)
     part = folds_in(body)
@@ -174,7 +174,7 @@ def folds_first_with(term: Term) -> Found:
 def reduce_map_fission(term: Term) -> Found:
     """x |> reduce(fun((acc, e), f(acc, g(e))), a) ~> x |> map(g) |> reduce(f, a)
 
-    The map computes all that does not depend on the accumulator."""
+    The map computes everything that does not depend on the accumulator."""
     (function, start), xs = loop_parts(term, REDUCE.name)
     rest, part = _fission_of_fold(function)
     return {"f": rest, "g": part, "a": start, "x": xs}
@@ -184,7 +184,7 @@ def reduce_map_fission(term: Term) -> Found:
 def map_of_firsts(term: Term) -> Found:
     """zip(x, y) |> map(fun(p, f(fst(p)))) ~> x |> map(f)
 
-    What is paired and not looked at is left out."""
+    Removes a zip whose second component is not used."""
     function, xs, ys = _of_component(term, FST)
     return {"f": function, "x": xs, "y": ys}
 
@@ -203,7 +203,7 @@ def share_rows(term: Term) -> Found:
     ~> x |> map(fun(row, row |> slide(sz, 1) |> map(h))) |> slide(sz, 1)
       |> map(fun(rows, rows |> transpose |> map(g)))
 
-    What a window computes of each of its rows is computed once, and not by every window with that
+    Results for the rows of a window are computed once, instead of in every window with that
     row."""
     return _shared(term, lambda xs: xs)
 
@@ -215,7 +215,7 @@ def share_columns(term: Term) -> Found:
     ~> x |> slide(sz, 1)
       |> map(fun(rows, rows |> transpose |> map(h) |> slide(sz, 1) |> map(g)))
 
-    The same for columns: the windows of a line share what is computed of theirs."""
+    The same for columns: the windows of a line share the results for their columns."""
 
     def columns(xs: Term) -> Term | None:
         found = applied(xs, TRANSPOSE.name)
@@ -224,14 +224,14 @@ def share_columns(term: Term) -> Found:
     return _shared(term, columns)
 
 
-# Numbers
+# Scalars
 
 
 @rule("a : f32, b : f32", condition="the operation is commutative")
 def swap_operands(term: Term) -> Term:
     """a + b ~> b + a"""
     if not isinstance(term, Scalar) or term.op not in EXACT | RELAXED:
-        raise NoMatch("expected an operation that is commutative")
+        raise NoMatch("expected a commutative operation")
     return Scalar(term.op, term.operands[::-1], operation_type(term), None, term.location)
 
 
@@ -250,34 +250,34 @@ sum_as_fma_f64 = fma_as_sum_f64.reversed("sum_as_fma_f64")
 
 
 def _with_functions(term: Term, change: Callable[[Term], Term]) -> Term:
-    """A pattern with the functions that it is given written in another way."""
+    """Rewrite the function arguments of a pattern."""
     head, arguments = spine(term)
     if not isinstance(head, Pattern) or not arguments:
-        raise NoMatch("expected a pattern that is applied")
+        raise NoMatch("expected an application of a pattern")
     changed = [
         change(argument) if isinstance(argument.type, FunType) else argument
         for argument in arguments
     ]
     if changed == arguments:
-        raise NoMatch("no function is written that way")
+        raise NoMatch("no function argument has this form")
     return apply_all(head, changed)
 
 
 def _of_component(term: Term, spec: PatternSpec) -> tuple[Term, Term, Term]:
-    """A function of pairs as one of a component; and the arrays that are zipped."""
+    """Convert a function of pairs to a function of one component; also return the zipped arrays."""
     found = applied(term, MAP.name)
     pair = None if found is None else applied(found[1], ZIP.name)
     if found is None or pair is None:
         raise NoMatch("expected a map over pairs")
     (layer,), body = under(eta_expanded(found[0]), 1)
     if mentions(body, 0) and not has_pattern(body, spec.name):
-        raise NoMatch("the element is used elsewhere, too")
+        raise NoMatch("the element is also used elsewhere")
     part = Apply(Pattern(spec, components(layer.parameter)), Bound(0, layer.parameter))
     return Lambda(layer.name, part.type, _rest(body, part, 0)), pair[0], pair[1]
 
 
 def _windows_2d(term: Term) -> tuple[Term, Term]:
-    """The function and the grid of a map over all windows of a grid."""
+    """Return the function and the grid of a map over all windows of a grid."""
     lines = applied(term, MAP.name)
     slide = applied(lines[1], SLIDE.name) if lines is not None else None
     rows = applied(slide[0], MAP.name) if slide is not None else None
@@ -288,12 +288,12 @@ def _windows_2d(term: Term) -> tuple[Term, Term]:
         raise NoMatch("expected a map over the windows of a grid")
     function = eta_expanded(windows[0])
     if mentions(function, 0):
-        raise NoMatch("the function of a window takes more than the window")
+        raise NoMatch("the function of a window uses more than the window")
     return without(function, 0), rows[1]
 
 
 def _shared(term: Term, before: Callable[[Term], Term | None]) -> Found:
-    """What windows compute of each of their rows, or of what is a view of the window."""
+    """Abstract over the results for each row of a window, or for each row of a view of it."""
     grid = _windows_2d(term)
     _, body = under(grid[0], 1)
     part = _map_of_rows(body, before)
@@ -305,7 +305,7 @@ def _shared(term: Term, before: Callable[[Term], Term | None]) -> Found:
 
 
 def _map_of_rows(body: Term, before: Callable[[Term], Term | None]) -> Term:
-    """The first map over a window, or over a view of it, in the body of a function of it."""
+    """Return the first map over a window, or over a view of it, in a function body."""
     stack = [body]
     while stack:
         part = stack.pop()
@@ -316,7 +316,7 @@ def _map_of_rows(body: Term, before: Callable[[Term], Term | None]) -> Term:
             return part
         if not isinstance(part, Lambda):
             stack.extend(reversed(part.children))
-    raise NoMatch("nothing is computed of each row or column of a window")
+    raise NoMatch("no value is computed from each row or column of a window")
 
 
 def _let(term: Term) -> tuple[Term, Lambda]:
@@ -330,7 +330,7 @@ def _let(term: Term) -> tuple[Term, Lambda]:
 
 
 def loop_parts(term: Term, name: str) -> tuple[list[Term], Term]:
-    """The functions and values that a pattern is given, and its array."""
+    """Return the functions and values that are arguments of a pattern, and its array."""
     found = applied(term, name)
     if found is None:
         raise NoMatch(f"expected {name}")
@@ -338,7 +338,7 @@ def loop_parts(term: Term, name: str) -> tuple[list[Term], Term]:
 
 
 def _invariant(function: Term, parameters: int) -> tuple[Term, Term]:
-    """The largest computed part of a function that is the same in all rounds; and the rest."""
+    """Find the largest computed subterm of a function that is loop-invariant; abstract over it."""
     layers, body = under(function, parameters)
     stack: list[tuple[Term, int]] = [(body, parameters)]
     while stack:
@@ -349,13 +349,13 @@ def _invariant(function: Term, parameters: int) -> tuple[Term, Term]:
             return value, rewrapped(layers, Lambda("y", value.type, rest))
         inner = inside + 1 if isinstance(part, Lambda) else inside
         stack.extend((child, inner) for child in reversed(part.children))
-    raise Unmet("nothing that is computed is the same in all rounds")
+    raise Unmet("no computed value is the same in all iterations")
 
 
 def _stored_part(term: Term) -> tuple[Term, Term]:
-    """The innermost part that is stored, outside of functions, and what it stores.
+    """Return the innermost stored subterm outside of functions, and the value that it stores.
 
-    What a let stores has a name already."""
+    The value of a `let` already has a name."""
     named = applied(term, LET.name)
     whole = term if named is None else named[0]
     stack, found = [whole], None
@@ -365,12 +365,12 @@ def _stored_part(term: Term) -> tuple[Term, Term]:
             continue
         value = None if part is whole else _on_heap(part)
         if value is not None:
-            # What else is there stands beside it; only what is inside comes before it.
+            # Other stored subterms are independent of this one; only those inside it come first.
             found, stack = (part, value), []
         if not isinstance(part, Lambda):
             stack.extend(part.children)
     if found is None:
-        raise NoMatch("nothing is stored on the way to it")
+        raise NoMatch("its computation stores no value")
     return found
 
 
@@ -382,7 +382,7 @@ def _on_heap(term: Term) -> Term | None:
 
 
 def _is_computed(term: Term) -> bool:
-    """Whether a term is data that is computed, and not a view of such."""
+    """Whether a term is computed data, and not a view of some."""
     if not costs_something(term) or isinstance(term.type, FunType | DepFunType):
         return False
     if term.head is not None and term.given < term.head.arity:
@@ -391,19 +391,19 @@ def _is_computed(term: Term) -> bool:
 
 
 def _fission(function: Term) -> tuple[Term, Term]:
-    """A function as another one after the part that its outermost operation is applied to."""
+    """Split a function at the operand of its outermost operation; return both functions."""
     (layer,), body = under(function, 1)
     used = [child for child in body.children if mentions(child, 0)]
     if len(used) != 1 or isinstance(used[0], Bound | Lambda) or isinstance(body, Lambda):
-        raise NoMatch("the outermost operation is not applied to one part that is computed")
+        raise NoMatch("the outermost operation does not have exactly one computed operand")
     (part,) = used
     if isinstance(part.type, FunType):
-        raise NoMatch("what would be stored is a function")
+        raise NoMatch("the value between the maps would be a function")
     return Lambda("v", part.type, _rest(body, part, 0)), rewrapped([layer], part)
 
 
 def folds_in(body: Term) -> Term:
-    """A fold, or maps to one, that something else is done with."""
+    """Find a reduction, or maps to one, that is an operand of something else."""
     stack = [child for child in body.children if not isinstance(child, Lambda)]
     while stack:
         part = stack.pop()
@@ -411,23 +411,23 @@ def folds_in(body: Term) -> Term:
             return part
         if not isinstance(part, Lambda):
             stack.extend(reversed(part.children))
-    raise NoMatch("there is no fold that something is done with")
+    raise NoMatch("there is no reduction whose result is used")
 
 
 def is_nest_of_fold(term: Term) -> bool:
-    """Whether a term is a fold, or a map to such."""
+    """Whether a term is a reduction, or a map to one."""
     while (found := applied(term, MAP.name)) is not None and isinstance(found[0], Lambda):
         term = found[0].body
     return applied(term, REDUCE.name) is not None
 
 
 def _other_part(body: Term, type: RiseType) -> tuple[Term, Term]:
-    """What a body, under a lambda for a part of the element, takes of that else, and the rest.
+    """Find what a body, under a lambda for a part of the element, uses of the rest of it.
 
-    The smallest component that is enough; the rest is under a lambda for it, too.
+    Returns the smallest component that suffices, and the body under a lambda for it as well.
     """
     if not mentions(body, 1):
-        raise NoMatch("nothing else is taken of the element")
+        raise NoMatch("nothing else of the element is used")
     candidates: list[Term] = [Bound(0, type)]
     for each in candidates:
         if isinstance(each.type, TupleType):
@@ -437,11 +437,11 @@ def _other_part(body: Term, type: RiseType) -> tuple[Term, Term]:
         rest = generalised(body, shift(each, 1))
         if not mentions(rest, 2):
             return each, without(rest, 2)
-    raise NoMatch("nothing else is taken of the element")
+    raise NoMatch("nothing else of the element is used")
 
 
 def _fission_of_fold(function: Term) -> tuple[Term, Term]:
-    """The function of a fold as one after the part that does not depend on the accumulator."""
+    """Split the function of a reduction at the part that does not depend on the accumulator."""
     (accumulator, layer), body = under(function, 2)
     part = _of_element_alone(body)
     rest = Lambda("v", part.type, _rest(body, part, 0))
@@ -449,15 +449,15 @@ def _fission_of_fold(function: Term) -> tuple[Term, Term]:
 
 
 def _rest(body: Term, part: Term, element: int) -> Term:
-    """What is done with a part, under a lambda for it and without that for the element."""
+    """Abstract a body over a part, and remove the variable of the element."""
     rest = generalised(body, part)
     if mentions(rest, element + 1):
-        raise NoMatch("the element is used elsewhere, too")
+        raise NoMatch("the element is also used elsewhere")
     return without(rest, element + 1)
 
 
 def _of_element_alone(body: Term) -> Term:
-    """The largest part of a fold's function that is computed of the element alone."""
+    """Find the largest part of a reduction's function that depends on the element alone."""
     stack = [body]
     while stack:
         part = stack.pop()
@@ -465,4 +465,4 @@ def _of_element_alone(body: Term) -> Term:
             return part
         if not isinstance(part, Lambda):
             stack.extend(reversed(part.children))
-    raise NoMatch("nothing is computed of the element alone")
+    raise NoMatch("no value is computed from the element alone")

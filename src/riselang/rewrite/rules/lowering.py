@@ -1,4 +1,4 @@
-"""Laws that say how: which loop a pattern becomes, and what gets memory."""
+"""Laws that choose implementations: loops for patterns, and buffers for values."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def store_in_registers() -> None:
 def store_elements() -> None:
     """x |> map(f) ~> x |> map(fun(e, let y = e |> toMem(stack); f(y)))
 
-    Each element is copied to memory of its own before it is used."""
+    Each element is copied to its own buffer before it is used."""
 
 
 @law("x : n.m.p.t")
@@ -107,7 +107,7 @@ def pack_blocks() -> None:
     """x ~> x |> map(fun(block, block |> transpose)) |> toMem(heap)
       |> map(fun(block, block |> transpose))
 
-    Blocks lie in memory one behind the other, each with its columns as rows."""
+    The blocks are contiguous in memory, each transposed."""
 
 
 @law("x : n.(m * k).p.t", scalar("t"), choose="k")
@@ -128,8 +128,8 @@ def pack_vectors_by_rows() -> None:
       |> transpose |> map(fun(groups, groups |> join)) |> toMem(heap)
       |> map(fun(block, block |> map(fun(row, row |> asScalar)) |> transpose))
 
-    The same, a few rows of all blocks after the others: where rows lie in memory from one end to
-    the other, they are read so."""
+    The same, a few rows of all blocks at a time: if the source is row-major, it is read
+    contiguously."""
 
 
 @law("x : n.(m * k).p.t", scalar("t"), choose="k")
@@ -137,14 +137,14 @@ def pack_vectors_of_each_block() -> None:
     """x ~> x |> map(fun(block, block |> transpose |> map(fun(row, row |> asVector(k)))
       |> toMem(heap) |> map(fun(row, row |> asScalar)) |> transpose))
 
-    Each block is copied when its turn comes, and stays in the nearest cache meanwhile."""
+    Each block is copied just before it is used, and stays in the L1 cache meanwhile."""
 
 
 @law("x : (n * k).t", scalar("t"), choose="k")
 def keep_in_vectors() -> None:
     """x ~> x |> asVector(k) |> toMem(register) |> asScalar
 
-    Scalars that are read one by one are loaded at once."""
+    Scalars that are read one at a time are loaded as a vector."""
 
 
 @law("x : n.(m * k).t", scalar("t"), choose="k")
@@ -168,7 +168,7 @@ def transpose_in_registers() -> None:
 def circular_buffer() -> None:
     """x |> map(f) |> slide(sz, 1) ~> x |> circularBuffer(alloc, sz, f)
 
-    Each element is computed once, and kept as long as a window has it."""
+    Each element is computed once, and stored while a window contains it."""
 
 
 @law("x : (n + sz - 1).t", choose="alloc")

@@ -1,6 +1,6 @@
 """Laws that move views across maps and across each other.
 
-The name says which stands first afterwards: `split_before_map` moves a split that stood behind.
+The name says the order afterwards: `split_before_map` moves a split from after a map to before it.
 """
 
 from __future__ import annotations
@@ -104,9 +104,9 @@ def map_before_pad_reflect() -> None:
 pad_reflect_before_map = map_before_pad_reflect.reversed("pad_reflect_before_map")
 
 
-@law("f : s -> t, x : n.s, places : m.idx[n]")
+@law("f : s -> t, x : n.s, indices : m.idx[n]")
 def gather_before_map() -> None:
-    """x |> map(f) |> gather(places) ~> x |> gather(places) |> map(f)"""
+    """x |> map(f) |> gather(indices) ~> x |> gather(indices) |> map(f)"""
 
 
 map_before_gather = gather_before_map.reversed("map_before_gather")
@@ -361,9 +361,9 @@ def pad_before_zip() -> None:
     """zip(x, y) |> pad(l, r) ~> zip(x |> pad(l, r), y |> pad(l, r))"""
 
 
-@law("x : n.s, y : n.t, places : m.idx[n]")
+@law("x : n.s, y : n.t, indices : m.idx[n]")
 def gather_before_zip() -> None:
-    """zip(x, y) |> gather(places) ~> zip(x |> gather(places), y |> gather(places))"""
+    """zip(x, y) |> gather(indices) ~> zip(x |> gather(indices), y |> gather(indices))"""
 
 
 @law("x : m.s, y : n.m.t")

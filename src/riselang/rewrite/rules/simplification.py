@@ -1,4 +1,4 @@
-"""Laws that leave less than there was."""
+"""Laws that simplify terms."""
 
 from __future__ import annotations
 
@@ -180,10 +180,10 @@ def memory_of_memory() -> None:
 def map_of_views_fusion(term: Term, setting: Setting) -> Term:
     """x |> map(f) |> map(fun(v, v |> transpose)) ~> x |> map(fun(e, f(e) |> transpose))
 
-    So for every view in the place of transpose: what only changes the layout of the elements is
-    done where they are computed."""
+    The same for every other view instead of transpose: the layout of the elements is changed where
+    they are computed."""
     if applied(term, MAP.name) is None or viewed(term) is None:
-        raise NoMatch("expected a map to a view")
+        raise NoMatch("expected a map whose function is a view")
     fused = map_fusion.run(term, setting)
     if isinstance(fused, Failure):
         raise NoMatch(fused.reason)

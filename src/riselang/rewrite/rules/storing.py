@@ -1,7 +1,8 @@
-"""Laws that store what one loop computes for another, where a program has both in one.
+"""Laws that store an intermediate array, so that one loop becomes two.
 
-Programs compute what they read element by element, so that a product of a product is one map, with
-two folds in it. What is stored in between makes each of the two a kernel of its own.
+Programs compute the values that they read element by element, so a chain of two matrix
+multiplications is one map with two reductions in it. Storing the intermediate array makes each of
+them a kernel.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ def store_between() -> None:
     """x |> map(fun(e, let y = g(e); h(e, y)))
     ~> zip(x, x |> map(g) |> toMem(heap)) |> map(fun(p, h(fst(p), snd(p))))
 
-    What is computed first of each element is computed first of all, and stored."""
+    The first value of each element is computed for all elements first, and stored."""
 
 
 @rule("x : n.s, z : m.t, f : s -> t -> u, g : s -> u -> v")
@@ -33,7 +34,7 @@ def store_folds(term: Term) -> Found:
     ~> zip(x |> map(fun(e, z |> map(fun(c, f(e, c))))) |> toMem(heap), x)
       |> map(fun(p, fst(p) |> map(fun(y, g(snd(p), y)))))
 
-    The folds are computed first, and stored; then what is done with them and with the element."""
+    The reductions are computed and stored first; then everything that uses them and the element."""
     nest = nest_of(term)
     fold = folds_in(nest.inner.body)
     function = nest.of_column(fold, Bound(0, nest.inner.parameter))
@@ -48,7 +49,7 @@ def store_folds_of_firsts(term: Term) -> Found:
     ~> zip(x |> map(fun(e, z |> map(fun(c, f(e, c))))) |> toMem(heap), x)
       |> map(fun(p, zip(fst(p), y(snd(p))) |> map(fun(q, g(snd(p), snd(q), fst(q))))))
 
-    The same where the second loop pairs what the folds take with what is taken later."""
+    The same if the second loop zips the operands of the reductions with other values."""
     return _of_pairs(term, FST, SND)
 
 
@@ -64,7 +65,7 @@ def _of_pairs(term: Term, column: PatternSpec, other: PatternSpec) -> Found:
     nest = nest_of(term)
     zipped = applied(nest.ys, ZIP.name)
     if zipped is None:
-        raise NoMatch("expected pairs")
+        raise NoMatch("expected a zip")
     columns, others = zipped if column is FST else reversed(zipped)
     body, parts = nest.inner.body, components(nest.inner.parameter)
     pair = Bound(0, nest.inner.parameter)
@@ -82,7 +83,7 @@ def _of_pairs(term: Term, column: PatternSpec, other: PatternSpec) -> Found:
 
 @dataclass(frozen=True)
 class Nest:
-    """`xs |> map(fun(e, ys |> map(fun(c, body))))`, each part as it stands: `ys` is under `e`."""
+    """`xs |> map(fun(e, ys |> map(fun(c, body))))`; `ys` is as in the term, under `e`."""
 
     xs: Term
     outer: Lambda
@@ -90,11 +91,11 @@ class Nest:
     inner: Lambda
 
     def of_element(self, term: Term) -> Term:
-        """What stands under the first lambda, under it."""
+        """Wrap a term from under the outer lambda in that lambda."""
         return Lambda(self.outer.name, self.outer.parameter, term)
 
     def of_column(self, fold: Term, column: Term) -> Term:
-        """A fold in the body as a function of the first element and a part of the second."""
+        """Abstract a reduction in the body over the first element and a part of the second."""
         taken = unless_taken(generalised(fold, column), 1)
         return self.of_element(Lambda("c", column.type, taken))
 
@@ -109,5 +110,5 @@ def nest_of(term: Term) -> Nest:
 
 def unless_taken(term: Term, index: int) -> Term:
     if mentions(term, index):
-        raise NoMatch("more is taken of an element than the fold and what is paired with it")
+        raise NoMatch("an element is used by more than the reduction and the value zipped with it")
     return without(term, index)

@@ -1,4 +1,4 @@
-"""Laws that compute with whole vectors."""
+"""Laws that introduce vectors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from riselang.term.nodes import Apply, Lambda, Pattern, Term, apply_all
 
 @rule(
     "f : s -> t, g : vec[k, s] -> vec[k, t], x : (n * k).s", scalar("s"), scalar("t"),
-    choose="k", condition="f computes with scalars alone, and g does the same with each lane",
+    choose="k", condition="f is scalar arithmetic, and g does the same in each lane",
 )  # fmt: skip
 def vectorize_map(term: Term, k: Nat) -> Term:
     """x |> map(f) ~> x |> asVector(k) |> map(g) |> asScalar
@@ -27,7 +27,7 @@ def vectorize_map(term: Term, k: Nat) -> Term:
 
 @rule(
     "f : m.s -> t, g : m.vec[k, s] -> vec[k, t], x : (n * k).m.s", scalar("s"), scalar("t"),
-    choose="k", condition="f does not look at scalars but to compute, and g does so with each lane",
+    choose="k", condition="f only computes with scalars, and g does the same in each lane",
 )  # fmt: skip
 def vectorize_map_of_arrays(term: Term, k: Nat) -> Term:
     """x |> map(f)
@@ -44,7 +44,7 @@ def _vectorised(term: Term, k: Nat, *, of_arrays: bool) -> Term:
     function, xs = eta_expanded(arguments[0]), arguments[1]
     assert isinstance(function, Lambda)
     if not isinstance(function.body.type, ScalarType):
-        raise NoMatch("the function gives no scalar")
+        raise NoMatch("the function does not return a scalar")
     vectors = vectors_of(xs, k, of_arrays=of_arrays)
     assert isinstance(vectors.type, ArrayType)
     lifted = Lifting(k, of_arrays).function(function)
@@ -91,8 +91,8 @@ def reduce_in_vectors() -> None:
     ~> x |> reduce(fun((acc, e), h(acc |> asScalar, e) |> asVector(k)), a |> asVector(k))
       |> asScalar
 
-    The accumulators of a fold as vectors; a fold with one scalar needs partial_sums before, which
-    adds in another order."""
+    The accumulators of a reduction become vectors; a reduction with a scalar accumulator needs
+    partial_sums first, which adds in another order."""
 
 
 @law(

@@ -1,4 +1,4 @@
-"""Schedules: what people say of loops, as strategies; and whole strategies by name.
+"""Schedules, which are loop transformations as strategies; and strategies for whole programs.
 
-Read `schedules.py` first (tile, interchange, vectorize and their kind), then `matmul.py`.
+Read `schedules.py` first (tile, interchange, vectorize and others), then `matmul.py`.
 """

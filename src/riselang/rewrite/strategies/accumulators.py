@@ -1,4 +1,4 @@
-"""Tiles of accumulators: the loops around them, and the fold that has them in registers."""
+"""Register tiles: the loops around them, and the reduction that updates them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from riselang.rewrite.traversals import argument
 
 
 def accumulators(lanes: int, kept: bool) -> Strategy:
-    """A map of a map of a fold as a fold with accumulators in vectors, of which all are at hand."""
+    """Convert a map of a map of a reduction to a reduction with vector accumulators."""
     steps = [try_(sums_apart), at_sums(reorder(3, 1, 2)), at_sums(vectorize(lanes))]
     if kept:
         steps.append(at_sums(keep(lanes)))
@@ -33,7 +33,7 @@ def accumulators(lanes: int, kept: bool) -> Strategy:
 
 
 def filled_tiles(rows: int, columns: int, block: int) -> Strategy:
-    """Maps over tiles, whole blocks of them above each other, and maps inside of each tile."""
+    """Tile two nested maps, padded to whole tiles and, in rows, to whole blocks of tiles."""
     return seq(
         fill(columns) @ loop(2) >> try_(argument(pad_before_zip) @ loop(2)),
         fill(rows * block) @ loop(1),
@@ -43,7 +43,7 @@ def filled_tiles(rows: int, columns: int, block: int) -> Strategy:
 
 
 def columns_outside(columns: int) -> Strategy:
-    """Tiles of columns, for each of which all rows go by."""
+    """Tile the columns; the loop over all rows is inside each tile."""
     return seq(
         fill(columns) @ loop(2) >> try_(argument(pad_before_zip) @ loop(2)),
         interchange() @ loop(1),

@@ -1,9 +1,9 @@
-"""Tiles of sums that each have a number of a matrix beside them.
+"""Register tiles for contractions that accumulate into a matrix.
 
     zip(A, C) |> map(fun(p, zip(B, snd(p)) |> map(fun(q,
       zip(fst(p), fst(q)) |> reduce(f, snd(q))))))
 
-Sums that go on from those of a matrix start in registers that are loaded from it.
+Reductions that start from the elements of a matrix load their registers from it.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ from riselang.rewrite.traversals import argument, inside
 from riselang.term.nodes import Term
 
 _swapped = zip_swapped >> simplify()
-_is_beside = Guard("there is a matrix beside two arrays", has_matrix_beside)
+_is_beside = Guard("two arrays are zipped with a matrix", has_matrix_beside)
 matrix_second: Strategy = choice(
     _is_beside,
     _swapped >> _is_beside,
     inside(_swapped) >> _is_beside,
     _swapped >> inside(_swapped) >> _is_beside,
 )
-"""Pairs in the order that the laws have, whatever order they come in."""
+"""Brings zips into the order of the laws."""
 
 
 @dataclass(frozen=True, repr=False)
 class _FilledColumns(Strategy):
-    """How much is missing is found when the number of columns is known."""
+    """Pads the columns; the amount is computed when the number of columns is known."""
 
     size: int
 
     def run(self, term: Term, setting: Setting) -> Result:
         row = element_of(term.type)
         if not isinstance(row, ArrayType) or not row.length.is_constant:
-            reason = "expected maps with a number of columns"
+            reason = "expected maps with a constant number of columns"
             return Failure(self, reason, term, closeness=CONDITION)
         missing = -row.length.constant % self.size
         return (fill_beside(missing) if missing else Identity()).run(term, setting)
@@ -56,22 +56,22 @@ class _FilledColumns(Strategy):
 
 
 def _filled(rows: int, columns: int) -> Strategy:
-    """Rows and columns filled up to multiples of sizes."""
+    """Pad rows and columns to multiples of the tile sizes."""
     above = fill(rows) >> try_(argument(pad_before_zip) @ loop(1))
     return matrix_second >> _FilledColumns(columns) >> above @ loop(1)
 
 
 def tiles_beside(rows: int, columns: int, block: int) -> Strategy:
-    """Maps over tiles, whole blocks of them above each other, and maps inside of each tile."""
+    """Tile two nested maps, padded to whole tiles and, in rows, to whole blocks of tiles."""
     return _filled(rows * block, columns) >> tile_beside(rows, columns) @ loop(1)
 
 
 _swapped_pairs = pairs_of_tiles @ loop(1) >> interchange_beside @ loop(2)
 columns_of_block: Strategy = choice(_swapped_pairs, interchange() @ loop(2))
-"""In blocks of tiles, the loop over the columns around that over the rows of the block."""
+"""In blocks of tiles, makes the loop over the columns the outer one."""
 
 
 def columns_beside(columns: int) -> Strategy:
-    """Tiles of columns, for each of which all rows go by."""
+    """Tile the columns; the loop over all rows is inside each tile."""
     swapped = interchange_beside @ loop(1)
     return _filled(1, columns) >> swapped >> split(columns) @ loop(1) >> _swapped_pairs

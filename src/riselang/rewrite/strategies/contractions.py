@@ -1,12 +1,13 @@
-"""Sums of products over two matrices, at the speed of the libraries (after Goto and van de Geijn).
+"""Contractions of two matrices at the speed of BLAS libraries (after Goto and van de Geijn).
 
-A tile of accumulators stays in registers while a fold goes over the common dimension. Both matrices
-are copied so that what the fold takes lies one behind the other: the columns once, the rows in
-blocks that stay in a cache while all columns go by. What no tile divides is filled up, and what is
-too much is dropped where it would be stored. Sums are made in the order of the source.
+A register tile of accumulators stays in registers while a reduction iterates over the common
+dimension. Both matrices are packed, so that the operands of the reduction are contiguous: the
+columns once, the rows in blocks that stay in a cache while the loop iterates over all columns. Rows
+and columns are padded to whole tiles, and the padding is not stored. The order of the sums does not
+change.
 
-Where both matrices come in panels, which is what they would be copied to, nothing is copied: then
-the tile is that of the panels, and sizes need not be numbers.
+If both matrices are already in panels, the format that packing produces, they are not packed: the
+register tile has the size of the panels, and sizes may be symbolic.
 """
 
 from __future__ import annotations
@@ -66,12 +67,12 @@ from riselang.support.machine import Machine, this_machine
 from riselang.term.nodes import Bound, Term
 
 GROUPS = (4, 3, 2, 1)
-"""Rows that are read at once where columns are copied: as many as a cache keeps of lines that lie a
-power of two apart."""
+"""How many rows are read together when columns are packed: as many cache lines as a cache holds at
+addresses that differ by a power of two."""
 
 
 def tiled(tiles: Tiles) -> Strategy:
-    """The strategy that the numbers are for."""
+    """Return the strategy with these tile sizes."""
     if tiles.is_by_columns:
         return column_tiles(
             tiles.rows, tiles.columns, tiles.lanes,
@@ -101,7 +102,7 @@ def register_tiles(
     turned: bool = False,
     threads: bool = True,
 ) -> Strategy:
-    """Tiles of accumulators in registers, for a map of a map of a fold; block counts tiles."""
+    """Register tiles for a map of a map of a reduction; `block` counts tiles."""
     steps: list[Strategy] = [
         try_(parallel_as_map),
         choice(tiles_beside(rows, columns, block), filled_tiles(rows, columns, block)),
@@ -126,7 +127,7 @@ def column_tiles(
     turned: bool = False,
     threads: bool = True,
 ) -> Strategy:
-    """Tiles of accumulators, for some columns with all rows; rows that are left are a tile, too."""
+    """Register tiles, for some columns with all rows; the remaining rows are a smaller tile."""
     return seq(
         try_(parallel_as_map),
         choice(columns_beside(columns), columns_outside(columns)),
@@ -138,13 +139,13 @@ def column_tiles(
 
 
 def _packed_rows(lanes: int, turned: bool) -> Strategy:
-    """Blocks of rows, copied."""
+    """Pack blocks of rows."""
     return pack_blocks >> _in_blocks(in_squares(lanes)) if turned else pack_blocks
 
 
 @dataclass(frozen=True, repr=False)
 class _PackedColumns(Strategy):
-    """Blocks of columns copied in vectors; by rows where these are what lies in memory."""
+    """Packs blocks of columns in vectors; row by row if the source is row-major."""
 
     lanes: int
     arrange: Strategy
@@ -176,7 +177,7 @@ def _third_length(type: RiseType) -> Nat | None:
 
 @dataclass(frozen=True, repr=False)
 class _RowTiles(Strategy):
-    """All rows in tiles, the last of which may be a smaller one."""
+    """Tiles all rows; the last tile may be smaller."""
 
     rows: int
     lanes: int
@@ -187,7 +188,7 @@ class _RowTiles(Strategy):
         found = applied(term, "map")
         length = None if found is None else length_of(found[1].type)
         if length is None or not length.is_constant:
-            return Failure(self, "expected a map over an array whose length is a number", term)
+            return Failure(self, "expected a map over an array of constant length", term)
         whole, rest = divmod(length.constant, self.rows)
         if not rest or not whole:
             return self._of(rest or self.rows).run(term, setting)
@@ -214,7 +215,7 @@ class _RowTiles(Strategy):
 def panel_tiles(
     rows: int, columns: int, lanes: int, *, kept: bool = False, threads: bool = True
 ) -> Strategy:
-    """Tiles of accumulators for matrices in panels of so many rows and columns: no copies."""
+    """Register tiles for matrices in panels of this many rows and columns, without packing."""
     steps: list[Strategy] = [
         try_(parallel_as_map),
         tile(rows, columns) @ loop(1),
@@ -223,26 +224,26 @@ def panel_tiles(
     ]
     if kept:
         steps.append(keep(lanes) @ loop(3))
-    # The panel of columns stays in the nearest cache while all rows go by.
+    # The panel of columns stays in the L1 cache during the loop over all rows.
     steps += [interchange() @ loop(1), (parallel() if threads else sequential()) @ loop(1)]
     steps += [sequential() @ loop(2), try_(simplify())]
     return seq(*steps)
 
 
 def _in_blocks(strategy: Strategy) -> Strategy:
-    """Applied to what is done with each of the blocks that are packed."""
+    """Apply a strategy to the function that copies each packed block."""
     return argument(argument(inside(strategy)))
 
 
 @dataclass(frozen=True)
 class Panels:
-    """The tile of a product whose matrices come in panels: `x |> map(transpose) |> join`."""
+    """The tile of a matrix multiplication of panels: `x |> map(transpose) |> join`."""
 
     rows: int
     columns: int
     bytes: int
     shape: Shape | None
-    """Where all sizes are numbers."""
+    """The shape, if all sizes are constants."""
 
     def fits(self, machine: Machine) -> bool:
         lanes = machine.lanes(self.bytes)
@@ -256,12 +257,12 @@ class Panels:
         return panel_tiles(self.rows, self.columns, lanes, kept=kept, threads=is_parallel)
 
     def __str__(self) -> str:
-        return f"panels of {self.rows} rows and of {self.columns} columns, as they are"
+        return f"panels of {self.rows} rows and of {self.columns} columns, without packing"
 
 
 @dataclass(frozen=True, repr=False)
 class Contraction(Strategy):
-    """Register tiles for the shape that stands there, and for this machine."""
+    """Register tiles for the shape of the term and for this machine."""
 
     def run(self, term: Term, setting: Setting) -> Result:
         panels = panels_of(term)
@@ -269,7 +270,7 @@ class Contraction(Strategy):
             return panels.strategy(this_machine()).run(term, setting)
         shape = contraction_shape(term)
         if shape is None:
-            reason = "expected a map of a map of a fold, of numbers as sizes"
+            reason = "expected a map of a map of a reduction, with constant sizes"
             return Failure(self, reason, term, closeness=CONDITION)
         return tiled(chosen_tiles(shape, this_machine(), ahead=setting.ahead)).run(term, setting)
 
@@ -279,12 +280,12 @@ class Contraction(Strategy):
 
 @schedule
 def contraction() -> Strategy:
-    """A map of a map of a fold in tiles of accumulators, which this machine is asked for."""
+    """Register tiles of sizes that suit this machine, for a map of a map of a reduction."""
     return Contraction()
 
 
 def panels_of(term: Term) -> Panels | None:
-    """The panels that both matrices of a product come in; None where they do not."""
+    """Return the panels of both matrices of a matrix multiplication; None if they have none."""
     found = product_in(term)
     if found is None or not found.is_bare or found.has_matrix:
         return None
@@ -295,7 +296,7 @@ def panels_of(term: Term) -> Panels | None:
 
 
 def _panel(matrix: Term) -> int | None:
-    """How many rows a panel has in `x |> map(transpose) |> join`, for an `x` that is stored."""
+    """Return the rows of a panel in `x |> map(transpose) |> join`, for a stored `x`."""
     joined = applied(matrix, "join")
     mapped = None if joined is None else applied(joined[0], "map")
     turned = None if mapped is None else applied_in(mapped[0], "transpose")

@@ -1,7 +1,7 @@
-"""Convolutions whose weights are products of a weight for the row and one for the column.
+"""Separable convolutions: each weight is the product of a row weight and a column weight.
 
-Such a convolution is one over the columns after one over the rows: 2 n products for each element in
-the place of n squared. It adds in another order, so the program has to permit that.
+Such a convolution is one over the columns after one over the rows: 2 n products for each element
+instead of n squared. It changes the order of sums, so the program has to permit that.
 """
 
 from __future__ import annotations
@@ -64,10 +64,10 @@ from riselang.support.machine import this_machine
 from riselang.term.nodes import Term
 
 BAND = 4
-"""Rows of the result that are computed together where the rows of a window do not stay in the first
-cache: each is loaded once for all of them."""
+"""Rows of the result that are computed together if the rows of a window do not stay in the L1
+cache: each row is loaded once for all of them."""
 AT_ONCE = 4
-"""Vectors of a line that are: what their windows share stays in registers."""
+"""Vectors of a line that are computed together: they share elements of windows in registers."""
 
 _sums = everywhere(choice(fma_as_sum, fma_as_sum_f64)) >> everywhere(reduce_map_fission)
 _weights_first = argument(zip_swapped >> simplify() >> inside(swap_operands))
@@ -84,18 +84,18 @@ separated = whole(
     >> top_down(share_rows >> argument(argument(store_on_heap)))
     >> fuse()
     >> _products,
-    "A convolution over the columns after one over the rows, which is computed once.",
+    "A convolution over the columns after one over the rows, each computed once.",
 )
 direct = whole(
     "convolution.direct",
     fuse() >> fold_by_rows() >> hoist() >> stencil() @ loop(1),
-    "Every window on its own, in vectors, with sums that stay in registers.",
+    "Each window separately, vectorized, with accumulators in registers.",
 )
 
 
 @dataclass(frozen=True, repr=False)
 class _Bands(Strategy):
-    """A map over windows of rows in bands; rows that are left over go on their own."""
+    """Computes a map over windows of rows in bands; the remaining rows are computed separately."""
 
     def run(self, term: Term, setting: Setting) -> Result:
         shape = _shape_of_windows(term)
@@ -104,7 +104,7 @@ class _Bands(Strategy):
             return Failure(self, reason, term, closeness=CONDITION)
         rows, height, bytes = shape
         if height < BAND or height * bytes <= this_machine().cache(1):
-            reason = f"{height} rows of {bytes} bytes are few, or stay in the first cache"
+            reason = f"{height} rows of {bytes} bytes are few, or stay in the L1 cache"
             return Failure(self, reason, term, closeness=CONDITION)
         rest = rows % BAND
         bands = overlapped_tiling(BAND) >> argument(inside(_band) >> parallel())
@@ -122,7 +122,7 @@ class _Bands(Strategy):
 
 @dataclass(frozen=True, repr=False)
 class _SumsOfBand(Strategy):
-    """Sums over columns: those of all rows together, in registers; the last columns are peeled."""
+    """Computes column sums of all rows of a band together, in registers; peels the last columns."""
 
     def run(self, term: Term, setting: Setting) -> Result:
         nest, line = nest_of(term), place_of(term, 2)
@@ -152,7 +152,7 @@ class _SumsOfBand(Strategy):
 
 
 def _shape_of_windows(term: Term) -> tuple[int, int, int] | None:
-    """Of a map over windows of rows: how many, the rows of each, and the bytes of a row."""
+    """For a map over windows of rows: their number, the rows of each, and the bytes of a row."""
     found = applied(term, "map")
     parts = [] if found is None else list(leaves(found[1].type))
     if len(parts) != 1 or len(parts[0][0]) != 3:
@@ -182,5 +182,5 @@ by_lines = whole(
     >> fuse()
     >> _products
     >> top_down(choice(_Bands(), inside(_line) >> parallel())),
-    "Lines of sums over columns, a few at once, and from each a line of the result; in vectors.",
+    "Vectorized lines of column sums, a few at a time, and from each a line of the result.",
 )

@@ -1,4 +1,4 @@
-"""Arrays that are turned round on their way to memory: in tiles, and these in registers."""
+"""Transposed copies of arrays: in cache tiles, and inside these in registers."""
 
 from __future__ import annotations
 
@@ -24,20 +24,19 @@ from riselang.support.machine import Machine, this_machine
 from riselang.term.nodes import DepLambda, Lambda, Term
 
 READ_AT_ONCE, WRITTEN_AT_ONCE = 1024, 256
-"""Bytes of a row that a tile has: many lines of a cache, and yet so few that a tile fits the first
-one."""
+"""Bytes of a row in a tile: many cache lines, but few enough for a tile to fit the L1 cache."""
 ROWS_AHEAD = 4
-"""How many times as many rows as are turned at once are fetched before they are read."""
+"""The prefetch distance, as a multiple of the rows that are transposed together."""
 SMALLEST = 1 << 16
-"""Elements from which on it is worth the time to compile."""
+"""Elements from which on it is worth the compile time."""
 
 
 @schedule
 def turn(rows: int, columns: int, lanes: int) -> Strategy:
-    """A transposed array in tiles of so many rows and columns, turned in vectors, on threads.
+    """Transposes an array in parallel, in tiles of rows x columns, and these in vectors.
 
-    A tile is turned on its way to memory of its own, a few rows after the others: rows of large
-    arrays lie so far apart that a cache keeps few at a time. From there it is written row by row.
+    A tile is transposed into a local buffer, a few rows at a time: the rows of large arrays are so
+    far apart that a cache holds few of them. From there it is written row by row.
     """
     line = max((each for each in (2 * lanes, 4 * lanes) if columns % each == 0), default=lanes)
     squares = map_unrolled >> inside(in_squares(lanes, map_unrolled))
@@ -51,21 +50,21 @@ def turn(rows: int, columns: int, lanes: int) -> Strategy:
 
 @dataclass(frozen=True)
 class Turned:
-    """An array that is the transposed of another, in tiles."""
+    """The tiles of a transposed copy."""
 
     rows: int
     columns: int
     lanes: int
 
     def __str__(self) -> str:
-        return f"tiles of {self.rows} x {self.columns}, turned in vectors of {self.lanes}"
+        return f"tiles of {self.rows} x {self.columns}, transposed in vectors of {self.lanes}"
 
     def strategy(self) -> Strategy:
         return turn(self.rows, self.columns, self.lanes)
 
 
 def turned(term: Term, machine: Machine) -> Turned | None:
-    """The array and its tiles, where a term only turns it round, and tiles divide it."""
+    """Choose tiles for a term that only transposes an array, if they divide it."""
     found, type = applied(term, "transpose"), term.type
     if found is None or not computes_nothing(found[0]) or not isinstance(type, ArrayType):
         return None
@@ -89,7 +88,7 @@ def _divisor(size: int, candidates: range) -> int:
 
 
 def result_of(program: Term) -> tuple[Path, Term]:
-    """What a program gives, and where that stands."""
+    """Return the result of a program, and its path."""
     path: Path = ()
     while isinstance(program, Lambda | DepLambda):
         path, program = (*path, 0), program.children[0]
@@ -98,7 +97,7 @@ def result_of(program: Term) -> tuple[Path, Term]:
 
 @dataclass(frozen=True, repr=False)
 class _Turn(Strategy):
-    """The result of a program, if all that it does is to turn an array round."""
+    """Transposes the result of a program that does nothing else."""
 
     def run(self, term: Term, setting: Setting) -> Result:
         path, part = result_of(term)
@@ -114,5 +113,5 @@ class _Turn(Strategy):
 
 @schedule
 def turn_result() -> Strategy:
-    """The result of a program that turns an array round, in tiles for this machine."""
+    """Transposes an array, the result of the program, in tiles for this machine."""
     return _Turn()

@@ -1,8 +1,8 @@
-"""What a program gets that comes without a strategy: loops that suit the machine.
+"""The default schedule of a program without a strategy: loops that suit this machine.
 
-It looks for kernels, from the outside in: what each is, and how that is arranged, is a row of a
-table. A kernel that is recognised is not looked into; what is not recognised stays as written.
-All of it keeps the bits of the program, but where the program permits sums in another order.
+It looks for kernels, from the outside in; a table says how to recognize and how to schedule each
+kind. It does not look inside a recognized kernel, and leaves unrecognized loops as written. Results
+are bitwise identical, except where the program permits to reorder sums.
 """
 
 from __future__ import annotations
@@ -45,22 +45,22 @@ from riselang.term.nodes import Term, has_pattern
 from riselang.term.substitution import mentions
 
 SUMS = 4
-"""Vectors of sums that do not wait for each other: as many as an addition takes cycles."""
+"""Vectors of independent accumulators: as many as an addition takes cycles."""
 ROUNDS = 16
-"""Those that a loop has to have before more sums are worth their additions in the end."""
+"""Iterations from which on more accumulators are worth the additions at the end."""
 SMALLEST_FOLD = 128
 LONG_FOLD = 1 << 18
-"""Elements from which on threads may share a fold."""
+"""Elements from which on a reduction may run in parallel."""
 BLOCKS = 64
 SHORTEST_LINE = 32
-"""Elements of a line, and lines, from which on these are folded side by side."""
+"""Elements of a line, and lines, from which on lines are reduced together."""
 SMALLEST_PRODUCT = 1 << 12
-"""Products from which on tiles are worth their code."""
+"""Multiplications from which on tiles are worth their code size."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What stands at a place, and how it is arranged."""
+    """A recognized kernel, its path, and its schedule."""
 
     path: Path
     what: str
@@ -79,9 +79,9 @@ def _contraction(term: Term, setting: Setting) -> tuple[str, str, Strategy] | No
     if shape is None or shape.products < SMALLEST_PRODUCT:
         return None
     if shape.rows <= ROWS_AT_ONCE and not shape.is_in_rows and not setting.ahead:
-        # Columns that lie in memory one behind the other are lines, each of which is read once.
+        # Contiguous columns are lines, each of which is read once.
         return None
-    what = f"sums of {shape.depth} products for {shape.rows} x {shape.columns} elements"
+    what = f"contraction of {shape.depth} products for {shape.rows} x {shape.columns} elements"
     panels = panels_of(term)
     if panels is not None and panels.fits(this_machine()):
         return what, str(panels), panels.strategy(this_machine())
@@ -90,7 +90,7 @@ def _contraction(term: Term, setting: Setting) -> tuple[str, str, Strategy] | No
 
 
 def _line_folds(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None:
-    """A fold of each row of a matrix, or of each column."""
+    """Recognize a reduction of each row of a matrix, or of each column."""
     found = applied(term, "map")
     fold = None if found is None else fold_in(found[0])
     if found is None or fold is None or not mentions(fold[2], 0):
@@ -99,14 +99,14 @@ def _line_folds(term: Term, setting: Setting) -> tuple[str, str, Strategy] | Non
     if not isinstance(type, ScalarType) or not all(map(_is_long, lengths)):
         return None
     count, length = (each.constant for each in lengths)
-    what = f"{count} folds of {length} elements"
+    what = f"{count} reductions of {length} elements"
     if lies_in_rows(found[1]):
         shape = Shape(1, count, length, bytes_of(type))
         return what, *_column_folds(shape)
     if setting.float == "relaxed" or not is_float(type):
-        # Each is folded by vectors.
+        # Each is reduced in vectors.
         return None
-    return what, f"{ROWS_AT_ONCE} of them at once", folds_at_once(ROWS_AT_ONCE)
+    return what, f"{ROWS_AT_ONCE} of them interleaved", folds_at_once(ROWS_AT_ONCE)
 
 
 def _is_long(length: Nat) -> bool:
@@ -116,7 +116,7 @@ def _is_long(length: Nat) -> bool:
 def _column_folds(shape: Shape) -> tuple[str, Strategy]:
     share = share_of(shape, this_machine())
     is_parallel = share < shape.columns
-    threads = "on threads" if is_parallel else "on one thread"
+    threads = "in parallel" if is_parallel else "on one thread"
     strategy = streamed_sums(ROWS_AT_ONCE, share=share, threads=is_parallel)
     return f"{ROWS_AT_ONCE} elements of each at a time, {threads}", strategy
 
@@ -132,7 +132,7 @@ def _window_sums(term: Term, setting: Setting) -> tuple[str, str, Strategy] | No
 def _windows(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None:
     if not has_pattern(term, "slide"):
         return None
-    # Strategies for images are not needed for what has no windows.
+    # Strategies for images are imported only for programs with windows.
     from riselang.rewrite.strategies.windows import windows_in
 
     return windows_in(term, setting)
@@ -147,29 +147,29 @@ def _fold(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None:
         return None
     lanes = this_machine().lanes(bytes_of(type))
     sums = _sums_for(length.constant // lanes, this_machine())
-    what, how = f"a fold of {length} elements", f"{sums} vectors of {lanes} sums at a time"
+    what, how = f"a reduction of {length} elements", f"{sums} vectors of {lanes} sums at a time"
     if length.constant >= LONG_FOLD:
         return what, f"{BLOCKS} blocks, in each {how}", blocks_of_sums(BLOCKS, sums, lanes)
     return what, how, partial_sums(sums, lanes)
 
 
 def _sums_for(vectors: int, machine: Machine) -> int:
-    """How many vectors of sums suit a fold of so many vectors.
+    """The number of vector accumulators for a reduction of this many vectors.
 
-    Long ones are read from memory, which is asked for more at a time with more of them.
+    Long arrays are read from memory, where more accumulators keep more loads in flight.
     """
     return machine.registers // 2 if vectors >= ROUNDS * machine.registers else SUMS
 
 
 KERNELS: tuple[Recognise, ...] = (_contraction, _window_sums, _windows, _line_folds, _fold)
-"""What is looked for at each place, in this order."""
+"""The kernels to look for at each subterm, in this order."""
 WRITTEN: tuple[Recognise, ...] = (_line_folds,)
-"""Those that compute several elements at once, which pays where all are written to memory and not
-where each is computed when it is read."""
+"""Kernels that compute several elements together, which pays if all elements are written to memory,
+and not if each is computed when it is read."""
 
 
 def choices(term: Term, setting: Setting) -> Iterator[Choice]:
-    """The kernels of a program, from the outside in."""
+    """Yield the kernels of a program, from the outside in."""
     stored = set(written_places(term))
     stack: list[tuple[Trail, Term]] = [(None, term)]
     while stack:
@@ -185,7 +185,7 @@ def choices(term: Term, setting: Setting) -> Iterator[Choice]:
 
 @dataclass(frozen=True, repr=False)
 class Arrange(Strategy):
-    """Every kernel by its own strategy; one that does not apply after all is left alone."""
+    """Schedules every kernel; one whose strategy does not apply stays unchanged."""
 
     def run(self, term: Term, setting: Setting) -> Result:
         steps: tuple[Step, ...] = ()
@@ -194,7 +194,7 @@ class Arrange(Strategy):
             result = run_at(found.strategy, term, found.path, part, setting.quiet)
             if isinstance(result, Success):
                 term, steps = result.term, (*steps, *result.steps)
-        return Success(term, steps) if steps else Failure(self, "no kernel is recognised", term)
+        return Success(term, steps) if steps else Failure(self, "no kernel was recognized", term)
 
     def __str__(self) -> str:
         return "arrange()"
@@ -205,26 +205,26 @@ def _is_contraction(term: Term) -> bool:
     return shape is not None and shape.products >= SMALLEST_PRODUCT
 
 
-# Maps are not fused with each other, but where what is done with each sum of a kernel becomes a
-# part of it.
+# Maps are not fused with each other, except that the elementwise uses of a kernel's results become
+# a part of the kernel.
 _fused = try_(normalize(choice(reduce_map_fusion, scan_map_fusion)))
 _finished = everywhere(FusedEpilogue(_is_contraction))
-# What a kernel takes that another one stores has a name, so that it is no part of it.
+# A stored array that a kernel reads has a name, so that it is not a part of the kernel.
 _named = everywhere(name_stored)
-# What is one loop in the program and would be a kernel alone is stored first.
+# A kernel inside a loop of the program is stored first.
 _apart = repeat(top_down(KernelApart(_is_contraction)))
 prepared: Strategy = _fused >> _apart >> try_(_finished) >> _named
-"""What is done before kernels are looked for."""
+"""The preparation before kernels are looked for."""
 arranged = prepared >> choice(Arrange() >> try_(on_threads()), on_threads(), turn_result())
 
 
 def chosen_for(term: Term, setting: Setting) -> list[Choice]:
-    """What is recognised in a program as it is written."""
+    """Return the kernels that are recognized in a program as written."""
     result = (data_flow_normal_form >> prepared).run(term, setting)
     if isinstance(result, Failure):
         return []
     path, part = result_of(result.term)
     tiles = turned(part, this_machine())
     if tiles is not None:
-        return [Choice(path, "an array that is turned round", str(tiles), tiles.strategy())]
+        return [Choice(path, "a transposed array", str(tiles), tiles.strategy())]
     return list(choices(result.term, setting))

@@ -1,9 +1,9 @@
-"""What is done with the sums of a kernel before they are stored: biases, activations.
+"""Epilogues of kernels: elementwise operations on the results, such as biases and activations.
 
     sums |> map(fun(row, zip(row, b) |> map(f)))
 
-Computed where the sums are, in the maps of the kernel, it stays in registers: maps become tiles, in
-each of which the sums come first, all of them, and then what is done with them.
+An epilogue that is fused into the maps of the kernel works on registers: the maps are tiled, and
+in each tile all sums are computed first, and then the epilogue.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from riselang.rewrite.traversals import argument, body, function, inside, normal
 from riselang.term.nodes import Lambda, Literal, Scalar, Term
 
 TIDY: Strategy = normalize(choice(SIMPLIFICATIONS, map_of_firsts, map_of_seconds))
-"""Leaves out what is paired and not looked at."""
+"""Removes zips of which only one component is used."""
 
 
 def fold_in(function: Term) -> list[Term] | None:
-    """The fold in a function whose result is scalars of it and of what the function takes."""
+    """Find the reduction in a function that returns scalars computed from it and the parameter."""
     folds: list[list[Term]] = []
     stack = [function.body] if isinstance(function, Lambda) else []
     while stack:
@@ -57,7 +57,7 @@ def fold_in(function: Term) -> list[Term] | None:
 
 
 def _is_scalar_arithmetic(term: Term) -> bool:
-    """Whether a term is a scalar that is computed of others, without a loop."""
+    """Whether a term is a scalar that is computed from other scalars, without a loop."""
     stack = [term]
     while stack:
         part = stack.pop()
@@ -77,7 +77,7 @@ def _is_scalar(term: Term) -> bool:
 
 
 def _is_epilogue(term: Term) -> bool:
-    """Whether a map takes the sums of a kernel, and is not a part of it."""
+    """Whether a map reads the sums of a kernel, and is not a part of it."""
     found = applied(term, "map")
     if found is None or is_nest_of_fold(term):
         return False
@@ -92,14 +92,14 @@ def _is_zip(term: Term) -> bool:
 
 
 def at_sums(strategy: Strategy) -> Strategy:
-    """Applied to the sums, whether something is done with them or not."""
-    return choice(Guard("it takes sums", _is_epilogue) >> argument(strategy), strategy)
+    """Apply a strategy to the sums, with or without an epilogue around them."""
+    return choice(Guard("it reads sums", _is_epilogue) >> argument(strategy), strategy)
 
 
 def at_columns(strategy: Strategy) -> Strategy:
-    """Applied to the columns of a map, also where these are paired with what an epilogue takes.
+    """Apply a strategy to the columns of a map, even if they are zipped with an epilogue's operand.
 
-    There they get a name, as memory of their own has to be told from what is beside it.
+    If they are, they get a name, so that their buffer can be distinguished from the operand.
     """
     is_paired = Guard("it is a zip", _is_zip)
     either = choice(function(argument(strategy)), argument(strategy))
@@ -107,27 +107,27 @@ def at_columns(strategy: Strategy) -> Strategy:
 
 
 def stored_in_each_round(strategy: Strategy) -> Strategy:
-    """A map whose columns the strategy stores, each with the first of the rounds that it is for."""
+    """Let the strategy store the columns of a map, each in the first iteration that uses it."""
     is_paired = Guard("it is a zip", _is_zip)
     first = argument(is_paired >> function(argument(strategy)) >> zip_of_map_first)
     second = argument(is_paired >> argument(strategy) >> zip_of_map_second)
-    # What is stored has a name of its own, and what else there is with it none.
+    # The stored columns have a name, and the other operand does not.
     named = inside(name_stored >> argument(body(inline_let)))
     return choice(first, second, argument(strategy)) >> map_fusion >> named >> TIDY
 
 
 pairs_of_tiles: Strategy = argument(split_before_zip) >> map_fusion
-"""A map over tiles of pairs: columns and what is beside them each in tiles of its own."""
+"""Tiles both components of a zip that a map reads: the columns, and their operand."""
 sums_apart: Strategy = seq(
     choice(folds_first_with, folds_first) @ loop(2) >> TIDY @ loop(2),
     folds_first,
 )
-"""In a tile of a kernel, the sums before what is done with them."""
+"""In a tile of a kernel, computes all sums before the epilogue."""
 
 
 def epilogue_in_vectors(lanes: int) -> Strategy:
-    """What is done with sums that are in vectors, in vectors, too."""
-    is_epilogue = Guard("it takes sums", _is_epilogue)
+    """Vectorize an epilogue whose sums are in vectors."""
+    is_epilogue = Guard("it reads sums", _is_epilogue)
     return is_epilogue >> map_fusion >> vectorize(lanes) @ loop(2)
 
 
@@ -139,7 +139,7 @@ _into_rows = (
 
 @dataclass(frozen=True, repr=False)
 class FusedEpilogue(Strategy):
-    """What is done with the stored sums of a kernel, as a part of the kernel."""
+    """Fuses an epilogue of stored sums into the kernel that computes them."""
 
     is_kernel: Callable[[Term], bool]
 
@@ -150,7 +150,7 @@ class FusedEpilogue(Strategy):
             return Failure(self, "expected a map over the stored sums of a kernel", term)
         result = (_into_rows >> TIDY).run(term, setting)
         if isinstance(result, Success) and not self.is_kernel(result.term):
-            reason = "what is done with the sums is more than arithmetic of each"
+            reason = "the epilogue is more than elementwise arithmetic"
             return Failure(self, reason, term, closeness=CONDITION)
         return result
 

@@ -1,4 +1,4 @@
-"""Folds in several sums at a time, where the program permits sums in another order."""
+"""Reductions with several accumulators, for programs that permit to reorder sums."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ _elements = normalize(choice(zip_of_map_first, map_fusion))
 
 @schedule
 def partial_sums(vectors: int, lanes: int) -> Strategy:
-    """A fold as so many vectors of folds at a time, which are folded in the end."""
+    """Computes a reduction with several vector accumulators, which are reduced at the end."""
     if vectors < 1 or lanes < 1:
-        raise UserError("partial_sums needs numbers of vectors and lanes of 1 or more")
+        raise UserError("partial_sums needs 1 or more vectors and lanes")
     return _PartialSums(vectors, lanes)
 
 
 @dataclass(frozen=True, repr=False)
 class _PartialSums(Strategy):
-    """What is left over when they do not divide the length is added in the end, one by one."""
+    """Adds the elements that are left if these do not divide the length one by one, at the end."""
 
     vectors: int
     lanes: int
@@ -61,7 +61,7 @@ class _PartialSums(Strategy):
     def run(self, term: Term, setting: Setting) -> Result:
         found = applied(term, "reduce")
         if found is None or not isinstance(found[1].type, ScalarType):
-            return Failure(self, "expected a fold of scalars", term)
+            return Failure(self, "expected a reduction of scalars", term)
         assert isinstance(found[2].type, ArrayType)
         length, width = found[2].type.length, self.vectors * self.lanes
         if not length.is_constant or length.constant < width:
@@ -83,7 +83,7 @@ class _PartialSums(Strategy):
         )  # fmt: skip
 
     def _of_vectors(self) -> Strategy:
-        """Sums in registers: vectors are added to one vector, of which the lanes are added."""
+        """Reduce vectors in registers to one vector, and that to a scalar."""
         in_one = interchange() >> try_(simplify()) >> vectorize(self.lanes) @ outermost("reduce")
         return seq(
             argument(argument(store_in_registers)), interleaved_reduce(self.lanes),
@@ -96,15 +96,15 @@ class _PartialSums(Strategy):
 
 @schedule
 def blocks_of_sums(blocks: int, vectors: int, lanes: int) -> Strategy:
-    """A fold as so many folds of blocks, which threads may share, each in partial sums."""
+    """Splits a reduction into blocks, which may run in parallel, each in partial sums."""
     if blocks < 1:
-        raise UserError("blocks_of_sums needs a number of blocks of 1 or more")
+        raise UserError("blocks_of_sums needs 1 or more blocks")
     return _BlocksOfSums(blocks, partial_sums(vectors, lanes))
 
 
 @dataclass(frozen=True, repr=False)
 class _BlocksOfSums(Strategy):
-    """As many blocks for any number of threads, so that the sums are the same."""
+    """The number of blocks does not depend on the number of threads, so neither do the results."""
 
     blocks: int
     sums: Strategy
@@ -112,7 +112,7 @@ class _BlocksOfSums(Strategy):
     def run(self, term: Term, setting: Setting) -> Result:
         found = applied(term, "reduce")
         if found is None:
-            return Failure(self, "expected a fold", term)
+            return Failure(self, "expected a reduction", term)
         assert isinstance(found[2].type, ArrayType)
         length = found[2].type.length
         if not length.is_constant or length.constant < self.blocks:

@@ -1,4 +1,4 @@
-"""The outermost loops of a program on a GPU."""
+"""GPU mapping of the outermost loops of a program."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from riselang.rewrite.traversals import run_at
 from riselang.term.nodes import Lambda, Term
 
 ENOUGH_THREADS = 32
-"""Of a block: a warp has so many, whether they are used or not."""
+"""The size of a warp: shorter loops would leave its threads idle."""
 FUNCTION, BODY = (0, 1), 0
-"""Where the function of a map is, and its body."""
+"""The path of a map's function, and of its body."""
 
 
 @schedule
 def on_gpu() -> Strategy:
-    """The outermost maps on a GPU: as blocks with threads where a map is inside, or as threads."""
+    """Maps the outermost loops to the GPU: to blocks with threads if they have inner maps."""
     return _OnGpu()
 
 
@@ -46,7 +46,7 @@ class _OnGpu(Strategy):
 
 
 def _threads(mapped: Term, path: Path) -> Iterator[Path]:
-    """The maps that a map stores the results of, where a block has threads for them."""
+    """Yield the maps whose results a map stores, if they are long enough for a block's threads."""
     found = applied(mapped, "map")
     assert found is not None
     function = found[0]

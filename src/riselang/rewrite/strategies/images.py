@@ -1,8 +1,8 @@
-"""Pipelines of images: stages that each take windows of what the stage before gives.
+"""Image pipelines: stages that each read windows of the result of the stage before.
 
-The result is cut into strips of rows, which go to threads. In a strip all stages go on together, a
-row at a time: of each stage only those rows are kept, in a ring, that a window of the next one has.
-Rows are computed in vectors. What strips share at their borders is computed twice.
+The result is split into strips of rows, which run in parallel. In a strip, all stages are fused and
+run a row at a time: line buffers hold the rows of each stage that a window of the next one needs.
+Rows are vectorized. Rows that strips share at their borders are computed twice.
 """
 
 from __future__ import annotations
@@ -25,34 +25,34 @@ from riselang.rewrite.traversals import argument, everywhere, inside, normalize,
 from riselang.term.nodes import Lambda, Term
 
 STRIP = range(16, 65)
-"""Rows that a strip may have."""
+"""The number of rows of a strip."""
 FEWEST_SCALARS = 16
-"""Rows that are shorter are not computed in vectors."""
+"""Shorter rows are not vectorized."""
 
 
 @schedule
 def keep_values() -> Strategy:
-    """Stages give values, and the next one makes windows of them; not each stage by itself."""
-    ends = Guard("windows are slid over windows", _slides_over_views)
+    """Moves windows from the end of a stage to the start of the next, so stages return values."""
+    ends = Guard("slide reads windows", _slides_over_views)
     return normalize(ends >> argument(map_fission) >> slide_before_map) >> fuse()
 
 
 @schedule
 def strips(rows: int | None = None) -> Strategy:
-    """A map over windows of rows in strips, each with all stages before; None finds a size."""
+    """Splits a map over windows of rows, with all stages, into strips; None chooses a size."""
     return _Strips(rows)
 
 
 @schedule
 def rings() -> Strategy:
-    """Rows that windows share in rings, as many as a window has."""
+    """Stores rows that windows share in line buffers, each with as many rows as a window."""
     return normalize(_Ring())
 
 
 @schedule
 def rows_in_vectors() -> Strategy:
-    """All rows of scalars in vectors of this machine; rows of pairs as two rows."""
-    slid = Guard("windows are slid over a row", _slides_over_row)
+    """Vectorizes all rows of scalars for this machine; rows of pairs become two rows."""
+    slid = Guard("slide reads a row", _slides_over_row)
     kept = slid >> argument(_row >> store_on_heap)
     return normalize(_unpaired) >> everywhere(choice(kept, _row))
 
@@ -62,7 +62,7 @@ _row = LineInVectors(fewest=FEWEST_SCALARS)
 
 @dataclass(frozen=True, repr=False)
 class _Strips(Strategy):
-    """The windows of a strip are windows of a strip before, which is larger by their border."""
+    """Also splits the stages before: their strips are larger by the border of a window."""
 
     rows: int | None
 
@@ -81,7 +81,7 @@ class _Strips(Strategy):
 
 @dataclass(frozen=True, repr=False)
 class _Ring(Strategy):
-    """As long as the windows that are slid over what a map gives."""
+    """A line buffer as long as the windows that slide over the results of a map."""
 
     def run(self, term: Term, setting: Setting) -> Result:
         slid, type = applied(term, "slide"), term.type
@@ -92,7 +92,7 @@ class _Ring(Strategy):
         if not isinstance(window, ArrayType) or not isinstance(window.element, ArrayType):
             return Failure(self, "expected windows of rows", term)
         if not window.length.is_constant:
-            reason = "the length of the windows is not a number"
+            reason = "the length of the windows is not a constant"
             return Failure(self, reason, term, closeness=CONDITION)
         return circular_buffer(window.length.constant).run(term, setting)
 
@@ -101,12 +101,12 @@ class _Ring(Strategy):
 
 
 def _strip_for(rows: int) -> int:
-    """The most rows, of those that a strip may have, that divide all rows; else all."""
+    """The most rows that a strip may have and that divide all rows; all rows if none does."""
     return max((size for size in STRIP if rows % size == 0), default=rows)
 
 
 def _slides_over_views(term: Term) -> bool:
-    """Whether a term slides over a map that gives views of what it computes."""
+    """Whether a term slides over a map that returns views of computed values."""
     slid = applied(term, "slide")
     mapped = None if slid is None else applied(slid[0], "map")
     if mapped is None or not isinstance(mapped[0], Lambda):
@@ -128,10 +128,10 @@ def _gives_pairs(term: Term) -> bool:
     return isinstance(function, Lambda) and applied(function.body, "tuple") is not None
 
 
-_unpaired = Guard("each element is a pair that is made there", _gives_pairs) >> map_unpairing
+_unpaired = Guard("the function of the map returns a new pair", _gives_pairs) >> map_unpairing
 _strip = try_(rings()) >> sequential() @ loop(1) >> rows_in_vectors()
 line_buffers = whole(
     "images.line_buffers",
     fuse() >> keep_values() >> top_down(strips() >> argument(inside(_strip) >> parallel())),
-    "Strips of rows on threads; in each all stages together, a row at a time, in vectors.",
+    "Parallel strips of rows; in each, all stages fused, a row at a time, vectorized.",
 )

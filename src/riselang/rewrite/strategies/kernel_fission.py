@@ -1,4 +1,4 @@
-"""Kernels that a program has in one loop, each in a loop of its own, with memory in between."""
+"""Kernel fission: kernels in one loop become separate loops, with a buffer in between."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _BETWEEN = (store_between, store_folds, store_folds_of_firsts, store_folds_of_se
 
 @dataclass(frozen=True, repr=False)
 class KernelApart(Strategy):
-    """A map with a kernel in it as that kernel and a map, where that makes one kernel more."""
+    """Splits a map with a kernel in it into that kernel and a map, if that adds a kernel."""
 
     is_kernel: Callable[[Term], bool]
 
@@ -38,7 +38,7 @@ class KernelApart(Strategy):
         result = None if term in failed else self._apart(term, setting.quiet)
         if result is not None:
             return result
-        reason = "expected a map of which a part is a kernel once it is stored"
+        reason = "expected a map with a part that is a kernel if it is stored"
         failure = failed[term] = Failure(self, reason, term, closeness=CONDITION)
         return failure
 
@@ -59,7 +59,7 @@ class KernelApart(Strategy):
         yield inside(argument(stored)) >> hoist()
 
     def _kernels(self, term: Term, setting: Setting, is_inside: bool = False) -> int:
-        """How many there are; those in a kernel count where they are stored first."""
+        """Count the kernels; those inside a kernel count if they are stored first."""
         known = setting.kernels.get((term, is_inside))
         if known is None:
             is_kernel = not is_inside and self.is_kernel(term)

@@ -1,4 +1,4 @@
-"""What is a product of matrices: sums over pairs of rows and columns, whatever they are made of."""
+"""Recognition of matrix multiplications: reductions over pairs of rows and columns."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ PARTS = (FST, SND)
 
 @dataclass(frozen=True)
 class Product:
-    """What `a |> map(row => b |> map(column => f(zip(row, column) |> reduce(g, c))))` has.
+    """The parts of `a |> map(row => b |> map(column => f(zip(row, column) |> reduce(g, c))))`.
 
-    What f does with the sum is an epilogue, of the sum and of scalars beside the column.
+    `f` is an epilogue, of the sum and of scalars that are zipped with the column.
     """
 
     rows: Term
@@ -36,7 +36,7 @@ class Product:
 
     @property
     def shape(self) -> Shape | None:
-        """Where all sizes are numbers."""
+        """The shape, if all sizes are constants."""
         sizes = [length_of(each.type) for each in (self.rows, self.columns, self.pairs)]
         if not all(size.is_constant and size.constant > 0 for size in sizes):
             return None
@@ -63,8 +63,8 @@ def product_in(term: Term) -> Product | None:
 
 
 def _beside_matrix(outer: Term, inner: list[Term], fold: list[Term]) -> tuple[Term, Term] | None:
-    """The rows and the columns, where these are paired with a matrix: `zip(rows, c)`, and for each
-    of the pairs `zip(columns, snd(pair))`. The fold starts from the element of the matrix."""
+    """Return the rows and the columns if these are zipped with a matrix: `zip(rows, c)`, and for
+    each pair `zip(columns, snd(pair))`. The reduction starts from the element of the matrix."""
     pairs, zipped = applied(outer, "zip"), applied(inner[1], "zip")
     if pairs is None or zipped is None or not isinstance(inner[0], Lambda):
         return None
@@ -81,7 +81,7 @@ def _beside_matrix(outer: Term, inner: list[Term], fold: list[Term]) -> tuple[Te
 
 
 def _component(term: Term) -> PatternSpec | None:
-    """Whether a term is the first or the second of what the lambda around it takes."""
+    """Return `fst` or `snd` if a term is that component of the innermost variable."""
     head, arguments = spine(term)
     if not isinstance(head, Pattern) or head.spec not in PARTS:
         return None
@@ -89,7 +89,7 @@ def _component(term: Term) -> PatternSpec | None:
 
 
 def _takes_only(term: Term, part: PatternSpec, index: int) -> bool:
-    """Whether a term takes one part alone of a pair, if any."""
+    """Whether a term uses at most one component of a pair."""
     pair = _bound(term, index)
     if pair is None:
         return True
@@ -98,7 +98,7 @@ def _takes_only(term: Term, part: PatternSpec, index: int) -> bool:
 
 
 def _bound(term: Term, index: int) -> Bound | None:
-    """A variable where it is mentioned, as it is seen from outside."""
+    """Return a use of a variable, as seen from outside the term."""
     stack = [(term, index)]
     while stack:
         part, level = stack.pop()
@@ -110,7 +110,7 @@ def _bound(term: Term, index: int) -> Bound | None:
 
 
 def _takes_row(function: Term, fold: list[Term]) -> bool:
-    """Whether what is done with a sum takes more of the row than the sum."""
+    """Whether an epilogue uses more of the row than the sum."""
     assert isinstance(function, Lambda)
     parts: list[tuple[Term, int]] = [(function.body, 1)]
     while parts:
@@ -124,13 +124,13 @@ def _takes_row(function: Term, fold: list[Term]) -> bool:
 
 
 def contraction_shape(term: Term) -> Shape | None:
-    """The shape of sums of products over two matrices, whatever is done with each."""
+    """The shape of a contraction of two matrices, with any epilogue."""
     found = product_in(term)
     return None if found is None else found.shape
 
 
 def lies_in_rows(columns: Term) -> bool:
-    """Whether columns are of an array that is stored the other way round; also beside others."""
+    """Whether columns are those of a stored row-major array, even if zipped with others."""
     stack: list[Term] = [columns]
     while stack:
         part = stack.pop()
@@ -145,7 +145,7 @@ def applied_in(function: Term, name: str) -> list[Term] | None:
 
 
 def _is_of_both(pair: list[Term]) -> bool:
-    """Whether one of the two is of the row alone, and the other of the column."""
+    """Whether one of the two depends on the row alone, and the other on the column."""
     of_row, of_column = ([mentions(part, index) for part in pair] for index in (1, 0))
     return sorted(zip(of_row, of_column, strict=True)) == [(False, True), (True, False)]
 

@@ -1,8 +1,8 @@
-"""What people say of loops: split, tile, interchange, vectorize and their kind.
+"""Loop transformations: split, tile, interchange, vectorize and others.
 
-Each is put together from rules, so each is a derivation that can be read and checked. They are
-applied where they are said to be: `tile(32, 32) @ outermost("map", nest=2)`; without an address, at
-the whole term. They expect terms in data-flow normal form.
+Each is composed of rules, so each has a derivation that can be read and checked. They apply at an
+address, as in `tile(32, 32) @ outermost("map", nest=2)`; without one, to the whole term. They
+expect terms in data-flow normal form.
 """
 
 from __future__ import annotations
@@ -106,25 +106,25 @@ SIMPLIFICATIONS = choice(
 
 @schedule
 def simplify() -> Strategy:
-    """Drops what undoes itself: joins of splits, transposes of transposes, parts of pairs."""
+    """Removes operations that cancel: joins of splits, transposes of transposes, parts of pairs."""
     return normalize(SIMPLIFICATIONS)
 
 
 @schedule
 def fuse() -> Strategy:
-    """Computes the elements of a map where the next map or fold takes them."""
+    """Computes the elements of a map in the next map or reduction that reads them."""
     return normalize(choice(map_fusion, reduce_map_fusion, scan_map_fusion))
 
 
 @schedule
 def split(size: int) -> Strategy:
-    """A map or a fold as one over blocks of a size, and one inside of each block."""
+    """Splits a map or a reduction into one over blocks of a size, and one inside each block."""
     return choice(split_join(size), blocked_reduce(size))
 
 
 @schedule
 def tile(*sizes: int) -> Strategy:
-    """Nested maps as maps over tiles, and maps inside of each tile."""
+    """Tiles nested maps: maps over tiles, and maps inside each tile."""
     if not sizes or min(sizes) < 1:
         raise UserError("tile needs the size of a tile in each dimension, of 1 or more")
     return _Tile(tuple(sizes))
@@ -132,13 +132,13 @@ def tile(*sizes: int) -> Strategy:
 
 @schedule
 def interchange() -> Strategy:
-    """Swaps a map with the map or the fold that it computes its elements by."""
+    """Swaps a map with the map or the reduction that computes its elements."""
     return _Interchange()
 
 
 @schedule
 def reorder(*order: int) -> Strategy:
-    """Nested loops in another order: the loops by number, from the outside in, counted from 1."""
+    """Reorders nested loops, which are numbered from 1, from the outside in."""
     if not order or sorted(order) != list(range(1, len(order) + 1)):
         raise UserError(f"reorder needs each number from 1 to {len(order)} once, found {order}")
     return seq(*(_Interchange() @ loop(level) for level in _exchanges(order)))
@@ -146,25 +146,25 @@ def reorder(*order: int) -> Strategy:
 
 @schedule
 def parallel() -> Strategy:
-    """The rounds of a map on threads."""
+    """Runs the iterations of a map in parallel."""
     return map_in_parallel
 
 
 @schedule
 def unroll() -> Strategy:
-    """The rounds of a map or a fold written out one after the other."""
+    """Unrolls a map or a reduction."""
     return choice(map_unrolled, reduce_unrolled)
 
 
 @schedule
 def sequential() -> Strategy:
-    """A map or a fold as a loop."""
+    """Turns a map or a reduction into a sequential loop."""
     return choice(map_as_loop, reduce_as_loop)
 
 
 @schedule
 def vectorize(length: int) -> Strategy:
-    """A map with vectors of a length in the place of scalars; or a fold with such accumulators."""
+    """Vectorizes a map, or the accumulators of a reduction, with vectors of a length."""
     of_fold = choice(reduce_in_vectors(length), reduce_in_rows_of_vectors(length))
     of_map = choice(vectorize_map(length), vectorize_map_of_arrays(length))
     return choice(of_map, of_fold) >> _lanes(length)
@@ -172,13 +172,13 @@ def vectorize(length: int) -> Strategy:
 
 @schedule
 def prefetch(distance: int) -> Strategy:
-    """What a map or a fold goes over, each element fetched so many rounds before it is read."""
+    """Prefetches the elements of a map or a reduction this many iterations before they are read."""
     return argument(fetch_ahead(distance))
 
 
 @schedule
 def pack() -> Strategy:
-    """Copies the blocks that a map goes over to memory, one behind the other, each transposed."""
+    """Packs the blocks that a map iterates over into a contiguous buffer, each transposed."""
     return argument(pack_blocks)
 
 
@@ -190,7 +190,7 @@ def pack_vectors(length: int) -> Strategy:
 
 @schedule
 def fill(size: int) -> Strategy:
-    """A map over an array that is filled up to a multiple of a size; the rest is dropped."""
+    """Pads the array of a map to a multiple of a size, and drops the padding of the result."""
     if size < 1:
         raise UserError("fill needs a size of 1 or more")
     return _Fill(size)
@@ -198,14 +198,14 @@ def fill(size: int) -> Strategy:
 
 @schedule
 def keep(length: int) -> Strategy:
-    """The scalars that each round of a fold of vectors takes, loaded in vectors of a length."""
-    takes = Guard("it pairs scalars with vectors", _pairs_scalars)
+    """Loads the scalars for each iteration of a vectorized reduction in vectors of a length."""
+    takes = Guard("it zips scalars with vectors", _pairs_scalars)
     return top_down(takes >> function(argument(keep_in_vectors(length))))
 
 
 @schedule
 def store_in_memory(space: str = "heap") -> Strategy:
-    """Gives a value memory of its own: heap, stack or register."""
+    """Stores a value in its own buffer: heap, stack or register."""
     spaces = {"heap": store_on_heap, "stack": store_on_stack, "register": store_in_registers}
     if space not in spaces:
         raise UserError(f"store_in_memory: expected {', '.join(spaces)}, found {space}")
@@ -214,14 +214,14 @@ def store_in_memory(space: str = "heap") -> Strategy:
 
 @schedule
 def hoist() -> Strategy:
-    """Computes what is the same in all rounds of loops before them, as far out as it goes."""
+    """Computes loop-invariant values before the loops, as far outside as possible."""
     out = choice(hoist_from_map, hoist_from_reduce)
     return repeat(top_down(out)) >> normalize(inline_free_let)
 
 
 @dataclass(frozen=True, repr=False)
 class _Fill(Strategy):
-    """How much is missing is found when the length of the array is known."""
+    """Pads a map; the amount is computed when the length of the array is known."""
 
     size: int
 
@@ -232,7 +232,7 @@ class _Fill(Strategy):
         assert isinstance(found[1].type, ArrayType)
         length = found[1].type.length
         if not length.is_constant:
-            reason = f"the length {length} is not a number"
+            reason = f"the length {length} is not a constant"
             return Failure(self, reason, term, closeness=CONDITION)
         missing = -length.constant % self.size
         return (fill_map(missing) if missing else Identity()).run(term, setting)
@@ -242,7 +242,7 @@ class _Fill(Strategy):
 
 
 def _maps_maps(term: Term) -> bool:
-    """Whether the elements of a map are those of another."""
+    """Whether the function of a map is another map."""
     found = applied(term, "map")
     if found is None or not isinstance(found[0], Lambda):
         return False
@@ -260,7 +260,7 @@ def _pairs_scalars(term: Term) -> bool:
 
 @dataclass(frozen=True, repr=False)
 class _Tile(Strategy):
-    """Views that stand between the loops are moved out first."""
+    """Tiles nested maps, after moving views between the loops outside."""
 
     sizes: tuple[int, ...]
 
@@ -274,10 +274,10 @@ class _Tile(Strategy):
 
 
 def _tiled(sizes: tuple[int, ...]) -> Strategy:
-    """The outer map in blocks; the others tiled; and the map over a block moved into the tile.
+    """Tile nested maps: split the outer map, tile the others, and move the map over a block inside.
 
     `x |> map(a => nest)` becomes `x |> split |> map(block => block |> map(a => tiled nest))`, and
-    the map over the block is swapped with the maps over the other tiles, one after the other.
+    the map over the block is interchanged with the maps over the other tiles, one at a time.
     """
     outer, *others = sizes
     if not others:
@@ -288,14 +288,14 @@ def _tiled(sizes: tuple[int, ...]) -> Strategy:
 
 
 def _sunk(times: int) -> Strategy:
-    """A map moved inside of so many loops."""
+    """Move a map inside this many loops."""
     if times == 0:
         return Identity()
     return _Interchange() >> _sunk(times - 1) @ loop(2)
 
 
 def _reads_pairing(term: Term) -> bool:
-    """Whether a loop reads a map that only pairs, or takes apart, what is there."""
+    """Whether a loop reads a map that only builds pairs or takes components."""
     head, arguments = spine(term)
     if not isinstance(head, Pattern) or head.spec.name not in ("map", "reduce", "zip"):
         return False
@@ -316,11 +316,11 @@ _TIDY = normalize(
         zip_first_before_transpose, zip_second_before_transpose, _PAIRING,
     )
 )  # fmt: skip
-"""What a fold takes, brought to the shape in which all its rounds take the same parts."""
+"""Simplifies the operands of a reduction, so that all its iterations take the same parts."""
 
 
 def _lanes(length: int) -> Strategy:
-    """Vectors brought to where their lanes are computed, which is then done with whole vectors."""
+    """Move vectors to the maps that compute their lanes, and vectorize these maps."""
     is_computed = Guard("a map computes the lanes", _is_vector_of_map)
     return normalize(
         choice(
@@ -343,7 +343,7 @@ _SINK = sink_reduce >> _TIDY
 
 @dataclass(frozen=True, repr=False)
 class _Interchange(Strategy):
-    """Views that stand between the two loops are moved out first."""
+    """Interchanges two loops, after moving views between them outside."""
 
     def run(self, term: Term, setting: Setting) -> Result:
         if _result_is_view(term):
@@ -355,7 +355,7 @@ class _Interchange(Strategy):
 
 
 def _result_is_view(term: Term) -> bool:
-    """Whether a map ends in a view of what it computes."""
+    """Whether a map ends in a view of computed values."""
     head, arguments = spine(term)
     if not isinstance(head, Pattern) or not arguments or not isinstance(arguments[0], Lambda):
         return False
@@ -363,7 +363,7 @@ def _result_is_view(term: Term) -> bool:
 
 
 def _exchanges(order: Sequence[int]) -> list[int]:
-    """Which neighbours to swap, by the number of the outer one, to bring loops into an order."""
+    """Return the adjacent swaps, by the number of the outer loop, that produce an order."""
     current = sorted(order)
     swaps: list[int] = []
     for position, wanted in enumerate(order):

@@ -1,9 +1,9 @@
-"""Products of few rows, and sums of columns: these are read once, as they lie in memory.
+"""Matrix multiplications with few rows, and column reductions: columns are read once, unpacked.
 
-With few rows each number of the columns is used a few times only, so that a copy of them does not
-pay. Going down a few columns reads a line of the cache here and there, on many pages. So a few
-numbers of all columns are read, which lie side by side in rows, and then the next few; the sums
-wait in memory, and are in registers for a tile of columns at a time.
+With few rows, each element of the columns is used only a few times, so packing does not pay.
+Reading a few complete columns would touch one cache line per row, on many pages. So the loops read
+a few rows of all columns, which are contiguous, and then the next few; the accumulators stay in
+memory, and are loaded into registers for a tile of columns at a time.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ from riselang.term.nodes import Term
 def streamed_tiles(
     rows: int, columns: int, lanes: int, *, depth: int, share: int, threads: bool = True
 ) -> Strategy:
-    """Tiles of accumulators that take so many products and then wait; a thread has a share of
-    columns."""
+    """Register tiles that add `depth` products at a time, and are in memory meanwhile; a thread
+    computes a share of the columns."""
     if min(rows, columns, lanes, depth, share) < 1:
         raise UserError("streamed_tiles needs sizes, a depth and a share of 1 or more")
     tiles = seq(
@@ -72,19 +72,19 @@ def streamed_tiles(
         sums = shares >> sums @ loop(2) >> parallel() @ loop(1)
     sums = try_(parallel_as_map) >> sums
     stored = choice(store_folds, store_folds_of_firsts, store_folds_of_seconds) >> TIDY
-    is_sums = Guard("it is sums of products", _is_bare_product)
+    is_sums = Guard("it is a contraction", _is_bare_product)
     return choice(is_sums >> sums, stored >> top_down(is_sums >> sums))
 
 
 _rows_first = reduce_of_zip_swapped >> simplify()
 _from_matrix = choice(start_from_matrix, starts_first)
-"""Folds that start from the elements of a matrix as they are."""
+"""Makes reductions start from the elements of a matrix."""
 
 
 @schedule
 def streamed_sums(depth: int, *, share: int, threads: bool = True) -> Strategy:
-    """Folds of all elements of a map, by so many of their elements at a time; a thread has a share
-    of the folds."""
+    """Computes the reductions of all elements of a map, `depth` elements at a time; a thread
+    computes a share of the reductions."""
     if min(depth, share) < 1:
         raise UserError("streamed_sums needs a depth and a share of 1 or more")
     sums = interchange() >> _Blocks(depth)
@@ -95,13 +95,13 @@ def streamed_sums(depth: int, *, share: int, threads: bool = True) -> Strategy:
 
 @schedule
 def folds_at_once(count: int) -> Strategy:
-    """The folds of so many elements of a map in one loop, so that none waits for another."""
+    """Interleaves the reductions of `count` elements of a map in one loop."""
     folds = fill(count) >> split(count) @ loop(1) >> interchange() @ loop(2)
     return _at_folds(folds)
 
 
 def _at_folds(strategy: Strategy) -> Strategy:
-    """Applied to a map of folds; where something is done with each of these, they are stored."""
+    """Apply a strategy to a map of reductions; if they have an epilogue, they are stored."""
     stored = TIDY >> strategy >> store_on_heap
     first = folds_first >> argument(stored)
     first_with = folds_first_with >> argument(function(argument(stored)))
@@ -110,8 +110,8 @@ def _at_folds(strategy: Strategy) -> Strategy:
 
 @dataclass(frozen=True, repr=False)
 class _Blocks(Strategy):
-    """A fold with an array of accumulators in blocks, in each of which the loop over accumulators
-    is the outer one; what blocks do not divide comes first."""
+    """Splits a reduction with an array of accumulators into blocks, in which the loop over the
+    accumulators is the outer one; the elements that are left come first."""
 
     depth: int
 
@@ -119,7 +119,7 @@ class _Blocks(Strategy):
         found = applied(term, "reduce")
         length = None if found is None else length_of(found[2].type)
         if length is None or not length.is_constant:
-            reason = "expected a fold of a number of elements"
+            reason = "expected a reduction of constant length"
             return Failure(self, reason, term, closeness=CONDITION)
         depth = min(self.depth, length.constant)
         rest = length.constant % depth
@@ -143,17 +143,17 @@ def _is_bare_product(term: Term) -> bool:
 
 @dataclass(frozen=True, repr=False)
 class _Chunks(Strategy):
-    """Folds from the elements of a matrix in chunks; what these do not divide comes first."""
+    """Splits reductions from the elements of a matrix into chunks; the remainder comes first."""
 
     depth: int
     tiles: Strategy
-    """How all folds go on by a chunk."""
+    """How all reductions process one chunk."""
 
     def run(self, term: Term, setting: Setting) -> Result:
         found = product_in(term)
         length = None if found is None else length_of(found.pairs.type)
         if length is None or not length.is_constant:
-            reason = "expected sums of a number of products"
+            reason = "expected a contraction of constant length"
             return Failure(self, reason, term, closeness=CONDITION)
         depth = min(self.depth, length.constant)
         rest = length.constant % depth

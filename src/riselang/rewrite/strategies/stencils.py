@@ -1,8 +1,8 @@
-"""Stencils: what is computed of the neighbours of each element.
+"""Stencils: values that are computed from the neighbors of each element.
 
-Neighbours lie behind each other in memory, so the windows of a line are read in vectors, shifted by
-one element for each place in a window. Where a window is folded, several vectors of windows are
-folded at once, in registers. Tiles read themselves and their border into fast memory once.
+Neighbors are contiguous, so the windows of a line are read in vectors, shifted by one element for
+each position in a window. If a window is reduced, several vectors of windows are reduced together,
+in registers. Tiles are copied, with their border, into fast memory once.
 """
 
 from __future__ import annotations
@@ -42,45 +42,45 @@ from riselang.support.machine import Machine, this_machine
 from riselang.term.nodes import Lambda, Term
 
 MOST_WRITTEN_OUT = 32
-"""Rounds of folds inside each other that are written out."""
+"""Iterations of nested reductions that are unrolled."""
 MOST_APART = 4
-"""Vectors of a block that are computed one after the other, not in the rounds of a fold."""
+"""Vectors of a block that are computed one at a time, not in the iterations of a reduction."""
 SLICES = 2
 """Slices of a volume that are computed together, and vectors of each; more of them are slower."""
 PARALLEL_FROM = 1 << 16
-"""Elements from which on threads are worth their start."""
+"""Elements from which on parallel loops are worth their overhead."""
 
 
 @schedule
 def overlapped_tiles(size: int) -> Strategy:
-    """The windows of an array in tiles, each copied with its border before it is used."""
+    """Tiles the windows of an array; each tile is copied with its border before it is used."""
     store = argument(store_elements)
     return fuse() >> top_down(seq(overlapped_tiling(size), store))
 
 
 @schedule
 def overlapped_tiles_2d(rows: int, columns: int) -> Strategy:
-    """The windows of a grid in tiles, each copied with its border before it is used."""
-    # join of a map over bands of rows; each band a view of a map over its tiles.
+    """Tiles the windows of a grid; each tile is copied with its border before it is used."""
+    # A join of a map over bands of rows; each band is a view of a map over its tiles.
     band = argument(argument(store_elements))
     return fuse() >> top_down(seq(overlapped_tiling_2d(rows, columns), argument(inside(band))))
 
 
 @schedule
 def fold_by_rows() -> Strategy:
-    """Folds over all elements of windows as folds over their rows, in the same order."""
+    """Splits reductions over all elements of windows into rows, in the same order."""
     return normalize(zip_before_join) >> normalize(choice(reduce_of_join, reduce_map_fusion))
 
 
 @schedule
 def in_vectors(lanes: int, most: int = 8) -> Strategy:
-    """A map that gives scalars in blocks of vectors, at most so many, and folds in registers."""
+    """Vectorizes a map of scalars in blocks of up to `most` vectors; reduces in registers."""
     return _InVectors(lanes, most)
 
 
 @dataclass(frozen=True, repr=False)
 class _InVectors(Strategy):
-    """What no block divides is peeled off: a loop of its own."""
+    """Vectorizes a map; the elements that no block divides are peeled into another loop."""
 
     lanes: int
     most: int
@@ -89,7 +89,7 @@ class _InVectors(Strategy):
     def run(self, term: Term, setting: Setting) -> Result:
         length = scalars_of(term)
         if length is None:
-            reason = "expected a map of scalars, with a number of elements"
+            reason = "expected a map of scalars, of constant length"
             return Failure(self, reason, term, closeness=CONDITION)
         is_fold = _fold_in(term) is not None
         vectors = self.vectors(length, self.most if is_fold else min(self.most, MOST_APART))
@@ -108,7 +108,7 @@ class _InVectors(Strategy):
         return seq(peel_map(whole), function(argument(blocks)), rest).run(term, setting)
 
     def vectors(self, length: int, most: int) -> int:
-        """How many stand in a block: many, with few elements left."""
+        """The number of vectors in a block: many, with few elements left."""
         most = min(most, length // self.lanes)
         sizes = range(max(1, (most + 1) // 2), most + 1)
         return min(sizes, key=lambda size: (length % (size * self.lanes), -size), default=0)
@@ -119,7 +119,7 @@ class _InVectors(Strategy):
 
 @dataclass(frozen=True, repr=False)
 class LineInVectors(Strategy):
-    """A line of so many scalars or more, with so many vectors at once or as registers permit."""
+    """Vectorizes a line of at least `fewest` scalars, with as many vectors as registers permit."""
 
     at_once: int | None = None
     fewest: int = 0
@@ -127,7 +127,7 @@ class LineInVectors(Strategy):
     def run(self, term: Term, setting: Setting) -> Result:
         length, type = scalars_of(term), term.type
         if length is None or length < self.fewest:
-            reason = f"expected a map of {self.fewest or 'any number of'} scalars or more"
+            reason = f"expected a map of {self.fewest or 'zero'} scalars or more"
             return Failure(self, reason, term)
         assert isinstance(type, ArrayType)
         assert isinstance(type.element, ScalarType)
@@ -140,7 +140,7 @@ class LineInVectors(Strategy):
 
 @dataclass(frozen=True, repr=False)
 class _Registers(Strategy):
-    """A block of vectors: a fold of each becomes a fold of all, anything else is written out."""
+    """A block of vectors: reductions of each become one reduction, anything else is unrolled."""
 
     def run(self, term: Term, setting: Setting) -> Result:
         if _fold_in(term) is None:
@@ -160,12 +160,12 @@ class _Registers(Strategy):
 
 @dataclass(frozen=True, repr=False)
 class _Stencil(Strategy):
-    """The innermost of nested maps in vectors, the outermost on threads."""
+    """Vectorizes the innermost of nested maps, and runs the outermost in parallel."""
 
     def run(self, term: Term, setting: Setting) -> Result:
         nest = nest_of(term)
         if nest is None:
-            reason = "expected nested maps with scalars as elements, of numbers as sizes"
+            reason = "expected nested maps of scalars, with constant sizes"
             return Failure(self, reason, term, closeness=CONDITION)
         lanes, most = block_for(nest.element, this_machine())
         is_large = nest.elements >= PARALLEL_FROM
@@ -181,7 +181,7 @@ class _Stencil(Strategy):
 
 
 def _shares_slices(nest: Nest, lanes: int) -> bool:
-    """Whether slices of a volume go in pairs, and are read from a slower cache each time."""
+    """Whether slices of a volume can be paired, and are read from a slower cache each time."""
     if nest.depth != 3 or nest.lengths[0] % SLICES or nest.lengths[2] % (lanes * SLICES):
         return False
     bytes = nest.lengths[1] * nest.lengths[2] * bytes_of(nest.element)
@@ -189,7 +189,7 @@ def _shares_slices(nest: Nest, lanes: int) -> bool:
 
 
 def _two_slices(lanes: int) -> Strategy:
-    """Two neighbours of a volume at once, so that each reads half of what they both need."""
+    """Compute two adjacent slices together, so that each reads half of their shared elements."""
     return seq(
         vectorize(lanes) @ loop(3), split(SLICES) @ loop(3), split(SLICES) @ loop(1),
         reorder(1, 3, 4, 2, 5), parallel() @ loop(1), sequential() @ loop(2),
@@ -199,19 +199,19 @@ def _two_slices(lanes: int) -> Strategy:
 
 @schedule
 def stencil() -> Strategy:
-    """Nested maps of windows: the innermost in vectors of this machine, the outermost on threads.
+    """Vectorizes the innermost of nested maps of windows, and runs the outermost in parallel.
 
-    A fold of each window stays in registers."""
+    The reduction of each window stays in registers."""
     return _Stencil()
 
 
 def block_for(type: ScalarType, machine: Machine) -> tuple[int, int]:
-    """Lanes of a vector, and how many vectors a block has at most."""
+    """The lanes of a vector, and the most vectors of a block."""
     return machine.lanes(bytes_of(type)), min(8, machine.registers // 2)
 
 
 def scalars_of(term: Term) -> int | None:
-    """How many scalars a map gives, if it is known."""
+    """The number of scalars that a map returns, if it is a constant."""
     found, type = applied(term, "map"), term.type
     if found is None or not isinstance(type, ArrayType) or not type.length.is_constant:
         return None
@@ -220,7 +220,7 @@ def scalars_of(term: Term) -> int | None:
 
 @dataclass(frozen=True)
 class Nest:
-    """Maps inside each other that give scalars."""
+    """Nested maps that return scalars."""
 
     lengths: tuple[int, ...]
     element: ScalarType
@@ -235,7 +235,7 @@ class Nest:
 
 
 def nest_of(term: Term) -> Nest | None:
-    """The maps inside each other of which a term is the outermost."""
+    """Return the nested maps of which a term is the outermost."""
     if place_of(term, 1) is not term:
         return None
     lengths: list[int] = []
@@ -251,13 +251,13 @@ def nest_of(term: Term) -> Nest | None:
 
 
 def place_of(term: Term, number: int) -> Term | None:
-    """One of nested loops, counted from 1 from the outside in."""
+    """Return one of several nested loops, counted from 1 from the outside in."""
     found = loop(number).find(term)
     return None if found is None else found[1]
 
 
 def _fold_in(term: Term | None) -> list[Term] | None:
-    """What the fold takes that each element of a map is."""
+    """Return the arguments of the reduction that computes each element of a map."""
     found = None if term is None else applied(term, "map")
     if found is None or not isinstance(found[0], Lambda):
         return None
@@ -265,7 +265,7 @@ def _fold_in(term: Term | None) -> list[Term] | None:
 
 
 def _rounds(term: Term) -> list[int]:
-    """How many rounds the folds inside each other have that each element of a map is."""
+    """The lengths of the nested reductions that compute each element of a map."""
     fold, rounds = _fold_in(term), list[int]()
     while fold is not None:
         type = fold[2].type
@@ -281,5 +281,5 @@ def _rounds(term: Term) -> list[int]:
 vectors = whole(
     "stencils.vectors",
     fuse() >> fold_by_rows() >> hoist() >> stencil() @ loop(1),
-    "Lines of windows in vectors, folds in registers, the outermost loop on threads.",
+    "Vectorized lines of windows, reductions in registers, a parallel outermost loop.",
 )

@@ -1,4 +1,4 @@
-"""The outermost loops of a program on threads, where there is enough to do."""
+"""Parallel execution of the outermost loops of a program, if they are large enough."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from riselang.term.nodes import Apply, DepLambda, Lambda, Term, has_pattern
 
 PARALLEL = ("mapPar", "reducePar")
 ENOUGH = 1 << 18
-"""Operations and bytes of a loop from which on threads are worth their start."""
+"""Operations and bytes from which on a parallel loop is worth its overhead."""
 OF_A_FUNCTION = 8
-"""Operations that exp and its kind take, about."""
+"""The approximate cost of a transcendental function, in operations."""
 
 
 @schedule
 def on_threads() -> Strategy:
-    """The outermost maps on threads, where they are large; what is on threads already stays."""
+    """Runs the outermost maps in parallel if they are large and contain no parallel loop."""
     return _OnThreads()
 
 
@@ -46,9 +46,9 @@ class _OnThreads(Strategy):
 
 
 def outermost_maps(program: Term) -> Iterator[Path]:
-    """The places of maps that are in no other loop.
+    """Yield the paths of maps that are in no other loop.
 
-    What such a loop reads is computed in it, and not looked at.
+    Arrays that such a loop reads are computed in it, so they are not searched.
     """
     stack: list[tuple[Path, Term]] = [((), program)]
     while stack:
@@ -65,7 +65,7 @@ def outermost_maps(program: Term) -> Iterator[Path]:
 
 
 def _arguments(path: Path, term: Term) -> Iterator[tuple[Path, Term]]:
-    """What a pattern is applied to, without functions: these are its loop; but a let has none."""
+    """Yield the arguments of a pattern except its functions, which are its loop; let has none."""
     is_let = applied(term, "let") is not None
     while isinstance(term, Apply):
         if is_let or not isinstance(term.argument.type, FunType):
@@ -74,7 +74,7 @@ def _arguments(path: Path, term: Term) -> Iterator[tuple[Path, Term]]:
 
 
 def _is_single(xs: Term) -> bool:
-    """Whether an array has one element, as a batch of one image: its loop is none."""
+    """Whether an array has one element, such as a batch of one image, and so needs no loop."""
     return isinstance(xs.type, ArrayType) and xs.type.length == Nat.const(1)
 
 

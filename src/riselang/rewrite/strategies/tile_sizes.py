@@ -1,9 +1,9 @@
-"""Which tiles of accumulators suit a product of matrices and a machine.
+"""The choice of register tiles for the shape of a matrix multiplication and for a machine.
 
-Each tile that fits the registers is a candidate, in up to two orders of the loops around it. What a
-core takes for each is estimated in cycles: products, loads, what comes from the second cache, and
-copies. The estimates were fitted to what tiles take; they only have to be right about which of two
-is better.
+Every tile that fits the registers is a candidate, in up to two orders of the loops around it. A
+cost model estimates the cycles of a core: multiplications, loads, transfers from the L2 cache, and
+packing. It was fitted to measured times, and only has to be right about which of two tiles is
+better.
 """
 
 from __future__ import annotations
@@ -14,34 +14,34 @@ from dataclasses import dataclass
 from riselang.support.machine import Machine
 
 PARALLEL_FROM = 1 << 20
-"""Products from which on threads are worth their start."""
+"""Multiplications from which on parallel loops are worth their overhead."""
 PACKED_FROM = 2
-"""Tiles that have to use the same columns before these are copied."""
+"""The number of tiles that must use the same columns for packing to pay."""
 MOST_ROWS, MOST_VECTORS, MOST_TILES = 8, 16, 16
-"""Of a tile, and of a block."""
+"""The most rows of a tile, and tiles of a block."""
 FEW_ROWS, ROWS_AT_ONCE, VECTORS_AT_ONCE = 8, 4, 4
-"""Up to how many rows columns are read once, as they lie; and what is read at once, so that a
-cache keeps it where lines lie a power of two apart."""
+"""Up to how many rows columns are read once, unpacked; and how many rows are read together, so that
+a cache holds their lines at addresses that differ by a power of two."""
 SHORTEST_SHARE = 1 << 10
-"""Bytes of a row that a thread reads at least."""
+"""The least bytes of a row that a thread reads."""
 LINE = 64
-"""Bytes of a line of a cache."""
+"""Bytes of a cache line."""
 LATENCY = 5
-"""Cycles after which an accumulator can be added to again, and one to spare."""
+"""Cycles until an accumulator can be added to again, and one to spare."""
 FROM_SECOND_CACHE, FROM_THIRD_CACHE = 64, 32
-"""Bytes in a cycle, of those that products do not hide."""
+"""Bytes per cycle, of transfers that multiplications do not hide."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """How many rows, columns and products for each of their pairs, and bytes of an element."""
+    """The rows, the columns, the products for each of their pairs, and the bytes of an element."""
 
     rows: int
     columns: int
     depth: int
     bytes: int
     is_in_rows: bool = True
-    """Whether what lies side by side in memory is of different columns."""
+    """Whether elements of different columns are contiguous."""
 
     @property
     def products(self) -> int:
@@ -54,26 +54,26 @@ class Shape:
 
 @dataclass(frozen=True)
 class Tiles:
-    """The numbers that a machine and a shape ask for."""
+    """The tile sizes for a machine and a shape."""
 
     rows: int
-    """Of a tile of accumulators, as its columns."""
+    """The rows of a register tile; `columns` are its columns."""
     columns: int
     lanes: int
-    """Columns that a vector has."""
+    """The columns in a vector."""
     block: int
-    """Tiles above each other for which all columns go by; 0 where all rows go by for some columns,
-    and rows that no tile divides are a tile of their own."""
+    """Tiles of a block, for which a loop iterates over all columns; 0 if it iterates over all rows
+    for some columns, where the rows that are left are a smaller tile."""
     is_kept: bool
-    """Whether the rows of a tile are taken from vectors."""
+    """Whether the rows of a tile are loaded in vectors."""
     is_packed: bool
     is_parallel: bool
     is_turned: bool
-    """Whether rows are packed in squares that are turned round in registers."""
+    """Whether rows are packed in squares that are transposed in registers."""
     depth: int = 0
-    """Products of each sum that are made before those of the next tile; 0 where all are."""
+    """Products that are added to each sum before those of the next tile; 0 for all."""
     share: int = 0
-    """Columns that a thread has at a time, where not all products are made."""
+    """Columns that a thread computes at a time, if `depth` is not 0."""
 
     @property
     def is_by_columns(self) -> bool:
@@ -85,7 +85,7 @@ class Tiles:
 
     def __str__(self) -> str:
         copies = "packed" if self.is_packed else "in place"
-        threads = "on threads" if self.is_parallel else "on one thread"
+        threads = "in parallel" if self.is_parallel else "on one thread"
         blocks = "all rows" if self.is_by_columns else f"blocks of {self.block * self.rows} rows"
         if self.depth:
             blocks = f"{self.depth} products of each sum at a time"
@@ -96,10 +96,10 @@ class Tiles:
 
 
 def chosen_tiles(shape: Shape, machine: Machine, *, ahead: bool = False) -> Tiles:
-    """The tiles that take the fewest cycles; `ahead`: where columns are copied before.
+    """Choose the tiles that take the fewest cycles; `ahead` says that columns are packed before.
 
-    Of those that are as good, the ones with shorter rows: where these are whole lines of a cache,
-    each is written to memory when it is stored, and that is waited for.
+    Of equally good ones, prefer shorter rows: a row of whole cache lines is written to memory when
+    it is stored, and the core waits for that.
     """
     is_near = shape.columns * shape.depth * shape.bytes <= machine.cache(2) // 2
     if shape.rows <= FEW_ROWS and shape.is_in_rows and not ahead and not is_near:
@@ -114,22 +114,22 @@ def chosen_tiles(shape: Shape, machine: Machine, *, ahead: bool = False) -> Tile
 
 
 def _streamed(shape: Shape, machine: Machine) -> Tiles:
-    """Tiles for few rows, which read the columns from one end of memory to the other."""
+    """Choose tiles for few rows, which read the columns in row-major order."""
     lanes = machine.lanes(shape.bytes)
     rows = _times(shape.rows, _times(shape.rows, ROWS_AT_ONCE))
     share = share_of(shape, machine)
     most = min(VECTORS_AT_ONCE, _times(share, lanes))
     vectors = min(range(most, 0, -1), key=lambda each: -share % (each * lanes))
     is_parallel = share < shape.columns
-    # Rows that lie a multiple of this apart have their lines in the same few places of a cache.
+    # Rows at distances that are multiples of this map to the same few sets of a cache.
     is_crowded = shape.columns * shape.bytes % (machine.cache(1) // 8) == 0
     depth = ROWS_AT_ONCE if is_crowded else 2 * ROWS_AT_ONCE
     return Tiles(rows, vectors * lanes, lanes, 0, False, False, is_parallel, False, depth, share)
 
 
 def share_of(shape: Shape, machine: Machine) -> int:
-    """How many columns a thread has: a part of each row that is not too short to be read at once,
-    and the same for all threads."""
+    """The number of columns of a thread: a part of each row that is long enough to be read
+    efficiently, and the same for all threads."""
     most = min(machine.cores, shape.columns * shape.bytes // SHORTEST_SHARE)
     counts = range(most, 0, -1) if shape.is_parallel else ()
     return shape.columns // next((each for each in counts if shape.columns % each == 0), 1)
@@ -139,7 +139,7 @@ def _candidates(shape: Shape, machine: Machine) -> Iterator[Tiles]:
     lanes = machine.lanes(shape.bytes)
     for rows in range(1, MOST_ROWS + 1):
         packed = _times(shape.rows, rows) >= PACKED_FROM
-        # Rows that are not copied lie apart, and no vector has more than one of them.
+        # Rows that are not packed are not contiguous, and no vector has more than one of them.
         kept = packed and keeps(rows, lanes, machine)
         turned = lanes > 1 and rows % lanes == 0 and shape.depth % lanes == 0
         for vectors in range(1, min(MOST_VECTORS, _times(shape.columns, lanes)) + 1):
@@ -152,7 +152,7 @@ def _candidates(shape: Shape, machine: Machine) -> Iterator[Tiles]:
 
 
 def _fits_by_columns(columns: int, shape: Shape, machine: Machine) -> bool:
-    """Whether all rows stay in the second cache, and a tile's columns in the first one."""
+    """Whether all rows stay in the L2 cache, and the columns of a tile in the L1 cache."""
     return (
         shape.columns >= PACKED_FROM * columns
         and shape.rows * shape.depth * shape.bytes <= machine.cache(2) // 2
@@ -161,7 +161,7 @@ def _fits_by_columns(columns: int, shape: Shape, machine: Machine) -> bool:
 
 
 def _block(rows: int, shape: Shape, machine: Machine) -> int:
-    """How many tiles above each other the second cache holds, and threads share well."""
+    """The most tiles of a block that fit the L2 cache and balance the load of the threads."""
     count = _times(shape.rows, rows)
     most = machine.cache(2) // 2 // (shape.depth * shape.bytes * rows)
     most = min(max(most, 2), MOST_TILES, max(1, count // 4) if shape.is_parallel else count)
@@ -172,29 +172,29 @@ def _block(rows: int, shape: Shape, machine: Machine) -> int:
 
 
 def _times(whole: int, part: int) -> int:
-    """How many parts make up the whole, the last of which may be a smaller one."""
+    """The number of parts of the whole, the last of which may be smaller."""
     return -(-whole // part)
 
 
 def _on_a_core(count: int, shape: Shape, machine: Machine) -> int:
-    """How many of a number of blocks the core with the most of them has."""
+    """The number of blocks of the core that has the most of them."""
     return _times(count, machine.cores) if shape.is_parallel else count
 
 
 def keeps(rows: int, lanes: int, machine: Machine) -> bool:
-    """Whether the rows of a tile can be taken from vectors."""
+    """Whether the rows of a tile can be loaded in vectors."""
     return machine.multiplies_by_lanes and rows % lanes == 0
 
 
 def registers(rows: int, vectors: int, lanes: int, machine: Machine) -> int:
-    """How many vectors a tile has to have at hand."""
+    """The number of vector registers that a tile needs."""
     taken = rows // lanes if keeps(rows, lanes, machine) else 1
-    # In a tile of one row each vector of columns is used once, and need not be kept.
+    # In a tile of one row, each vector of columns is used once and needs no register.
     return rows * vectors + (vectors if rows > 1 else 2) + taken
 
 
 def _cycles(tiles: Tiles, shape: Shape, machine: Machine, *, ahead: bool = False) -> float:
-    """What the core with the most work takes."""
+    """Estimate the cycles of the core with the most work."""
     beside = _times(shape.columns, tiles.columns)
     copied = shape.depth * beside * tiles.vectors
     is_copied = tiles.is_packed and not ahead
@@ -210,24 +210,24 @@ def _cycles(tiles: Tiles, shape: Shape, machine: Machine, *, ahead: bool = False
 
 
 def _of_tile(tiles: Tiles, rows: int, shape: Shape, machine: Machine) -> float:
-    """For two products and two loads of vectors in a cycle."""
+    """Estimate the cycles of a tile, with two multiplications and two vector loads per cycle."""
     vectors, lanes = tiles.vectors, tiles.lanes
     is_kept = tiles.is_packed and keeps(rows, lanes, machine)
     loads = vectors + (rows // lanes if is_kept else rows)
-    # Where lanes can be multiplied by, a load of all lanes of one number takes a product's place.
+    # With multiplications by a lane, a broadcast load takes the issue slot of a multiplication.
     is_filled = machine.multiplies_by_lanes and tiles.is_packed and not is_kept
     lanes_filled = rows if is_filled else 0
     round = max((rows * vectors + lanes_filled) / 2, loads / 2, LATENCY) + loads / 6
     if tiles.is_packed:
         round += _brought(tiles, shape, machine)
     else:
-        # What is read where it lies is read in pieces, and the longer these are the better.
+        # Unpacked operands are read in pieces, and longer pieces are faster.
         round += 24 / vectors
     return shape.depth * round + 4 * rows * vectors
 
 
 def _brought(tiles: Tiles, shape: Shape, machine: Machine) -> float:
-    """The cycles of a round of a fold in which what it brings to the first cache is waited for."""
+    """Estimate the stall cycles of a reduction's iteration for transfers to the L1 cache."""
     most, line = machine.cache(1) * 7 // 8, shape.depth * shape.bytes
     above = tiles.block * tiles.rows or shape.rows
     of_rows = tiles.rows * shape.bytes if (above + tiles.columns) * line > most else 0

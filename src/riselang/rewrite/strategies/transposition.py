@@ -1,4 +1,4 @@
-"""Transposed arrays in tiles, the smallest of which are squares that registers hold."""
+"""Transposition of arrays in tiles, the smallest of which are squares that fit registers."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from riselang.rewrite.traversals import argument, inside
 
 
 def in_tiles(rows: int, columns: int, outer: Strategy, inner: Strategy) -> Strategy:
-    """Loops over strips of columns, and over the tiles of each."""
+    """Transpose in tiles, with an outer loop over strips of columns and an inner one over tiles."""
     of_strip = argument(argument(inner))
     return transpose_in_tiles(rows, columns) >> argument(outer >> inside(of_strip))
 
 
 def in_squares(lanes: int, strips: Strategy = map_as_loop) -> Strategy:
-    """Loops over strips of as many columns as a vector has lanes, each written out."""
+    """Transpose in strips of as many columns as a vector has lanes, each unrolled."""
     square = map_unrolled >> inside(transpose_in_registers)
     return in_tiles(lanes, lanes, strips, square)

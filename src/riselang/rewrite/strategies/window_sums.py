@@ -1,8 +1,8 @@
-"""Sums of products of windows and kernels: convolutions of many features, as networks have them.
+"""Contractions of windows with many kernels: the convolutions of neural networks.
 
-A tile of accumulators stays in registers, for some windows of a line and for some vectors of
-kernels, while folds inside each other go over the elements of a window. Windows are read where they
-lie; the kernels are copied once, in vectors. Sums are made in the order of the source.
+A register tile holds accumulators for some windows of a line and for some vectors of kernels, while
+nested reductions iterate over the elements of a window. Windows are read in their original layout;
+the kernels are packed once, in vectors. The order of the sums does not change.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ MOST_VECTORS = 8
 
 @dataclass(frozen=True)
 class WindowShape:
-    """Maps inside each other, the last two over a line of windows and over kernels."""
+    """Nested maps, the last two over a line of windows and over kernels."""
 
     outer: tuple[int, ...]
     """The lengths of the maps around these two."""
     rows: int
     columns: int
     rounds: tuple[int, ...]
-    """Of the folds inside each other."""
+    """The lengths of the nested reductions."""
     bytes: int
 
     @property
@@ -58,12 +58,12 @@ class WindowShape:
     def __str__(self) -> str:
         places = " x ".join(map(str, (*self.outer, self.rows)))
         elements = " x ".join(map(str, self.rounds))
-        return f"sums over windows of {elements} at {places} places with {self.columns} kernels"
+        return f"windows of {elements} at {places} positions with {self.columns} kernels"
 
 
 @dataclass(frozen=True)
 class WindowTiles:
-    """How many windows and vectors of kernels have their sums in registers."""
+    """How many windows and vectors of kernels have their accumulators in registers."""
 
     rows: int
     vectors: int
@@ -71,7 +71,7 @@ class WindowTiles:
     shape: WindowShape
 
     def __str__(self) -> str:
-        threads = "on threads" if self._parallel is not None else "on one thread"
+        threads = "in parallel" if self._parallel is not None else "on one thread"
         return f"tiles of {self.rows} x {self.vectors} vectors of {self.lanes}, {threads}"
 
     def strategy(self) -> Strategy:
@@ -89,7 +89,7 @@ class WindowTiles:
         return seq(*steps)
 
     def _tiled(self) -> Strategy:
-        """What no tile divides is a tile of its own."""
+        """Tile the windows; those that are left are a smaller tile."""
         rest = self.shape.rows % self.rows
         if rest == 0:
             return self._tile_of(self.rows)
@@ -111,14 +111,14 @@ class WindowTiles:
 
     @property
     def _parallel(self) -> int | None:
-        """The number of the map that goes on threads."""
+        """The number of the map that runs in parallel."""
         if self.shape.products < PARALLEL_FROM:
             return None
         return next((at for at, length in enumerate(self.shape.outer, 1) if length > 1), None)
 
 
 def chosen_window_tiles(shape: WindowShape, machine: Machine) -> WindowTiles:
-    """The tile that takes the fewest cycles."""
+    """Choose the tile that takes the fewest cycles."""
     lanes = machine.lanes(shape.bytes)
     most = min(MOST_VECTORS, -(-shape.columns // lanes))
     fitting = [
@@ -132,10 +132,10 @@ def chosen_window_tiles(shape: WindowShape, machine: Machine) -> WindowTiles:
 
 
 def _cycles(rows: int, vectors: int, lanes: int, shape: WindowShape) -> float:
-    """An estimate, for two products and two loads of vectors in a cycle."""
+    """Estimate the cycles, with two multiplications and two vector loads per cycle."""
     whole, rest = divmod(shape.rows, rows)
     lines = whole * _round(rows, vectors) + (_round(rest, vectors) if rest else 0)
-    # Of two that take as long, the one with less code.
+    # Of two equally fast tiles, prefer the one with less code.
     return lines * -(-shape.columns // (vectors * lanes)) * (1 + rows * vectors / 256)
 
 
@@ -145,7 +145,7 @@ def _round(rows: int, vectors: int) -> float:
 
 
 def window_shape(term: Term) -> WindowShape | None:
-    """The shape of `... |> map(window => kernels |> map(kernel => folds over both))`."""
+    """The shape of `... |> map(window => kernels |> map(kernel => reductions of both))`."""
     nest = _nest(term)
     if nest is None or not nest.has_kernels_inside:
         return None
@@ -154,7 +154,7 @@ def window_shape(term: Term) -> WindowShape | None:
 
 
 def kernels_inside(term: Term) -> Strategy | None:
-    """What moves the map over kernels into those over windows, where it stands around them."""
+    """Return a strategy that moves the map over kernels inside the maps over windows, if needed."""
     nest = _nest(term)
     if nest is None or nest.has_kernels_inside or nest.kernels is None:
         return None
@@ -164,13 +164,13 @@ def kernels_inside(term: Term) -> Strategy | None:
 
 @dataclass(frozen=True)
 class _Nest:
-    """Maps inside each other, and folds inside these."""
+    """Nested maps, and reductions inside them."""
 
     lengths: tuple[int, ...]
     rounds: tuple[int, ...]
     type: ScalarType
     kernels: int | None
-    """The number of the map over what the fold pairs with the elements of the innermost one."""
+    """The number of the map over the operand that is zipped with elements of the innermost map."""
     has_kernels_inside: bool
     """Whether the innermost map is over the same kernels for all windows."""
 
@@ -202,7 +202,7 @@ def _nest(term: Term) -> _Nest | None:
 
 
 def _partner(pairs: Term, depth: int) -> int | None:
-    """How many maps further out that is which a fold pairs the elements of the innermost with."""
+    """Find the map whose elements a reduction zips with those of the innermost: its distance."""
     pair = applied(pairs, "zip")
     others = [] if pair is None else [part for part in pair if not mentions(part, 0)]
     if pair is None or len(others) != 1:
@@ -215,7 +215,7 @@ def _partner(pairs: Term, depth: int) -> int | None:
 
 
 def _computed(term: Term) -> Term:
-    """What a term shows in another layout, behind what it names."""
+    """Return the computed term under views and lets."""
     while True:
         shown, named = viewed(term), applied(term, "let")
         if shown is not None:
@@ -227,7 +227,7 @@ def _computed(term: Term) -> Term:
 
 
 def _rounds(fold: list[Term]) -> tuple[int, ...] | None:
-    """How many rounds folds have, each of which goes on with the sum of the one around it."""
+    """The lengths of nested reductions, each of which continues the sum of the one around it."""
     rounds: list[int] = []
     found: list[Term] | None = fold
     while found is not None:
@@ -244,7 +244,7 @@ def _rounds(fold: list[Term]) -> tuple[int, ...] | None:
 
 
 def arranged_windows(term: Term, setting: Setting) -> tuple[WindowTiles, Strategy] | None:
-    """The tiles for what stands there, and how it comes to them."""
+    """Choose the tiles of a term, and the strategy to apply them."""
     moved = kernels_inside(term)
     if moved is not None:
         result = moved.run(term, setting)
@@ -260,12 +260,12 @@ def arranged_windows(term: Term, setting: Setting) -> tuple[WindowTiles, Strateg
 
 @dataclass(frozen=True, repr=False)
 class _WindowSums(Strategy):
-    """Tiles for the shape that stands there, and for this machine."""
+    """Register tiles for the shape of the term and for this machine."""
 
     def run(self, term: Term, setting: Setting) -> Result:
         found = arranged_windows(term, setting)
         if found is None:
-            reason = "expected maps over windows and kernels, of folds in folds, of known sizes"
+            reason = "expected nested reductions of windows and kernels, with constant sizes"
             return Failure(self, reason, term, closeness=CONDITION)
         return found[1].run(term, setting)
 
@@ -275,5 +275,5 @@ class _WindowSums(Strategy):
 
 @schedule
 def window_sums() -> Strategy:
-    """Sums over windows with many kernels, in tiles of accumulators that suit this machine."""
+    """Contracts windows with many kernels, in register tiles that suit this machine."""
     return _WindowSums()

@@ -1,7 +1,7 @@
-"""Which strategy suits maps over windows: stencils, convolutions, pipelines of images.
+"""The choice of a strategy for maps over windows: stencils, convolutions, image pipelines.
 
-Windows of what is there already are read in vectors. Where a stage computes what the windows of the
-next one are made of, stages go on together, a row at a time, so that no window computes it anew.
+Windows of stored arrays are read in vectors. If a stage computes the elements of the next stage's
+windows, the stages are fused and run a row at a time, so that no window recomputes elements.
 """
 
 from __future__ import annotations
@@ -14,14 +14,13 @@ from riselang.rewrite.terms import applied, costs_something, viewed
 from riselang.term.nodes import Term, subterms
 
 SMALLEST = 1 << 16
-"""Elements of a result from which on it is worth the time to compile."""
+"""Elements of a result from which on it is worth the compile time."""
 
 
 def windows_in(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None:
-    """What windows stand there, how they are arranged and by which strategy; or None.
+    """Describe the windows of a term, their schedule, and its strategy; or return None.
 
-    Windows of values that come from elsewhere, turned round perhaps, are left alone: each would
-    compute them again.
+    Windows of computed values, possibly transposed, are left unchanged: each would recompute them.
     """
     nest = nest_of(term)
     if nest is None or nest.elements < SMALLEST:
@@ -33,13 +32,13 @@ def windows_in(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None
     if found is None or costs_something(found[1]):
         return None
     if setting.float == "relaxed":
-        how = "sums of lines where weights are products, else windows in vectors"
+        how = "sums of lines if weights are products, else windows in vectors"
         return what, how, by_lines | vectors
-    return what, "in vectors, with folds in registers", vectors
+    return what, "in vectors, with reductions in registers", vectors
 
 
 def _slides_over_values(term: Term) -> bool:
-    """Whether a term makes windows of what a map computes."""
+    """Whether a term slides over values that a map computes."""
     slid = applied(term, "slide")
     inner = None if slid is None else slid[0]
     while inner is not None:
