@@ -1,9 +1,9 @@
-"""Distributes the code of a block over its threads.
+"""Distributes the code of a block among its threads.
 
-All threads execute the statements of a block in order. The iterations of a thread loop are
-distributed over the threads; a statement outside of such loops is executed by the first thread
-alone if it stores, and by every thread if it only reads. There is a barrier between two statements
-that read or store.
+All threads execute the statements of a block in order. Each thread executes its own iterations of
+a thread loop; a statement outside of such loops is executed by the first thread alone if it
+stores, and by every thread if it only reads. There is a barrier between two statements that read
+or store.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ READS, STORES = "reads", "stores"
 
 
 def share_out_block(block: Block, numbers: Numbers) -> None:
-    """Distribute the code inside of the block loops of a kernel over threads."""
+    """Distribute the code inside of a kernel's block loops among the block's threads."""
     for op in list(block.ops):
         part = part_of(op)
         if isinstance(op, scf.ParallelOp) and part is not None and level_of(part) == "block":

@@ -45,7 +45,7 @@ def level_of(part: str) -> str:
 
 
 def is_of_threads(op: Operation) -> bool:
-    """Whether the op is a parallel loop over the threads, warps or lanes of a block."""
+    """Whether the op is a parallel loop that is mapped to a block's threads, warps or lanes."""
     part = part_of(op)
     return part is not None and level_of(part) in ("thread", "warp", "lane")
 

@@ -1,7 +1,7 @@
-"""Line tables: which line of a file each piece of code comes from.
+"""Line tables: the source line of each piece of code.
 
-Read as DWARF 4 writes them in `.debug_line` (section 6.2 of the standard), of a file that has one
-section of code.
+They are read from the `.debug_line` section in DWARF 4 format (section 6.2 of the standard) of a
+file with one code section.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ READABLE_VERSIONS = (2, 3, 4)
 
 @dataclass(frozen=True)
 class CodeLine:
-    """Code from `start` to before `end`; line 0 is code that nobody wrote."""
+    """Code from `start` to before `end`; line 0 is code without a source line."""
 
     start: int
     end: int
@@ -26,7 +26,7 @@ class CodeLine:
 
 
 def code_lines(data: bytes) -> list[CodeLine]:
-    """The lines of an object file, in the order of the code; none without debug info."""
+    """Return the lines of an object file, in the order of the code; none without debug info."""
     section = sections(data).get(".debug_line")
     found: list[CodeLine] = []
     reader = _Reader(section.data if section is not None else b"")
@@ -46,7 +46,7 @@ class _Reader:
         return value
 
     def unsigned(self) -> int:
-        """LEB128: seven bits a byte, the lowest first."""
+        """Read a LEB128 number: seven bits per byte, the lowest first."""
         value = shift = 0
         while True:
             byte = self.number("B")
@@ -73,11 +73,11 @@ class _Reader:
 @dataclass
 class _Header:
     step: int
-    """How long the shortest instruction is."""
+    """The minimum instruction length."""
     line_base: int
     line_range: int
     lengths: list[int]
-    """How many operands each standard opcode has, from opcode 1 on."""
+    """The number of operands of each standard opcode, from opcode 1 on."""
     files: list[str] = field(default_factory=list[str])
 
     @property
@@ -109,7 +109,7 @@ def _header(reader: _Reader) -> _Header:
 
 
 class _Machine:
-    """The machine whose program a line table is."""
+    """The state machine that a line number program runs on."""
 
     def __init__(self, reader: _Reader, header: _Header, end: int):
         self.reader = reader
@@ -118,7 +118,7 @@ class _Machine:
         self._reset()
 
     def _reset(self) -> None:
-        # Addresses are relative to the code, where the linker has not been.
+        # Before linking, addresses are relative to the code section.
         self.address, self.file, self.line = 0, 1, 1
         self.row: tuple[int, int, int] | None = None
 
@@ -139,7 +139,7 @@ class _Machine:
                 self._standard(opcode)
 
     def _add_row(self) -> Iterator[CodeLine]:
-        """What stood before ends where the next row starts."""
+        """End the previous row at the current address, and start a new one."""
         if self.row is not None and self.row[0] < self.address:
             start, file, line = self.row
             yield CodeLine(start, self.address, self.header.files[file - 1], line)

@@ -1,7 +1,7 @@
-"""What an object file in ELF says: its sections, and where its functions are.
+"""Reads ELF object files: their sections, functions and symbols.
 
-LLVM takes for granted that an object is well-formed, and takes the process down if it is not. So
-one that was read from a file is checked before.
+LLVM assumes that an object file is well-formed, and crashes the process if it is not. So an object
+that was read from disk is checked first.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ FUNCTION = 2
 class Section:
     name: str
     flags: int
-    """2 is in memory when the program runs, 4 is code."""
+    """2: loaded at run time; 4: code."""
     data: bytes
 
 
 @dataclass(frozen=True)
 class Function:
-    """A function at an offset in the section of the code."""
+    """A function at an offset in the code section."""
 
     name: str
     offset: int
@@ -32,7 +32,7 @@ class Function:
 
 
 def is_readable(data: bytes) -> bool:
-    """Whether this is ELF for a machine of 64 bits that starts with the lower byte."""
+    """Whether this is 64-bit little-endian ELF."""
     return data[:6] == b"\x7fELF\x02\x01"
 
 
@@ -49,7 +49,7 @@ def sections(data: bytes) -> dict[str, Section]:
 
 
 def functions(data: bytes) -> list[Function]:
-    """The functions of a file that has one section of code."""
+    """Return the functions of a file with one code section."""
     known = sections(data)
     table, strings = known[".symtab"].data, known[".strtab"].data
     found: list[Function] = []
@@ -73,7 +73,7 @@ class Symbols:
 
 @dataclass(frozen=True)
 class _Header:
-    """An entry of the table of sections."""
+    """An entry of the section header table."""
 
     kind: int
     offset: int
@@ -89,18 +89,18 @@ _SYMBOLS, _STRINGS, _RELOCATIONS, _NO_BITS = 2, 3, 4, 8
 _SECTION, _SYMBOL = struct.Struct("<IIQQQQIIQQ"), struct.Struct("<IBBHQQ")
 _RELOCATION = struct.Struct("<QIIq")
 _RESERVED = 0xFF00
-"""Numbers of sections from here on are none."""
+"""Section numbers from here on are reserved."""
 _GLOBAL, _WEAK = 1, 2
 _WIDE = frozenset((1, 24, 25, 257, 260))
-"""Relocations that change eight bytes, on any machine; the others change four at most."""
+"""Relocations that change eight bytes, on any CPU; the others change at most four."""
 _MOST = 1 << 40
-"""Bytes of a section that is only made in memory."""
+"""The maximum number of bytes of a section that is not stored in the file."""
 
 
 def checked_symbols(data: bytes, machine: str = "") -> Symbols:
-    """The symbols of an object, all of which lies within the file; for any machine, or this one.
+    """Return the symbols of an object file, after checking its structure.
 
-    A ValueError says what is wrong with it.
+    `machine` is the expected architecture, or empty for any. Raise ValueError if it is invalid.
     """
     try:
         headers = list(_headers(data, machine))
