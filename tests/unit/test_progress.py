@@ -164,10 +164,10 @@ def test_the_phase_is_named(clock: Clock, terminal: Terminal) -> None:
     with progress.progress("compiling f"):
         with timed("rewrite"):
             pass
-        with timed("LLVM"), timed("optimise"):
+        with timed("LLVM"), timed("optimize"):
             clock.pass_by(2)
     text = plain(terminal.written())
-    assert "compiling f: LLVM: optimise 0:00:02" in text
+    assert "compiling f: LLVM: optimize 0:00:02" in text
     assert "rewrite" not in text
 
 

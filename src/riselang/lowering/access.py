@@ -1,8 +1,8 @@
-"""Phase 2: from access paths to loads and stores (seed 000, section 4.2.2).
+"""Phase 2: lower access paths to loads and stores (seed 000, section 4.2.2).
 
 Each scalar that is needed is followed from its definition back to a buffer, collecting a path of
 indices and tuple positions; at the buffer the path becomes one load or store. A value without
-arrays is resolved once, right behind its definition, so nothing is loaded or computed twice.
+arrays is resolved once, right after its definition, so nothing is loaded or computed twice.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ from riselang.support.errors import InternalError
 
 
 def resolve_accesses(function: Operation, helpers: defined_arith.Helpers) -> None:
-    """Add loads and stores for every access path in `function`, whose ops are then unused.
+    """Add loads and stores for every access path in `function`; the path ops are then unused.
 
     Functions that the new code calls are added to `helpers`.
     """
@@ -78,7 +78,7 @@ def resolve_accesses(function: Operation, helpers: defined_arith.Helpers) -> Non
 
 
 def _may_wait(op: Operation) -> bool:
-    """Whether vectors may be stored behind an op instead of before it: it reads no memory."""
+    """Whether vector stores may move past an op: it reads no memory."""
     if isinstance(op, codegen.AssignOp):
         owner = op.value.owner
         return isinstance(owner, codegen.CastOp) and not isinstance(
@@ -88,7 +88,7 @@ def _may_wait(op: Operation) -> bool:
 
 
 def leads_on(op: Operation) -> bool:
-    """Whether a path through an op leads to one place, wherever its indices are."""
+    """Whether a path through an op leads to one buffer element, whatever its indices are."""
     if isinstance(op, codegen.PrefetchOp):
         return True
     return is_plain_step(op) and not isinstance(op, codegen.ListOp) and not is_chosen(op)
@@ -102,10 +102,10 @@ class _Resolver(Stores):
         self.copies: dict[tuple[Anchor, SSAValue, Nat], SSAValue] = {}
         self.places: dict[Operation, Builder] = {}
 
-    # Where values are needed
+    # Ops that need values
 
     def process(self, ops: Sequence[Operation]) -> None:
-        """Resolve what these ops store or hand to other dialects; views wait to be read."""
+        """Resolve the values that these ops store or pass to other dialects; skip unread views."""
         for op in ops:
             if self.columns and not _may_wait(op):
                 self.store_columns()
@@ -125,7 +125,7 @@ class _Resolver(Stores):
             self.store_columns()
 
     def native(self, value: SSAValue, path: Path) -> SSAValue:
-        """The plain scalar at the end of `path`, which has only tuple positions, in `value`."""
+        """Resolve the builtin scalar at `path`, which has only tuple positions, in `value`."""
         while True:
             owner = value.owner
             if isinstance(owner, (codegen.FstOp, codegen.SndOp)):
@@ -157,13 +157,13 @@ class _Resolver(Stores):
         return self.follow(value, path, value, self.behind(owner))
 
     def behind(self, op: Operation) -> Builder:
-        """The place behind an op; what is added there keeps its order."""
+        """Return the builder after an op; ops that it inserts keep their order."""
         if op not in self.places:
             self.places[op] = builder_at(InsertPoint.after(op), op.location)
         return self.places[op]
 
     def inline(self, op: EmbedOp) -> SSAValue:
-        """The ops of an embed, in its place, on plain scalars."""
+        """Inline the ops of an embed before it, on builtin scalars."""
         mapping: dict[SSAValue, SSAValue] = {}
         body = self.body_of(op).block
         for argument, operand in zip(body.args, op.arguments, strict=True):
@@ -228,7 +228,7 @@ class _Resolver(Stores):
                 path = self.shortened(data_of(value), path, builder)
 
     def fetch_later(self, op: ViewOp, path: Path, builder: Builder) -> None:
-        """Fetch what stands at a path some elements later, if that is a place in a buffer."""
+        """Prefetch the element some iterations ahead of `path`, if it is stored in a buffer."""
         last = array_of(op.source).length - 1
         value: SSAValue = op.source
         path = (nat_min(index_at(path[0]) + op.size("d"), last), *path[1:])
@@ -247,7 +247,7 @@ class _Resolver(Stores):
         self.prefetch(value.owner, path, builder)
 
     def part(self, value: SSAValue, path: Path, builder: Builder) -> SSAValue:
-        """A scalar of a value without arrays, which may be a lane of a vector."""
+        """Return a scalar of a value without arrays; it may be one lane of a vector."""
         if path and isinstance(path[-1], Nat):
             return self.extracted(self.native(value, path[:-1]), path[-1], builder)
         return self.native(value, path)
@@ -261,7 +261,7 @@ class _Resolver(Stores):
         builder: Builder,
         anchor: Anchor,
     ) -> SSAValue:
-        """Walk from `value` to what holds all lanes of the vector at `path`."""
+        """Walk from `value` to the value or buffer that holds the vector at `path`, and read it."""
         start, plain = value, builtin_vector(type)
 
         def read(path: Path) -> SSAValue:
@@ -313,7 +313,7 @@ class _Resolver(Stores):
         type: Attribute,
         builder: Builder,
     ) -> SSAValue:
-        """All lanes of the vector at a path in a value without arrays."""
+        """Return the vector at a path in a value without arrays."""
         if path and path[-1] == lane:
             return self.native(value, path[:-1])
         if not depends_on_lane(path, lane):
@@ -325,7 +325,7 @@ class _Resolver(Stores):
     def padded_lanes(
         self, op: PaddedOp, path: Path, lane: Nat, type: VectorType, builder: Builder
     ) -> SSAValue:
-        """A vector of a padded array: at once where no lane is of the pad, else lane by lane."""
+        """Read a vector of a padded array: as a whole if no lane is padding, else lane by lane."""
         plain = builtin_vector(type)
         index = index_at(path[0]) - op.left.data
 
@@ -348,7 +348,7 @@ class _Resolver(Stores):
         return self.choice(self.at_first_lane(index, lane), plain, before_end, lanes, builder)
 
     def unless_empty(self, array: SSAValue, path: Path, builder: Builder) -> SSAValue:
-        """The scalar at `path`, where the array has elements when the program runs."""
+        """Read the scalar at `path` if the array is not empty at run time."""
         leaf = leaf_type(data_of(array), path)
         return self.choice(
             array_of(array).length - 1,
@@ -389,7 +389,7 @@ class _Resolver(Stores):
     def choice(
         self, gap: Nat, type: Attribute, chosen: Branch, other: Branch, builder: Builder
     ) -> SSAValue:
-        """One of two scalars, by whether `gap` is not negative; decided here where it can be."""
+        """Return `chosen` if `gap >= 0`, else `other`; emit an if only where this is not known."""
         gap = simplify(gap, self.facts(gap))
         if is_nonnegative(gap, self.facts(gap)):
             return chosen(Block(), builder)
@@ -415,7 +415,7 @@ class _Resolver(Stores):
         read: Callable[[SSAValue, Path], SSAValue],
         builder: Builder,
     ) -> SSAValue:
-        """What is read in the element of a list that an index of the running program chooses."""
+        """Read from the list element that an index chooses at run time, with selects."""
         index = index_at(path[0])
         (position,) = self.arithmetic([simplify(index, self.facts(index))], builder)
         first, *others = [read(each, path[1:]) for each in op.elements]
@@ -429,7 +429,7 @@ class _Resolver(Stores):
     def generated(
         self, op: codegen.GenerateOp, index: Nat, anchor: Anchor, builder: Builder
     ) -> SSAValue:
-        """The element of an array that is computed from its indices."""
+        """Compute the element of a generated array at an index."""
         body = self.body_of(op)
         argument = body.block.args[0]
         if not argument.uses:
@@ -441,7 +441,7 @@ class _Resolver(Stores):
     def computed(
         self, op: codegen.MapReadOp, index: Nat, anchor: Anchor, builder: Builder
     ) -> SSAValue:
-        """The element of a map that is only read: its function body, copied to this place."""
+        """Compute an element of a map that is only read: inline its function body here."""
         index = simplify(index, self.facts(index))
         key = (anchor, op.result, index)
         if key in self.copies:
@@ -453,7 +453,7 @@ class _Resolver(Stores):
         return self.copies[key]
 
     def copied(self, body: Body, argument: SSAValue, builder: Builder) -> SSAValue:
-        """What a region computes for its argument, copied to this place."""
+        """Inline the body of a region for an argument, and return its result."""
         block = body.block
         mapping: dict[SSAValue, SSAValue] = {**body.outside, block.args[0]: argument}
         copies: list[Operation] = []
@@ -465,16 +465,16 @@ class _Resolver(Stores):
         raise InternalError("a region without return passed the verifier")
 
     def copy(self, op: Operation, mapping: dict[SSAValue, SSAValue]) -> Operation:
-        """A copy of an op of a region that is copied; what it computes is, where it is read."""
+        """Copy an op of a region that is inlined; its own regions are copied when it is read."""
         if not isinstance(op, EmbedOp | codegen.MapReadOp | codegen.GenerateOp):
             return _copy(op, mapping)
         made = op.clone_without_regions(mapping)
-        # An embed is isolated, and has nothing from outside.
+        # An embed is isolated from above, so it captures nothing.
         outside = {} if isinstance(op, EmbedOp) else {**self.body_of(op).outside, **mapping}
         self.bodies[made] = Body(self.body_of(op).block, outside)
         return made
 
 
 def _copy(op: Operation, mapping: dict[SSAValue, SSAValue]) -> Operation:
-    """The op on other values; its results are added to them."""
+    """Clone an op with mapped operands, and add its results to the mapping."""
     return op.clone(mapping) if op.regions else op.clone_without_regions(mapping)

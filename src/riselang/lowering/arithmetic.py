@@ -1,4 +1,4 @@
-"""Arithmetic on f32 and its bits, of numbers or of vectors of them, as ops of arith and math."""
+"""Builds arith and math ops on f32 scalars or vectors, and on their bits."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from riselang.dialects.arith import CmpfOp, SelectOp, with_truths
 
 CONTRACT = arith.FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
-"""A product and a sum may be one operation."""
+"""A multiplication and an addition may become one `fma`."""
 
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """Makes ops where a builder stands; all values are of one type, or integers as wide."""
+    """Inserts ops with a builder; all values have one type, or are integers of the same width."""
 
     builder: Builder
     type: Attribute
@@ -71,7 +71,7 @@ class Arithmetic:
         return self._of(arith.MinimumfOp(a, b))
 
     def polynomial(self, coefficients: Sequence[float], x: SSAValue) -> SSAValue:
-        """The value of a polynomial, whose highest coefficient comes first."""
+        """Evaluate a polynomial whose coefficients are given from the highest degree down."""
         first, *others = coefficients
         value = self.number(first)
         for each in others:
@@ -97,11 +97,11 @@ class Arithmetic:
         return self._of(with_truths(CmpfOp(x, x, "uno")))
 
     def bits(self, x: SSAValue) -> SSAValue:
-        """A number as the integer that has its bits."""
+        """Bitcast a float to an integer."""
         return self._of(arith.BitcastOp(x, self._integers))
 
     def floats(self, x: SSAValue) -> SSAValue:
-        """The number that has the bits of an integer."""
+        """Bitcast an integer to a float."""
         return self._of(arith.BitcastOp(x, self.type))
 
     def from_int(self, x: SSAValue) -> SSAValue:

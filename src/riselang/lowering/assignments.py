@@ -1,8 +1,8 @@
-"""What a nest of affine loops computes: each element of a buffer as a sum of products.
+"""Reads each element that a nest of affine loops computes as a contraction.
 
-Loads of elements, numbers and scalars are factors; a reduction is a product that is summed over
-loop indices. Views are gone at this stage, so however a program was written, a matrix product is
-the sum over k of two loads. Sums are taken apart and put together freely, which needs the relaxed
+A contraction is a sum of terms, each a product of loads, constants and scalars that may be summed
+over loop indices. Views are gone at this stage, so however a program was written, a matrix
+multiplication is the sum over k of two loads. Sums are regrouped freely, which needs the relaxed
 float permission.
 """
 
@@ -28,16 +28,16 @@ from riselang.lowering.nests import Loop, Nest, Subscripts
 from riselang.support.lazy import cached_property
 
 MOST_PRODUCTS = 8
-"""Sums that get longer than this are no library call."""
+"""Sums of more terms than this do not become library calls."""
 
 
 class NoSumOfProducts(Exception):
-    """Why a value is none."""
+    """The reason why a value is not a contraction."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """An element of a buffer: how far from its start, for each loop index and at least."""
+    """An element of a buffer: its stride for each loop index, and its constant offset."""
 
     buffer: SSAValue
     steps: Mapping[SSAValue, int]
@@ -69,7 +69,7 @@ class Place:
 
 
 def is_whole(buffer: SSAValue) -> bool:
-    """Whether a buffer is memory of its own, without gaps, and not a view of other memory."""
+    """Whether a buffer is contiguous, and not a view of another buffer."""
     owner, type = buffer.owner, buffer.type
     if isinstance(owner, Block):
         is_own = isinstance(owner.parent_op(), FuncOp)
@@ -79,7 +79,7 @@ def is_whole(buffer: SSAValue) -> bool:
 
 
 def _linear(formula: AffineExpr) -> tuple[dict[int, int], int]:
-    """The factor of each dimension, and the number that is added."""
+    """Return the coefficient of each dimension, and the constant term."""
     match formula:
         case AffineConstantExpr():
             return {}, formula.value
@@ -111,7 +111,7 @@ class Factor:
 
 @dataclass(frozen=True)
 class Product:
-    """A number times scalars times elements, summed over the indices of loops."""
+    """A constant times scalars times buffer elements, summed over loop indices."""
 
     number: float
     scalars: tuple[SSAValue, ...] = ()
@@ -120,7 +120,7 @@ class Product:
 
     @property
     def is_nothing(self) -> bool:
-        """Whether it is the number zero; zero times an element is not, since that may be NaN."""
+        """Whether it is the constant zero; zero times an element is not, since it may be NaN."""
         return self.number == 0.0 and not self.scalars and not self.factors
 
     def times(self, other: Product) -> Product:
@@ -137,7 +137,7 @@ Sum = tuple[Product, ...]
 
 @dataclass(frozen=True)
 class Assignment:
-    """Loops that do not depend on each other, and what each iteration stores."""
+    """A perfect nest of loops, and the store in each iteration."""
 
     loops: tuple[Nest, ...]
     store: affine.StoreOp
@@ -152,22 +152,22 @@ class Assignment:
 
     @cached_property
     def value(self) -> Sum:
-        """What is stored."""
+        """The stored value."""
         return self.products_of(self.store.value)
 
     def products_of(self, value: SSAValue) -> Sum:
-        """A value of the innermost loop as a sum of products."""
+        """Read a value of the innermost loop as a contraction."""
         return _Reader(self.root).sum_of(value)
 
     def reductions(self) -> list[affine.ForOp]:
-        """The loops of an iteration that have a result."""
+        """Return the loops with results in an iteration."""
         block = self.store.parent_block()
         assert block is not None
         return [op for op in block.ops if isinstance(op, affine.ForOp) and op.results]
 
 
 def assignment_of(nest: Nest) -> Assignment | None:
-    """A nest as one assignment, if there is nothing else in it."""
+    """Return a nest as one assignment, if it contains nothing else."""
     loops = [nest]
     while True:
         body = loops[-1].loop.body.block
@@ -186,7 +186,7 @@ _AFFINE = affine.ForOp | affine.YieldOp | affine.LoadOp
 
 
 def is_pure(ops: Sequence[Operation]) -> bool:
-    """Whether ops read and compute, and do nothing else."""
+    """Whether ops only read and compute."""
     for op in ops:
         for inner in op.walk():
             if not isinstance(inner, _AFFINE) and inner.name.split(".")[0] not in ("arith", "math"):
@@ -195,12 +195,12 @@ def is_pure(ops: Sequence[Operation]) -> bool:
 
 
 def sum_of_reduction(loop: affine.ForOp) -> Sum:
-    """What a loop with a result gives."""
+    """Read the result of a loop as a contraction."""
     return _Reader(loop).sum_of(loop.results[0])
 
 
 class _Reader:
-    """Reads values as sums of products; what stands outside of `root` is a scalar."""
+    """Reads values as contractions; values from outside of `root` are scalars."""
 
     def __init__(self, root: Operation):
         self.root = root
@@ -240,7 +240,7 @@ class _Reader:
                 raise NoSumOfProducts(f"it has {op.name}")
 
     def reduction(self, op: affine.ForOp) -> Sum:
-        """The value before the loop, and what each iteration adds to it."""
+        """Return the initial value, and the terms that each iteration adds to it."""
         if len(op.results) != 1:
             raise NoSumOfProducts("a loop has several results")
         _, before = op.body.block.args
@@ -254,9 +254,9 @@ class _Reader:
             elif product == Product(1.0, (before,)):
                 kept += 1
             else:
-                raise NoSumOfProducts("a loop multiplies what it has summed up")
+                raise NoSumOfProducts("a loop multiplies its accumulator")
         if kept != 1:
-            raise NoSumOfProducts("a loop does not add to what it has summed up")
+            raise NoSumOfProducts("a loop does not add to its accumulator")
         return self.sum_of(op.inits[0]) + tuple(added)
 
 

@@ -1,8 +1,8 @@
-"""Functions that a program names and calls, as functions of the module.
+"""Lowers named functions of a program to functions of the module.
 
-`let f = fun((x, y), ...); ... f(a, b) ... f(c, d)` is lowered once, to a private function that
-takes buffers for its result, then what its parameters are made of: a buffer for each array, the
-plain scalar for each scalar.
+The function in `let f = fun((x, y), ...); ... f(a, b) ... f(c, d)` is lowered once, to a private
+function that takes buffers for its result, then its parameters: a buffer for each array, and a
+builtin scalar for each scalar.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from riselang.lowering.sizes import Sizes
 from riselang.term.nodes import Lambda
 
 Fill = Callable[[Lambda, Sequence[SSAValue], SSAValue, InsertPoint, Sizes, Checks], None]
-"""Lowers a closed function: what it takes, where its result goes, where its code stands."""
+"""Lowers a closed function, given its inputs, its target and its insertion point."""
 PREFIX = "rise_function"
 
 
@@ -49,7 +49,7 @@ class Callee:
 
 
 def callee_of(function: Lambda) -> Callee | None:
-    """A closed function between arrays and scalars of known sizes; None for any other."""
+    """Return a closed function on arrays of constant sizes and scalars; None for any other."""
     inputs, result = uncurry(function.type)
     is_called = not function.open and contains_array(result)
     if not is_called or not all(_is_plain(type) for type in (*inputs, result)):
@@ -64,7 +64,7 @@ def _is_plain(type: RiseType) -> bool:
 
 
 class Callees:
-    """The functions that have been made for one module."""
+    """The functions that have been added to a module."""
 
     def __init__(self, module: ModuleOp, places: Places, fill: Fill):
         self.checks: list[Checks] = []
@@ -75,14 +75,14 @@ class Callees:
         self._written: list[tuple[func.FuncOp, int]] = []
 
     def name(self, callee: Callee) -> str:
-        """The name of the function, which is made where it is not there."""
+        """Return the name of the function, which is added to the module on first use."""
         if callee.function not in self._names:
             self._names[callee.function] = self._new_name()
             self._make(callee, self._names[callee.function])
         return self._names[callee.function]
 
     def mark_distinct(self) -> None:
-        """Say that nothing else is where the functions leave their results."""
+        """Mark the result buffers of the functions: they overlap no other buffer."""
         for function, outputs in self._written:
             mark_distinct(function, range(outputs))
 
@@ -114,7 +114,7 @@ class Callees:
 
 
 def buffer_types(type: RiseType) -> list[Attribute]:
-    """A buffer for each scalar of a type."""
+    """Return the types of the buffers for a type, one for each scalar in it."""
     return [
         MemRefType(leaf.element, [length.constant for length in lengths])
         for lengths, leaf in leaves(type)
@@ -122,7 +122,7 @@ def buffer_types(type: RiseType) -> list[Attribute]:
 
 
 def passed_types(type: RiseType) -> list[Attribute]:
-    """What a value of a type is passed as."""
+    """Return the types of the arguments that a value of a type is passed as."""
     if isinstance(type, TupleType):
         return [each for part in components(type) for each in passed_types(part)]
     if isinstance(type, ArrayType):
@@ -134,7 +134,7 @@ def passed_types(type: RiseType) -> list[Attribute]:
 
 
 def _received(type: RiseType, arguments: list[SSAValue], emitter: Emitter) -> SSAValue:
-    """A parameter made of the next arguments, which are taken from the list."""
+    """Build a parameter from the next arguments, removing them from the list."""
     if isinstance(type, TupleType):
         first_type, second_type = components(type)
         first = _received(first_type, arguments, emitter)
@@ -151,7 +151,7 @@ def _take(arguments: list[SSAValue], count: int) -> list[SSAValue]:
 
 
 def whole_buffers(value: SSAValue) -> list[SSAValue] | None:
-    """The buffers that hold a value and nothing else; None where it is a part or a view of them."""
+    """Return the buffers that hold exactly a value; None if it is a part or a view of them."""
     op = value.owner
     if isinstance(op, codegen.CastOp):
         return list(op.sources) if all(isinstance(s.type, MemRefType) for s in op.sources) else None

@@ -1,9 +1,9 @@
-"""Checks at run time: what a failed one leaves behind, and how functions pass it on.
+"""Run-time checks: how a failure is recorded, and how functions pass it to their callers.
 
-A function with a check in it, and every function that calls one, takes one more buffer behind its
-parameters, of four integers that are 0 at first. A check that fails counts itself there; the first
-one also leaves its number, the index and the bound. The program goes on with the index 0, so no
-access leaves its array, and the caller looks into the buffer at the end.
+A function with a check in it, and every function that calls one, takes an additional buffer after
+its parameters: four integers, initially 0. A failed check increments a counter there; the first
+one also stores its number, the index and the bound. The program continues with index 0, so that
+no access is out of bounds, and the caller reads the buffer at the end.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from riselang.dialects.module import walk
 from riselang.support.errors import SourceLocation
 
 CHECKS = "rise.checks"
-"""The attribute of a module that says where each check was written."""
+"""The module attribute with the location of each check."""
 FAILURE_ARGUMENT = "rise.failure"
-"""The attribute of the parameter of a function that is the buffer for a failure."""
+"""The attribute of the function parameter that is the failure buffer."""
 FAILURE = MemRefType(i64, [4])
-"""How many checks failed; the number of the first, counted from 1; its index; its bound."""
+"""The number of failed checks; the first one's number, from 1, its index and its bound."""
 REPORT = "rise_index_error"
 """The function that a failed check calls."""
 ADD_INTEGERS = 1
@@ -45,7 +45,7 @@ ADD_INTEGERS = 1
 
 
 class Places:
-    """Where the checks of a module were written; a check is known by its number in this list."""
+    """The locations of a module's checks; a check is identified by its number in this list."""
 
     def __init__(self) -> None:
         self.locations: list[SourceLocation | None] = []
@@ -68,7 +68,7 @@ class Checks:
         return self.failure is not None
 
     def buffer(self) -> SSAValue:
-        """The buffer for a failure, which becomes the last parameter of the function."""
+        """Return the failure buffer, which becomes the last parameter of the function."""
         if self.failure is None:
             self.failure = self.entry.insert_arg(FAILURE, len(self.entry.args))
             self.failure.name_hint = "failure"
@@ -77,7 +77,7 @@ class Checks:
     def index(
         self, number: SSAValue, bound: SSAValue, location: SourceLocation | None, builder: Builder
     ) -> SSAValue:
-        """The plain index `number` if it is below `bound`, else 0, and a report."""
+        """Return the index `number` if it is below `bound`; else report a failure, and return 0."""
         is_outside = builder.insert(arith.CmpiOp(number, bound, "uge")).results[0]
         check = IntegerAttr(self.places.number(location), i64)
         block = Block()
@@ -90,7 +90,7 @@ class Checks:
         return builder.insert(arith.SelectOp(is_outside, zero, number)).results[0]
 
     def none_failed(self, builder: Builder) -> SSAValue:
-        """Whether all checks so far have passed: a loop that goes on for ever must end."""
+        """Emit whether all checks so far have passed, so that a while loop can end otherwise."""
         zero = _constant(0, builder)
         count = builder.insert(memref.LoadOp.get(self.buffer(), [zero])).results[0]
         none = builder.insert(arith.ConstantOp(IntegerAttr(0, i64))).results[0]
@@ -102,7 +102,7 @@ def _constant(number: int, builder: Builder) -> SSAValue:
 
 
 def complete(module: ModuleOp, checks: Sequence[Checks], places: Places) -> None:
-    """Give the functions that can fail their parameter, their callers too, and say where."""
+    """Add failure parameters to functions with checks and their callers, and the locations."""
     if not places.locations:
         return
     failing = {check.entry: check for check in checks if check.are_used}
@@ -119,7 +119,7 @@ def complete(module: ModuleOp, checks: Sequence[Checks], places: Places) -> None
 
 
 def _pass_on(module: ModuleOp, failing: dict[Block, Checks], places: Places) -> None:
-    """Calls of functions that can fail get the buffer of their caller, which then can fail too."""
+    """Pass the failure buffer to calls of functions that can fail; the caller then can, too."""
     calls = [op for op in walk(module) if isinstance(op, func.CallOp)]
     done: set[Operation] = set()
     while True:
@@ -135,7 +135,7 @@ def _pass_on(module: ModuleOp, failing: dict[Block, Checks], places: Places) -> 
 
 
 def mark_argument(function: func.FuncOp, position: int, name: str) -> None:
-    """Give a parameter of a function an attribute, beside those that it has."""
+    """Add an attribute to a parameter of a function."""
     count = len(function.function_type.inputs)
     known = [] if function.arg_attrs is None else [each.data for each in function.arg_attrs]
     known += [{}] * (count - len(known))
@@ -144,7 +144,7 @@ def mark_argument(function: func.FuncOp, position: int, name: str) -> None:
 
 
 def failure_of(function: func.FuncOp) -> SSAValue | None:
-    """The buffer for a failure that a function takes behind its parameters."""
+    """Return the failure buffer that a function takes after its parameters, if it does."""
     marked = function.arg_attrs.data if function.arg_attrs is not None else ()
     if not marked or FAILURE_ARGUMENT not in marked[-1].data:
         return None
@@ -152,7 +152,7 @@ def failure_of(function: func.FuncOp) -> SSAValue | None:
 
 
 def is_report(op: Operation) -> bool:
-    """Whether the op is what a failed check does."""
+    """Whether the op reports a failed check."""
     return isinstance(op, func.CallOp) and _callee(op) == REPORT
 
 
@@ -175,7 +175,7 @@ def _entry_around(op: Operation) -> Block:
 
 
 def _report_function() -> func.FuncOp:
-    """Counts a failure; of several that come at once, exactly one is the first."""
+    """Build the function that counts a failure; of concurrent ones, exactly one is the first."""
     types: list[Attribute] = [FAILURE, i64, IndexType(), IndexType()]
     block = Block(arg_types=types)
     failure, number, index, bound = block.args
@@ -203,7 +203,7 @@ def _report_function() -> func.FuncOp:
 
 
 def check_locations(module: ModuleOp) -> list[SourceLocation | None]:
-    """Where the checks of a module after phase 1 were written, in the order of their numbers."""
+    """Return the locations of the checks of a module after phase 1, in order of their numbers."""
     attribute = module.attributes.get(CHECKS)
     found: list[SourceLocation | None] = []
     for place in attribute if isinstance(attribute, ArrayAttr) else ():

@@ -1,4 +1,4 @@
-"""Copies of modules to be lowered, without the programs in them, which become loops at once."""
+"""Copies modules for lowering, without the RISE ops, which are lowered from their terms."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from riselang.term.from_dialect import Unit, units
 def copy_to_lower(
     module: ModuleOp, chosen: Sequence[Operation]
 ) -> tuple[ModuleOp, dict[FuncOp, Units]]:
-    """Some ops of a module as a module whose lowering units are empty, and what stood in them."""
+    """Copy ops to a module with empty lowering units; return it and the programs of the units."""
     if any(len(region.blocks) > 1 for op in chosen for each in walk(op) for region in each.regions):
-        # The order of the text does not say which value is defined first.
+        # With several blocks, a value may be used in the text before its definition.
         copy = ModuleOp([op.clone() for op in chosen], dict(module.attributes))
         return copy, {function: units(function) for function in functions(copy)}
     copier = _Copier()
@@ -58,7 +58,7 @@ class _Copier:
         return copy
 
     def unit(self, unit: Unit) -> Unit:
-        """The same program between the buffers of the copy."""
+        """Return the same program, with the buffers of the copy."""
         inputs, outputs = (
             tuple(tuple(self.values[buffer] for buffer in group) for group in groups)
             for groups in (unit.inputs, unit.outputs)

@@ -1,4 +1,4 @@
-"""Locations as line tables need them: every op has one, in a file that a debugger finds."""
+"""Completes locations for line tables: every op gets one, in a file that a debugger finds."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ NO_FILE = "<unknown>"
 
 
 def complete_locations(module: ModuleOp) -> None:
-    """Locate every op of a lowered module, in place.
+    """Give every op of a lowered module a file location, in place.
 
-    What says no place of its own is for the op around it; a function, for what is first in it. One
-    that nobody wrote is at line 0, which means so in line tables.
+    An op without a location gets that of its parent; a function, that of the first op in it that
+    has one. Without any, the line is 0, which means "no source line" in line tables.
     """
     places = {function: _first_place(function) for function in functions(module)}
     known = next((place for place in places.values() if place is not None), None)
@@ -32,7 +32,7 @@ def complete_locations(module: ModuleOp) -> None:
 
 
 def _first_place(function: Operation) -> FileLineColLoc | None:
-    """Where the function was written, or else the first op in it that knows its place."""
+    """Return the location of the function, or else of the first op in it that has one."""
     places = (_place(op.location) for op in walk(function))
     return next((place for place in places if place is not None), None)
 
@@ -45,5 +45,5 @@ def _place(location: LocationAttr) -> FileLineColLoc | None:
 
 
 def _absolute(file: str) -> str:
-    """A file by its whole path; `<text>` and its like are no files."""
+    """Return the absolute path of a file; names such as `<text>` are not files."""
     return file if file.startswith("<") else os.path.abspath(file)

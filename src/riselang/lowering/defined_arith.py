@@ -1,9 +1,9 @@
-"""Scalar ops that MLIR leaves undefined for some operands, made total.
+"""Makes scalar ops total that MLIR leaves undefined for some operands.
 
-The reference says what they give: `a / 0` is 0 and `a rem 0` is `a`; the quotient of the smallest
-integer by -1 wraps; a shift by the width or more shifts everything out; a float outside the range
-of an integer type becomes the nearest integer of it, and NaN becomes 0; of two zeros `maxnumf`
-gives 0.0 and `minnumf` -0.0, in either order.
+The reference interpreter defines the results: `a / 0` is 0 and `a rem 0` is `a`; the smallest
+integer divided by -1 wraps; a shift by the width or more shifts all bits out; a float outside the
+range of an integer type saturates, and NaN becomes 0; of two zeros, `maxnumf` returns 0.0 and
+`minnumf` -0.0, in either order.
 """
 
 from __future__ import annotations
@@ -39,21 +39,21 @@ DIVISIONS = {
 SHIFTS = {"arith.shli", "arith.shrsi", "arith.shrui"}
 FLOAT_TO_INTEGER = {"arith.fptosi", "arith.fptoui"}
 NUMBERS = {"arith.maxnumf": "arith.maximumf", "arith.minnumf": "arith.minimumf"}
-"""Ops that ignore a NaN, and those that propagate it and order the zeros. MLIR leaves the order of
-zeros to the target in the former."""
+"""Ops that ignore a NaN, and those that propagate it and order zeros. In the former, the order of
+zeros depends on the target."""
 
 
 def is_partial(op: Operation) -> bool:
-    """Whether the op must not reach MLIR as it is."""
+    """Whether the op must be replaced before MLIR lowers it."""
     is_named = op.name in DIVISIONS or op.name in SHIFTS or op.name in FLOAT_TO_INTEGER
     return is_named or op.name in NUMBERS or _decided(op) is not None
 
 
 def _decided(op: Operation) -> bool | None:
-    """What a comparison gives whatever its operands are.
+    """Return the result of a comparison that does not depend on its operands, else None.
 
-    MLIR's canonicalize turns it into `!=` where one operand is an integer as a float and the other
-    a constant.
+    MLIR's canonicalizer turns such a comparison into `!=` if one operand is an integer converted
+    to float and the other a constant.
     """
     if not isinstance(op, arith.CmpfOp):
         return None
@@ -67,8 +67,8 @@ def emit_total(op: Operation, operands: Sequence[SSAValue], add: Add, helpers: H
     if (decided := _decided(op)) is not None:
         return add(arith.ConstantOp(IntegerAttr(int(decided), IntegerType(1))))
     if op.name in DIVISIONS and not _is_safe_divisor(operands[1]):
-        # Out of line (native.llvm_text keeps it so): no processor divides vectors, and LLVM's
-        # vectoriser takes exponential time for the selects of a chain of divisions.
+        # Out of line (`native.llvm.ir_text` prevents inlining): CPUs have no vector division, and
+        # LLVM's vectorizer takes exponential time for the selects of a chain of divisions.
         name = f"rise_{op.name.removeprefix('arith.')}_{type}"
         if name not in helpers:
             helpers[name] = _division_function(name, op.name, type)
@@ -84,7 +84,7 @@ def emit_total(op: Operation, operands: Sequence[SSAValue], add: Add, helpers: H
 
 
 def _is_safe_divisor(divisor: SSAValue) -> bool:
-    """A constant other than 0, where nothing is defined, and -1, where the smallest overflows."""
+    """Whether a divisor is a constant other than 0 and -1, for which division may overflow."""
     owner = divisor.owner
     if not isinstance(owner, arith.ConstantOp) or not isinstance(owner.value, IntegerAttr):
         return False
@@ -136,7 +136,7 @@ class _Maker:
                 self.compare("eq", divisor, self.integer(-1)),
             )
             unsafe = self.op("arith.ori", is_zero, overflows)
-        # Dividing by one gives the wrapped quotient, and the remainder 0, in the other unsafe case.
+        # In the overflow case, dividing by 1 gives the wrapped quotient, and the remainder 0.
         result = self.op(name, dividend, self.op("arith.select", unsafe, one, divisor))
         at_zero = dividend if "rem" in name else zero
         return self.op("arith.select", is_zero, at_zero, result)
@@ -155,7 +155,7 @@ class _Maker:
         return self.op("arith.select", fits, shifted, zero)
 
     def number(self, name: str, left: SSAValue, right: SSAValue) -> SSAValue:
-        """The operand that is a number where the other is NaN, else what `name` gives."""
+        """Emit `name`, or the other operand if one is NaN."""
         result = self.op(name, left, right)
         result = self.op("arith.select", self.float_compare("uno", right, right), left, result)
         return self.op("arith.select", self.float_compare("uno", left, left), right, result)
@@ -181,7 +181,7 @@ class _Maker:
         return self.op("arith.select", too_high, self.integer(highest), result)
 
     def _bit(self, value: SSAValue, *, signed: bool) -> SSAValue:
-        """A float as a bit: LLVM's code for GPUs asks whether it is 0."""
+        """Convert a float to i1 with a comparison: LLVM's GPU code tests whether it is 0."""
         if signed:
             return self.integer(0)  # between -1 and 1
         return self.float_compare("oge", value, self.float(1, value))

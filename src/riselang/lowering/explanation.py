@@ -1,4 +1,4 @@
-"""Lowered programs as text that says, behind each loop and access, what it is for."""
+"""Prints lowered programs with a comment after each loop and access that names its pattern."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EXPLAINED = (
 
 
 def explained_text(module: Operation) -> str:
-    """The module, with comments; it can be read back."""
+    """Format a module with comments; the text parses back to the same module."""
     lines: list[str] = []
     for line, op in located_lines(module):
         comment = explanation(op) if isinstance(op, EXPLAINED) else None
@@ -31,7 +31,7 @@ def explained_text(module: Operation) -> str:
 
 @deep
 def located_lines(module: Operation) -> list[tuple[str, Operation | None]]:
-    """The lines of the module's text, and which op begins on each, the innermost of several."""
+    """Return each line of the module's text with the op that starts on it, the innermost one."""
     stream = _Lines()
     printer = _Printer(stream=stream)
     with timed("print"):
@@ -41,7 +41,7 @@ def located_lines(module: Operation) -> list[tuple[str, Operation | None]]:
 
 
 def explanation(op: Operation) -> str | None:
-    """`map at dot.rise:2` for an op that was made for a pattern."""
+    """Return `map at dot.rise:2` for an op that was emitted for a pattern."""
     location = op.location
     if not isinstance(location, NameLoc):
         return None
@@ -53,7 +53,7 @@ def explanation(op: Operation) -> str | None:
 
 
 class _Lines(StringIO):
-    """A stream that knows which line it is in."""
+    """A stream that counts the lines written to it."""
 
     number = 0
 

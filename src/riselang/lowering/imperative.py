@@ -1,4 +1,4 @@
-"""Phase 1: from a term to loops over `rise.codegen` access paths (seed 000, section 4.2.1).
+"""Phase 1: lower a term to loops over `rise.codegen` access paths (seed 000, section 4.2.1).
 
 The rules of the patterns are in `rules`; read `translation.py` first.
 """
@@ -40,9 +40,9 @@ def store_program(
     checks: Checks,
     callees: Callees | None = None,
 ) -> None:
-    """Emit at `point` the loops that run the closed `term` on `inputs` and fill `target`.
+    """Emit at `point` the loops that run the closed `term` on `inputs` and write to `target`.
 
-    Where the target overlaps the inputs, the whole result is computed before it is stored.
+    If the target overlaps the inputs, the whole result is computed before it is stored.
     """
     body = term
     for _ in inputs:
@@ -60,12 +60,12 @@ def store_program(
 
 
 def compiled_patterns() -> frozenset[str]:
-    """The patterns that can be compiled: those with a rule, and those that become others first."""
+    """Return the names of the patterns that have a lowering rule."""
     return frozenset(_Translator(Emitter(InsertPoint.at_end(Block())), "scf").read_rules)
 
 
 class _Translator(FoldRules, ViewRules, IndexRules, SortRules):
-    """All rules; a pattern that has none cannot be compiled."""
+    """The table of lowering rules; a pattern without a rule cannot be compiled yet."""
 
     def __init__(
         self,

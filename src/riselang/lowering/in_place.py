@@ -1,9 +1,10 @@
-"""Folds whose accumulator is an array that each round may change in its place.
+"""Decides which reductions may update their accumulator, an array, in place.
 
-That is so where a round reads, of the accumulator, nothing but what it is about to write: element
-by element (`zip(x, accumulator) |> map(f)`), or by another such fold that starts from it; in the
-accumulator's own layout, or in another that the result undoes (`zip(x, accumulator |> split(4)) |>
-map(f) |> join`). All else takes two arrays in turns.
+An iteration may do so if it reads only those elements of the accumulator that it is about to
+write: element by element (`zip(x, accumulator) |> map(f)`), or in another such reduction that
+starts from the accumulator; in the accumulator's layout, or in another layout that the result
+undoes (`zip(x, accumulator |> split(4)) |> map(f) |> join`). Otherwise, the accumulator is
+double-buffered.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ REDUCTIONS = ("reduce", "reduceSeq", "reduceSeqUnroll")
 
 
 def updates_in_place(function: Term) -> bool:
-    """Whether the function of a fold may write over the accumulator that it reads."""
+    """Whether the function of a reduction may overwrite the accumulator that it reads."""
     if not isinstance(function, Lambda) or not isinstance(function.body, Lambda):
         return False
     accumulator = Bound(1, function.parameter)
@@ -38,7 +39,7 @@ def updates_in_place(function: Term) -> bool:
 
 
 def is_elementwise(function: Term) -> bool:
-    """Whether a function is made of maps that ask for no loop of their own, and folds of such."""
+    """Whether a function consists of maps without a chosen loop, and reductions over arrays."""
     parts = (part for part in subterms(function) if isinstance(part, Pattern))
     return all(_is_elementwise_pattern(part) for part in parts)
 
@@ -53,10 +54,10 @@ def _is_elementwise_pattern(pattern: Pattern) -> bool:
 
 
 def _is_safe(body: Term, accumulator: Term, place: Term) -> bool:
-    """Whether the body may be stored at a place: the accumulator, maybe in another layout.
+    """Whether the body may be stored to `place`: the accumulator, maybe in another layout.
 
-    The accumulator is a part of a variable. Views that the body ends in are undone at the place, so
-    that what is computed before them is compared with where it goes.
+    The accumulator is a component of a variable. Views at the end of the body are undone on
+    `place`, so that the value before them is compared with its own target.
     """
     if body == place or not _mentions(body, accumulator):
         return True
@@ -79,9 +80,9 @@ def _is_safe(body: Term, accumulator: Term, place: Term) -> bool:
 
 
 def _before_take(body: Term, place: Term) -> tuple[Term, Term] | None:
-    """The same for `take`, also of the rows: the place is filled up, as the body may do.
+    """Undo a `take`, also one of each row: pad `place` as the body may do.
 
-    What a round reads there of elements that it has changed already is what `take` drops.
+    If an iteration reads padding that it has already overwritten, `take` drops the result.
     """
     head, arguments = spine(body)
     assert isinstance(head, Pattern)
@@ -112,7 +113,7 @@ def _is_safe_map(function: Term, xs: Term, accumulator: Term, place: Term) -> bo
 
 
 def _element(xs: Term, accumulator: Term, place: Term, element: Term) -> Term | None:
-    """The part of an element that is of the place, where `xs` has that once, zipped."""
+    """Return the component of an element of `xs` that comes from `place`, if zipped in once."""
     if xs == place:
         return element
     head, arguments = spine(xs)
@@ -127,7 +128,7 @@ def _element(xs: Term, accumulator: Term, place: Term, element: Term) -> Term | 
 
 
 def _mentions(term: Term, accumulator: Term) -> bool:
-    """Whether a term has anything of the accumulator: other parts of its variable do not count."""
+    """Whether a term uses the accumulator; other components of its variable do not count."""
     variable, path = _part(accumulator)
     assert isinstance(variable, Bound)
     stack = [(term, variable.index)]
@@ -146,7 +147,7 @@ def _mentions(term: Term, accumulator: Term) -> bool:
 
 
 def _part(term: Term) -> tuple[Term, tuple[str, ...]]:
-    """Of what a term is a component, and which, from the outside in."""
+    """Return the term that a term is a component of, and the component's path from outside."""
     path: list[str] = []
     while isinstance(term, Apply) and isinstance(term.function, Pattern):
         if term.function.spec not in (FST, SND):
@@ -157,5 +158,5 @@ def _part(term: Term) -> tuple[Term, tuple[str, ...]]:
 
 
 def _are_apart(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Whether neither of two components is in the other."""
+    """Whether neither of two components contains the other."""
     return any(first != second for first, second in zip(one, other, strict=False))

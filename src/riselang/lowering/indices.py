@@ -14,12 +14,12 @@ from riselang.nat.atoms import Atom
 
 Add = Callable[[Operation], SSAValue]
 KnownFacts = Callable[[Nat], Facts]
-"""What is known of the variables in an expression."""
+"""Returns the facts about the variables of an expression."""
 
 
 MAXIMUM_ATOMS = 64
 MAXIMUM_CHOICES = 6
-"""Three padded dimensions: each clamps by a min and a max, which makes 27 loads."""
+"""Three padded dimensions: each is clamped by a min and a max, which gives 27 loads."""
 
 
 def is_small(expressions: Sequence[Nat]) -> bool:
@@ -31,7 +31,7 @@ def is_small(expressions: Sequence[Nat]) -> bool:
 
 
 def _written_out(expression: Nat, known: dict[Nat, tuple[int, int]]) -> tuple[int, int]:
-    """How many atoms, and how many min and max among them, the written out expression has."""
+    """Return the numbers of atoms and of min and max in an expression without sharing."""
     if expression not in known:
         atoms = choices = 0
         for atom in expression.atoms():
@@ -49,7 +49,7 @@ def _parts(atom: FloorDiv | Mod | Min | Max) -> tuple[Nat, ...]:
 
 
 def first_choice(expression: Nat) -> Min | Max | None:
-    """An innermost min or max in `expression`, the one to decide first."""
+    """Return an innermost min or max in `expression`, the one to decide first."""
     for atom in expression.atoms():
         if isinstance(atom, Variable):
             continue
@@ -81,7 +81,7 @@ def replace_atom(expression: Nat, atom: Atom, replacement: Nat) -> Nat:
 
 
 def affine_expression(expression: Nat, dimensions: Mapping[str, int]) -> AffineExpr:
-    """An MLIR affine expression over the numbered dimensions."""
+    """Convert an expression to an MLIR affine expression over numbered dimensions."""
     total: AffineExpr | None = None
     for coefficient, monomial in expression.terms():
         if not monomial:
@@ -106,7 +106,7 @@ def _affine_atom(atom: Atom, dimensions: Mapping[str, int]) -> AffineExpr:
 
 
 class IndexEmitter:
-    """Emits index expressions as arith ops, each subexpression of one place once."""
+    """Emits index expressions as arith ops, each subexpression once."""
 
     def __init__(self, add: Add, variables: Mapping[str, SSAValue], facts: KnownFacts):
         self.add = add
@@ -149,7 +149,7 @@ class IndexEmitter:
             case Mod(dividend, divisor) if self._is_natural(dividend):
                 return self.add(arith.RemUIOp(self.value(dividend), self.value(divisor)))
             case Mod(dividend, divisor):
-                # `x - floor(x / d) * d`, which is not negative.
+                # `x - floor(x / d) * d`, which is nonnegative.
                 number, divided_by = self.value(dividend), self.value(divisor)
                 quotient = self.add(arith.FloorDivSIOp(number, divided_by))
                 return self.add(arith.SubiOp(number, self.add(arith.MuliOp(quotient, divided_by))))

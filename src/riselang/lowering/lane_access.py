@@ -1,7 +1,7 @@
 """Phase 2 for vectors: one path for all lanes, in which the lane is a variable.
 
-Where the lanes lie one behind the other, the path becomes one load or store of a vector; where all
-of them are the same scalar, that is repeated; else each lane is read or written on its own.
+If the lanes are contiguous, the path becomes one vector load or store; if all of them are the same
+scalar, it is broadcast; else each lane is read or written separately.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class LaneAccess(Memory):
     """Loads and stores of vectors."""
 
     def lane(self, length: Nat) -> Nat:
-        """The variable that stands for every lane of vectors of a length."""
+        """Return the variable that ranges over the lanes of vectors of a length."""
         name = f"$lane{length}"
         self.bounds[name] = length - 1
         return Nat.var(name)
@@ -37,7 +37,7 @@ class LaneAccess(Memory):
     def load_lanes(
         self, op: codegen.CastOp, path: Path, lane: Nat, read: ReadLane, builder: Builder
     ) -> SSAValue:
-        """The vector whose lanes are at a path in buffers."""
+        """Load the vector whose lanes are at a path in buffers."""
         buffer, indices = self.place(op, path)
         type = self.vector_type(buffer, lane)
         if not any(_depends(index, lane) for index in indices):
@@ -69,13 +69,13 @@ class LaneAccess(Memory):
         return builder.insert(vector.LoadOp(buffer, at, type)).results[0]
 
     def is_plainly_affine(self, indices: Sequence[Nat]) -> bool:
-        """Whether one affine map says where an access goes."""
+        """Whether one affine map, without min and max, describes an access."""
         return self.is_affine(indices) and all(first_choice(each) is None for each in indices)
 
     def is_column(self, buffer: SSAValue, indices: Sequence[Nat], lane: Nat) -> bool:
-        """Whether the lanes are the ones of a number in vectors of a small array of our own.
+        """Whether the lanes are a column of a small temporary array, one from each of its rows.
 
-        Such an array is likely to be in registers, and its other columns to be read as well.
+        Such an array is likely to be in registers, and its other columns are likely to be read too.
         """
         lanes, last = self.lanes(lane), indices[-1]
         if not isinstance(buffer.owner, memref.AllocaOp) or not last.is_constant:
@@ -88,7 +88,7 @@ class LaneAccess(Memory):
     def store_vector_at(
         self, value: SSAValue, buffer: SSAValue, start: Sequence[Nat], builder: Builder
     ) -> None:
-        """Store a vector behind the place where it starts."""
+        """Store a vector at the address where it starts."""
         if self.is_plainly_affine(start):
             map, operands = self.affine_map(start)
             store = affine.VectorStoreOp.create(
@@ -99,7 +99,7 @@ class LaneAccess(Memory):
         builder.insert(vector.StoreOp(value, buffer, self.arithmetic(start, builder)))
 
     def indices_at(self, indices: Sequence[Nat], lane: Nat, number: int) -> list[Nat]:
-        """The indices into a buffer of one of the lanes."""
+        """Return the buffer indices of one of the lanes."""
         each = [at_number(index, lane, number) for index in indices]
         return [simplify(index, self.facts(index)) for index in each]
 
@@ -107,20 +107,20 @@ class LaneAccess(Memory):
         return at_number(expression, lane, self.lanes(lane) - 1)
 
     def has_whole_lanes(self, gap: Nat, lane: Nat) -> bool:
-        """Whether a gap that falls with the lanes is negative for all of them or for none."""
+        """Whether a gap that decreases with the lane is negative for all lanes or for none."""
         count = Nat.const(self.lanes(lane))
         rest = (at_number(gap, lane, 0) + 1) % count
         return simplify(rest, self.facts(rest)) == Nat.const(0)
 
     def start_of_lanes(self, indices: Sequence[Nat], lane: Nat) -> list[Nat] | None:
-        """The indices of the first lane, where the others lie behind it."""
+        """Return the indices of the first lane if the lanes are contiguous, else None."""
         *outer, last = indices
         if any(_depends(index, lane) for index in outer) or not self.rises_with(last, lane):
             return None
         return [*outer, self.at_first_lane(last, lane)]
 
     def rises_with(self, index: Nat, lane: Nat) -> bool:
-        """Whether the next lane has the next index."""
+        """Whether consecutive lanes have consecutive indices."""
         rest = index - self.at_first_lane(index, lane) - lane
         return simplify(rest, self.facts(rest)) == Nat.const(0)
 
@@ -132,7 +132,7 @@ class LaneAccess(Memory):
         return BuiltinVectorType(buffer.type.element_type, [self.lanes(lane)])
 
     def lanes(self, lane: Nat) -> int:
-        """How many lanes a variable stands for."""
+        """Return the number of lanes that a lane variable ranges over."""
         (name,) = lane.variables
         last = self.bounds[name]
         assert last is not None
@@ -145,7 +145,7 @@ class LaneAccess(Memory):
     def gathered(
         self, path: Path, lane: Nat, type: Attribute, read: ReadLane, builder: Builder
     ) -> SSAValue:
-        """A vector of scalars that are read one by one."""
+        """Build a vector from scalars that are read one by one."""
         result = self.repeated(read(at_lane(path, lane, 0)), type, builder)
         for number in range(1, self.lanes(lane)):
             scalar = read(at_lane(path, lane, number))
@@ -153,7 +153,7 @@ class LaneAccess(Memory):
         return result
 
     def extracted(self, value: SSAValue, index: Nat, builder: Builder) -> SSAValue:
-        """One lane of a vector."""
+        """Extract one lane of a vector."""
         assert isinstance(value.type, BuiltinVectorType)
         index = simplify(index, self.facts(index))
         position = index.constant if index.is_constant else DYNAMIC
@@ -167,10 +167,10 @@ class LaneAccess(Memory):
 
 
 def column(rows: Sequence[SSAValue], number: int, builder: Builder) -> SSAValue:
-    """The lanes of a number in as many vectors as they have lanes: a column of a square.
+    """Return a column of a square tile, whose rows are as many vectors as they have lanes.
 
-    Pairs of vectors are merged, then pairs of pairs; columns of one square share what is merged
-    first, so that together they take a logarithm of shuffles each.
+    Pairs of vectors are merged, then pairs of pairs. The columns of one tile share the first
+    merges, so that together each of them takes a logarithmic number of shuffles.
     """
     count, width = len(rows), 1
     while len(rows) > 1:
@@ -191,9 +191,9 @@ def _shuffled(first: SSAValue, second: SSAValue, mask: list[int], builder: Build
 
 
 MOST_VECTORS = 32
-"""How many a small array has: as many as there are registers."""
+"""The maximum number of vectors in a small array: the number of vector registers."""
 DYNAMIC = -(1 << 63)
-"""Says that a position is a value."""
+"""Marks a position that is given by a value."""
 
 
 def _insert(scalar: SSAValue, into: SSAValue, position: int) -> Operation:
@@ -205,7 +205,7 @@ def _insert(scalar: SSAValue, into: SSAValue, position: int) -> Operation:
 
 
 def vector_at(type: RiseType, path: Path) -> VectorType | None:
-    """The vector that a path of components leads to, if it is one."""
+    """Return the vector type at a path of tuple positions, if there is one."""
     for part in path:
         if not isinstance(part, Side):
             return None
@@ -218,12 +218,12 @@ def depends_on_lane(path: Path, lane: Nat) -> bool:
 
 
 def at_lane(path: Path, lane: Nat, number: int) -> Path:
-    """The path of one of the lanes."""
+    """Return the path of one lane."""
     return tuple(at_number(part, lane, number) if isinstance(part, Nat) else part for part in path)
 
 
 def at_number(index: Nat, lane: Nat, number: int) -> Nat:
-    """The index of one of the lanes."""
+    """Return the index of one lane."""
     (name,) = lane.variables
     return index.substitute({name: Nat.const(number)})
 

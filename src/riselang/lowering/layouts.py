@@ -1,7 +1,7 @@
-"""Functions that only change the layout of what they get, and storing through maps of them.
+"""Functions that only change the layout of their argument, and stores through maps of them.
 
-`x |> transpose |> map(join)` in the place of a result needs no loop of its own: what computes `x`
-stores each element where it is to be.
+`x |> transpose |> map(join)` as a result needs no extra loop: the code that computes `x` stores
+each element at its final position.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ STORED_THROUGH: Mapping[str, type[ViewOp]] = {
     for name, step in STORE_OPS.items()
     if isinstance(uncurry(step.SPEC.type)[1], ArrayType)
 }
-"""The views that are stored through as they stand, and in maps."""
+"""The views that a store can go through, directly and in maps."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Views one after the other, the last one first."""
+    """A composition of views, the last one first."""
 
     views: tuple[Pattern | Layout, ...]
-    """A layout among the views is that of each element."""
+    """A layout among the views applies to each element."""
 
 
 def keeps_all(layout: Layout) -> bool:
-    """Whether what is stored through a layout is stored as a whole."""
+    """Whether a store through a layout stores every element."""
     views = layout.views
     return all(
         keeps_all(view) if isinstance(view, Layout) else STORED_THROUGH[view.spec.name].ROOM is None
@@ -49,7 +49,7 @@ def is_layout(function: Term) -> bool:
 
 
 def layout_of(function: Value) -> Layout | None:
-    """The views that a function is made of, if it is nothing else."""
+    """Return the views that a function consists of, if it consists only of views."""
     if isinstance(function, Partial):
         is_view = function.pattern.spec.name in STORED_THROUGH and not function.arguments
         return Layout((function.pattern,)) if is_view else None
@@ -78,16 +78,16 @@ def _layout(function: Term) -> Layout | None:
 
 
 def kept_size(step: type[ViewOp], view: Pattern) -> NatAttr | None:
-    """The size of a view that its step has as an attribute."""
+    """Return the size of a view that its step has as an attribute."""
     kept = step.VIEW.kept
     return None if kept is None else NatAttr(size(view, kept.parameter))
 
 
 class LayoutRules(Translation):
-    """Storing through maps of views."""
+    """Stores through maps of views."""
 
     def before_map(self, layout: Layout, target: SSAValue) -> SSAValue:
-        """Where the elements before a map of views are to be stored."""
+        """Return the target for the elements before a map of views is applied."""
         type = data_type(target)
         block = Block(arg_types=[element_of(type)])
         with self.emitter.inside(block):

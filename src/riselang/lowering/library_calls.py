@@ -1,7 +1,7 @@
-"""Which BLAS routine computes an assignment, and with which arguments.
+"""Matches assignments with BLAS routines and their arguments.
 
-Names are those of the CBLAS interface without the letter of the type. Matrices are row-major; a
-matrix whose rows lie next to each other in the other direction is passed as its transpose.
+Routine names are those of the CBLAS interface without the letter of the type. Matrices are
+row-major; a matrix whose columns are contiguous is passed as its transpose.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ LARGEST = 2**31 - 1
 
 
 class NoCall(Exception):
-    """Why an assignment is not a library call."""
+    """The reason why an assignment is not a library call."""
 
 
 @dataclass(frozen=True)
 class Axis:
-    """The indices of one loop, or of several that go through memory like one."""
+    """One loop, or several loops that access memory like one loop."""
 
     length: int
     indices: tuple[SSAValue, ...]
-    """Of those loops, the innermost last."""
+    """The indices of those loops, the innermost last."""
 
     def step(self, place: Place) -> int:
         return place.step(self.indices[-1])
@@ -38,12 +38,12 @@ class Axis:
 
 @dataclass(frozen=True)
 class Scale:
-    """A number times scalars."""
+    """A constant times scalars."""
 
     number: float
     scalars: tuple[SSAValue, ...] = ()
     factors: tuple[Factor, ...] = ()
-    """Elements that are the same in all iterations."""
+    """Loop-invariant elements."""
 
     @property
     def is_one(self) -> bool:
@@ -76,9 +76,9 @@ class Call:
     alpha: Scale
     beta: Scale
     added: Factor | None
-    """What the result is added to, if that is not where it is already."""
+    """The element that the result is added to, if it is not the target itself."""
     inside: frozenset[SSAValue]
-    """The indices of the loops that the routine takes the place of."""
+    """The indices of the loops that the routine replaces."""
     batch: tuple[Axis, ...] = ()
 
     def __str__(self) -> str:
@@ -93,29 +93,29 @@ def element_type(place: Place) -> Attribute:
 
 
 def call_of(assignment: Assignment, value: Sum) -> Call:
-    """The call that stores `value`, or `NoCall` with the reason why there is none."""
+    """Return the call that stores `value`; raise `NoCall` with the reason if there is none."""
     target = assignment.target
     if not isinstance(element_type(target), Float32Type | Float64Type):
         raise NoCall(f"there are no routines for {element_type(target)}")
     if not is_distinct(target.buffer):
-        raise NoCall("the result may share memory with what is read")
+        raise NoCall("the result may share memory with an operand")
     main, added = _parts(value)
     return _Matcher(assignment, main, added).call()
 
 
 def _parts(value: Sum) -> tuple[Product, Product | None]:
-    """The product that is computed, and the one that it is added to."""
+    """Return the product that a routine computes, and the one that it is added to."""
     terms = [product for product in value if not product.is_nothing]
     rest = [product for product in terms if not product.over]
     main = [product for product in terms if product.over]
     if not main:
-        # Of two terms without a sum, the one with more factors is computed: x*y + C, 2*x + y.
+        # Of two terms without a reduction, choose the one with more factors: x*y + C, 2*x + y.
         rest.sort(key=lambda product: (len(product.factors), not _is_plain(product)), reverse=True)
         main, rest = rest[:1], rest[1:]
     if len(main) != 1:
-        raise NoCall(f"it adds {len(main)} sums of products" if main else "it is a number")
+        raise NoCall(f"it adds {len(main)} contractions" if main else "it is a constant")
     if len(rest) > 1:
-        raise NoCall("it adds several terms to a sum of products")
+        raise NoCall("it adds several terms to a contraction")
     return main[0], rest[0] if rest else None
 
 
@@ -124,7 +124,7 @@ def _is_plain(product: Product) -> bool:
 
 
 class _Matcher:
-    """Finds the routine for a product that may be added to something."""
+    """Finds the routine for a product that may be added to an element."""
 
     def __init__(self, assignment: Assignment, main: Product, added: Product | None):
         indices = frozenset(nest.index for nest in (*assignment.loops, *main.over))
@@ -136,14 +136,14 @@ class _Matcher:
         if added is not None:
             factors, self.beta = _split(added, indices)
             if len(factors) != 1:
-                raise NoCall("what it is added to is no element")
+                raise NoCall("it is added to a value that is not an element")
             self.added = factors[0]
         places = [self.target, *(factor.place for factor in self.factors)]
         if self.added is not None:
             places.append(self.added.place)
         read = (*self.factors, *self.alpha.factors, *self.beta.factors)
         if any(factor.place.buffer is self.target.buffer for factor in read):
-            raise NoCall("it reads what it writes")
+            raise NoCall("it reads the buffer that it writes")
         self.rows = _axes(assignment.loops, places)
         self.sums = _axes(main.over, places)
 
@@ -167,7 +167,7 @@ class _Matcher:
             place = self.added.place
             is_same = place == self.target
             if place.buffer is self.target.buffer and not is_same:
-                raise NoCall("it reads what it writes")
+                raise NoCall("it reads the buffer that it writes")
             if is_same:
                 self.added = None
         steps = sorted((abs(axis.step(self.target)), axis.length) for axis in self.rows)
@@ -178,13 +178,13 @@ class _Matcher:
             reached = step * length
 
     def _holders(self, axis: Axis) -> tuple[bool, bool]:
-        """Which of the two factors have the index."""
+        """Return which of the two factors depend on the index."""
         first, second = (axis.step(factor.place) != 0 for factor in self.factors)
         return first, second
 
     def _contraction(self, inner: Axis) -> Call:
         if self._holders(inner) != (True, True):
-            raise NoCall("a factor does not have the index of the sum")
+            raise NoCall("a factor does not depend on the index of the sum")
         kinds: dict[tuple[bool, bool], list[Axis]] = {}
         for axis in self.rows:
             kinds.setdefault(self._holders(axis), []).append(axis)
@@ -195,7 +195,7 @@ class _Matcher:
             return self._product(inner, left, right)
         if left or right:
             return self._matrix_vector(inner, left or right, 0 if left else 1)
-        raise NoCall("it is a product of vectors for every index of the result")
+        raise NoCall("it is a dot product for every index of the result")
 
     def _product(self, inner: Axis, left: Sequence[Axis], right: Sequence[Axis]) -> Call:
         row, column = _longest(left), _longest(right)
@@ -235,7 +235,7 @@ class _Matcher:
         if column.step(self.target) != 1:
             row, column, first, second = column, row, second, first
         if not self.beta.is_one and self.beta != Scale(0.0):
-            raise NoCall("what an outer product is added to is multiplied by a number")
+            raise NoCall("it scales the matrix to which an outer product is added")
         return Call(
             "ger",
             (row.length, column.length),
@@ -246,11 +246,11 @@ class _Matcher:
 
     def _scaled_sum(self) -> Call:
         if self.beta == Scale(0.0):
-            raise NoCall("it multiplies a vector by a number")
+            raise NoCall("it only scales a vector")
         if not self.beta.is_one:
-            raise NoCall("both vectors are multiplied by a number")
+            raise NoCall("it scales both vectors")
         if len(self.rows) != 1:
-            raise NoCall("its vectors do not lie evenly in memory")
+            raise NoCall("its vectors do not have a constant stride")
         (axis,) = self.rows
         return Call(
             "axpy", (axis.length,), (_vector(self.factors[0].place, axis),),
@@ -259,10 +259,10 @@ class _Matcher:
 
 
 def dot_of(value: Sum) -> tuple[Call, Sum]:
-    """A sum of products over one index as a call, and what it is added to."""
+    """Return a contraction over one index as a dot call, and the terms that it is added to."""
     main = [product for product in value if product.over]
     if len(main) != 1:
-        raise NoCall("it adds several sums of products")
+        raise NoCall("it adds several contractions")
     indices = frozenset(nest.index for nest in main[0].over)
     factors, alpha = _split(main[0], indices)
     if len(factors) != 2:
@@ -271,7 +271,7 @@ def dot_of(value: Sum) -> tuple[Call, Sum]:
         raise NoCall(f"there are no routines for {element_type(factors[0].place)}")
     sums = _axes(main[0].over, [factor.place for factor in factors])
     if len(sums) != 1:
-        raise NoCall("its vectors do not lie evenly in memory")
+        raise NoCall("its vectors do not have a constant stride")
     first, second = (_vector(factor.place, sums[0]) for factor in factors)
     rest = tuple(product for product in value if not product.over)
     none = Scale(0.0)
@@ -280,18 +280,18 @@ def dot_of(value: Sum) -> tuple[Call, Sum]:
 
 
 def _split(product: Product, indices: frozenset[SSAValue]) -> tuple[list[Factor], Scale]:
-    """The factors that change with the loops, and the scale that does not."""
+    """Split a product into the factors that depend on the loops and the invariant scale."""
     changing = [f for f in product.factors if indices & f.place.steps.keys()]
     fixed = tuple(f for f in product.factors if not indices & f.place.steps.keys())
     return changing, Scale(product.number, product.scalars, fixed)
 
 
 def _axes(loops: Sequence[Nest], places: Sequence[Place]) -> list[Axis]:
-    """The loops, with those put together that go through all places like one."""
+    """Return the loops, merging those that access all elements like one loop."""
     axes: list[Axis] = []
     for nest in loops:
         if nest.trip_count is None or not nest.starts_at_zero or nest.trip_count == 0:
-            raise NoCall("the length of a loop is not known, or nothing")
+            raise NoCall("the trip count of a loop is not known, or 0")
         if nest.trip_count > 1:
             axes.append(Axis(nest.trip_count, (nest.index,)))
     merged = True
@@ -312,7 +312,7 @@ def _axes(loops: Sequence[Nest], places: Sequence[Place]) -> list[Axis]:
 
 
 def _continues(outer: Axis, inner: Axis, places: Sequence[Place]) -> bool:
-    """Whether one step of the outer index is as far as all steps of the inner one."""
+    """Whether one iteration of the outer loop advances as far as all of the inner loop."""
     return outer is not inner and all(
         outer.step(place) == inner.length * inner.step(place) for place in places
     )
@@ -330,11 +330,11 @@ def _matrix(
         return Matrix(place, down, False)
     if transposable and down == 1 and row.length <= along <= LARGEST:
         return Matrix(place, along, True)
-    raise NoCall(f"neither the rows nor the columns of {name} lie next to each other in memory")
+    raise NoCall(f"neither the rows nor the columns of {name} are contiguous")
 
 
 def _vector(place: Place, axis: Axis) -> Vector:
     step = axis.step(place)
     if not 0 < step <= LARGEST:
-        raise NoCall("a vector is read backwards, or one element again and again")
+        raise NoCall("a vector has a negative or zero stride")
     return Vector(place, step)

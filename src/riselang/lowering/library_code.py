@@ -1,4 +1,4 @@
-"""Calls of BLAS routines as ops: pointers, lengths and numbers, and the loop of a batch."""
+"""Emits calls of BLAS routines: pointers, lengths and scalars, in a loop for each batch index."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from riselang.lowering.library_calls import Axis, Call, Matrix, Scale, Vector, e
 from riselang.lowering.origins import builder_like
 
 ROW_MAJOR, AS_IT_IS, TRANSPOSED = 101, 111, 112
-"""The values of CBLAS's enumerations."""
+"""Values of the CBLAS enumerations."""
 LETTERS: Mapping[type[Attribute], str] = {Float32Type: "s", Float64Type: "d"}
 
 Offsets = Mapping[Axis, SSAValue]
 
 
 def symbol(routine: str, type: Attribute) -> str:
-    """The name of a routine of the CBLAS interface."""
+    """Return the name of a routine in the CBLAS interface."""
     letter = next(letter for known, letter in LETTERS.items() if isinstance(type, known))
     return f"cblas_{letter}{routine}"
 
 
 class CallWriter:
-    """Writes one call before an op."""
+    """Emits one call."""
 
     def __init__(self, call: Call, builder: Builder, declared: dict[str, func.FuncOp]):
         self.call = call
@@ -45,7 +45,7 @@ class CallWriter:
         self.declared = declared
 
     def write(self) -> None:
-        """The call, in a loop for each index of the batch."""
+        """Emit the call, in a loop for each index of the batch."""
         self.alpha, self.beta = self.scale(self.call.alpha), self.scale(self.call.beta)
         outer = self.builder
         indices: dict[Axis, SSAValue] = {}
@@ -73,7 +73,7 @@ class CallWriter:
                     *operands[0], *operands[1], self.beta, *target,
                 ]  # fmt: skip
             case "gemv":
-                # The lengths are those of the matrix as it lies in memory.
+                # The lengths are those of the stored matrix, before transposition.
                 matrix = call.operands[0]
                 assert isinstance(matrix, Matrix)
                 lengths = lengths[::-1] if matrix.is_transposed else lengths
@@ -91,7 +91,7 @@ class CallWriter:
         self.invoke(call.routine, arguments)
 
     def result(self) -> SSAValue:
-        """The call of a routine that returns its result."""
+        """Emit a call of a routine that returns its result."""
         lengths = [self.integer(length) for length in self.call.lengths]
         operands = [self.operand(each, {}) for each in self.call.operands]
         arguments = [*lengths, *(value for operand in operands for value in operand)]
@@ -110,7 +110,7 @@ class CallWriter:
     # Arguments
 
     def operand(self, operand: Matrix | Vector, indices: Offsets) -> list[SSAValue]:
-        """The address of a matrix or vector, and its stride."""
+        """Return the address of a matrix or vector, and its stride."""
         return [self.address(operand.place, indices), self.integer(operand.stride)]
 
     def flag(self, operand: Matrix | Vector) -> SSAValue:
@@ -129,7 +129,7 @@ class CallWriter:
         return value
 
     def address(self, place: Place, indices: Offsets) -> SSAValue:
-        """Where a buffer begins, and how far behind that the element is."""
+        """Emit the address of an element: the start of its buffer plus its offset."""
         start = memref.ExtractAlignedPointerAsIndexOp.get(place.buffer)
         address = self.add(start)
         for distance in self._distances(place, indices):

@@ -1,4 +1,4 @@
-"""Building loops of the affine and scf dialects."""
+"""Builds loops of the affine and scf dialects."""
 
 from __future__ import annotations
 
@@ -31,27 +31,27 @@ from riselang.nat import Nat
 from riselang.term.nodes import Pattern
 
 LoopBody = Callable[[SSAValue, Sequence[SSAValue]], Sequence[SSAValue]]
-"""From the index and the carried values to their next values; emits at the current place."""
+"""From the index and the carried values to their next values; emits at the insertion point."""
 
 WhileBody = Callable[[Sequence[SSAValue]], Sequence[SSAValue]]
-"""From the carried values to their next values; emits at the current place."""
+"""From the carried values to their next values; emits at the insertion point."""
 Condition = Callable[[Sequence[SSAValue]], SSAValue]
-"""From the carried values to whether there is another iteration, a plain i1."""
+"""From the carried values to a builtin i1: whether there is another iteration."""
 
 
 _ZERO = AffineMapAttr(AffineMap(0, 0, (AffineExpr.constant(0),)))
 _ONE = IntegerAttr.from_index_int_value(1)
 SEGMENTS = AttrSizedOperandSegments.attribute_name
 MOST_UNROLLED = 64
-"""Loops of more iterations stay loops, and so do those inside of others that are written out."""
+"""The maximum number of copies of a loop body that unrolling makes, with all loops around it."""
 
 
 class LoopKind(Enum):
-    SEQUENTIAL = "one iteration after the other"
-    PARALLEL = "iterations in any order, on several threads"
-    UNROLLED = "iterations written out, where there are few"
+    SEQUENTIAL = "iterations in order"
+    PARALLEL = "iterations in any order, in parallel"
+    UNROLLED = "iterations unrolled, if there are few"
     BLOCK_X = "block_x"
-    """Of a GPU, as all that follow."""
+    """This kind and the following ones are GPU loops."""
     BLOCK_Y = "block_y"
     BLOCK_Z = "block_z"
     THREAD_X = "thread_x"
@@ -66,24 +66,24 @@ class LoopKind(Enum):
 
 
 PART_OF_GPU = "rise.on"
-"""The attribute of a parallel loop that says which parts of a GPU run its iterations."""
+"""The attribute of a parallel loop that maps its iterations to GPU blocks or threads."""
 
 
 @cache
 def segment_sizes(*sizes: int) -> DenseArrayBase[IntegerType]:
-    """How many operands of an op each of its variadic definitions takes."""
+    """Return the operand segment sizes of an op with several variadic operands."""
     return DenseArrayBase.from_list(i32, sizes)
 
 
 class Emitter:
-    """A place in the IR where ops are added, and which moves into loop bodies."""
+    """Adds ops at an insertion point, which moves into loop bodies."""
 
     def __init__(self, point: InsertPoint, sizes: Sizes | None = None):
         self.builder = Builder(point)
         self.sizes = sizes
         self.origin: LocationAttr = NOWHERE
         self.copies = 1
-        """How often what is added is written out, by the loops around it that are unrolled."""
+        """The number of copies of each added op that the unrolled loops around it make."""
 
     def add(self, op: Operation) -> Operation:
         locate(op, self.origin)
@@ -91,7 +91,7 @@ class Emitter:
 
     @contextmanager
     def made_for(self, pattern: Pattern) -> Generator[None]:
-        """What is added comes from the pattern."""
+        """Give ops that are added in the context the location of a pattern."""
         outer, self.origin = self.origin, origin_of(pattern)
         try:
             yield
@@ -115,7 +115,7 @@ class Emitter:
         inits: Sequence[SSAValue],
         body: LoopBody,
     ) -> Sequence[SSAValue]:
-        """`for i = 0 to length`, carrying values from `inits` on; returns the last ones."""
+        """Emit `for i = 0 to length`, which carries values from `inits`; return the final ones."""
         if kind is LoopKind.UNROLLED and self.unrolls(length):
             return self._unrolled(length.constant, inits, body)
         if kind is LoopKind.PARALLEL or kind.is_of_gpu:
@@ -140,7 +140,7 @@ class Emitter:
         return self.add(op).results
 
     def unrolls(self, length: Nat) -> bool:
-        """Whether so many iterations are few enough to be written out here."""
+        """Whether a loop of this length is short enough to be unrolled here."""
         return length.is_constant and length.constant <= MOST_UNROLLED // self.copies
 
     def _unrolled(
@@ -153,7 +153,7 @@ class Emitter:
         return carried
 
     def _body(self, inits: Sequence[SSAValue], body: LoopBody) -> tuple[Block, Sequence[SSAValue]]:
-        """The block of a loop without its end, and the values it passes on."""
+        """Return the block of a loop without its terminator, and the values that it yields."""
         block = Block(arg_types=[IndexType(), *(init.type for init in inits)])
         block.args[0].name_hint = "i"
         with self.inside(block):
@@ -167,7 +167,7 @@ class Emitter:
         inits: Sequence[SSAValue],
         body: LoopBody,
     ) -> Sequence[SSAValue]:
-        """`for i = start to end step step`, with bounds that are known only at run time."""
+        """Emit `for i = start to end step step`, with bounds that are known only at run time."""
         block, results = self._body(inits, body)
         block.add_op(scf.YieldOp(*results))
         return self.add(scf.ForOp(start, end, step, inits, Region(block))).results
@@ -178,18 +178,18 @@ class Emitter:
     def while_loop(
         self, inits: Sequence[SSAValue], condition: Condition, body: WhileBody
     ) -> Sequence[SSAValue]:
-        """Carries values from `inits` on as long as `condition` holds of them; the last ones."""
+        """Emit a while loop that carries values from `inits`; return the final ones."""
         types = [init.type for init in inits]
         before, after = Block(arg_types=types), Block(arg_types=types)
         with self.inside(after):
             self.add(scf.YieldOp(*body(after.args)))
-        # The condition comes last: by then it is known whether the loop has anything to check.
+        # The condition is built last: only then is it known whether the loop contains checks.
         with self.inside(before):
             self.add(scf.ConditionOp(condition(before.args), *before.args))
         return self.add(scf.WhileOp(inits, types, Region(before), Region(after))).results
 
     def length(self, length: Nat) -> SSAValue:
-        """A length as a value."""
+        """Return a length as a value."""
         if length.is_constant:
             constant = arith.ConstantOp.from_int_and_width(length.constant, IndexType())
             return self.add(constant).results[0]

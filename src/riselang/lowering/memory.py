@@ -1,4 +1,4 @@
-"""Phase 2, the end of a path: indices into buffers, as affine maps or as arithmetic."""
+"""Phase 2, the end of a path: indices into buffers, as affine maps or as arith ops."""
 
 from __future__ import annotations
 
@@ -57,35 +57,35 @@ from riselang.nat import (
 )
 
 LINE = 64
-"""Bytes of a buffer that are fetched together."""
+"""The number of bytes in a cache line."""
 LOCALITY = 2
-"""Into the second cache: the first is small, and rows of large arrays share few places in it."""
+"""Prefetch into the L2 cache: the L1 cache is small, and rows of large arrays conflict in it."""
 
 
 MAXIMUM_DEPTH = 12
-"""Indices nested deeper than this are computed step by step, so that code stays linear."""
+"""Indices nested deeper than this are computed in steps, so that code size stays linear."""
 
 Anchor: TypeAlias = "SSAValue | Block"
-"""The value or the branch for which a path is followed; copies are shared within one."""
+"""The value or the branch for which a path is followed; copies are shared within it."""
 Branch: TypeAlias = "Callable[[Block, Builder], SSAValue]"
 
 
 class Memory:
-    """Loads from buffers, and what is known of the indices that reach them."""
+    """Loads from buffers, and the facts that are known about their indices."""
 
     def __init__(self) -> None:
         self.expressions: dict[SSAValue, Nat] = {}
         self.variables: dict[str, SSAValue] = {}
         self.bounds: dict[str, Nat | None] = {}
         self.known_facts: dict[frozenset[str], Facts] = {}
-        """What was made of the bounds, which stay as they are, by the names it is about."""
+        """Facts from the bounds, which never change, cached by the names that they are about."""
         self.sizes: set[str] = set()
         """The variables that are sizes of the function."""
         self.fetched: dict[tuple[Block, SSAValue], list[list[Nat]]] = {}
-        """What has been asked for in a block, of a buffer."""
+        """The indices that have been prefetched in a block, for each buffer."""
 
     def declare(self, op: codegen.SizeOp) -> None:
-        """A size that types mention by its name."""
+        """Declare a size that types refer to by name."""
         name = op.size.data
         self.variables[name] = op.value
         self.bounds[name] = None
@@ -108,7 +108,7 @@ class Memory:
         return builder.insert(op).results[0]
 
     def shortened(self, type: RiseType, path: Path, builder: Builder) -> Path:
-        """The path with each index that has grown deep computed here, once, and named."""
+        """Replace each deeply nested index of a path by a variable that is computed here."""
         if not self.is_deep(path):
             return path
         parts: list[Nat | Side] = []
@@ -124,7 +124,7 @@ class Memory:
         return tuple(parts)
 
     def is_deep(self, path: Path) -> bool:
-        """Whether an index of a path is nested so deep that it is computed step by step."""
+        """Whether an index of a path is nested so deeply that it is computed in steps."""
         return any(isinstance(part, Nat) and part.depth > MAXIMUM_DEPTH for part in path)
 
     def named(self, index: Nat, length: Nat, builder: Builder) -> Nat:
@@ -133,7 +133,7 @@ class Memory:
         return variable
 
     def variable(self, value: SSAValue, length: Nat) -> Nat:
-        """A new name for an index into an array of `length` elements."""
+        """Create a variable for an index into an array of `length` elements."""
         # Sorted by name, the indices of outer loops come first.
         name = f"${_depth(value):03}.{len(self.variables)}"
         self.variables[name] = value
@@ -170,7 +170,7 @@ class Memory:
         return builder.insert(load).results[0]
 
     def prefetch(self, op: codegen.CastOp, path: Path, builder: Builder) -> None:
-        """Ask for what stands at a path, unless its line of the cache has been asked for here."""
+        """Prefetch the element at a path, unless its cache line is already prefetched here."""
         buffer, indices = self.place(op, path)
         assert isinstance(buffer.type, MemRefType)
         key = (builder.insertion_point.block, buffer)
@@ -181,13 +181,13 @@ class Memory:
         builder.insert(PrefetchOp(buffer, self.arithmetic(indices, builder), LOCALITY))
 
     def nothing(self, type: Attribute, builder: Builder) -> SSAValue:
-        """What stands for an element that does not exist."""
+        """Return a placeholder for an element that does not exist."""
         if isinstance(type, IntegerType | IndexType):
             return builder.insert(arith.ConstantOp(IntegerAttr(0, type))).results[0]
         return builder.insert(arith.ConstantOp(FloatAttr(0.0, cast(AnyFloat, type)))).results[0]
 
     def place(self, op: codegen.CastOp, path: Path) -> tuple[SSAValue, list[Nat]]:
-        """The buffer and the indices that a path means."""
+        """Return the buffer and the indices that a path refers to."""
         position, type = 0, data_of(op.result)
         indices: list[Nat] = []
         for part in path:
@@ -216,7 +216,7 @@ class Memory:
 
     def affine_map(self, indices: Sequence[Nat]) -> tuple[AffineMapAttr, list[SSAValue]]:
         names = {name for index in indices for name in index.variables}
-        # A size may be a dimension as well as a symbol; xDSL prints symbols by the wrong names.
+        # A size may be a dimension or a symbol; xDSL prints symbols with the wrong names.
         ordered = sorted(names - self.sizes) + sorted(names & self.sizes)
         dimensions = {name: position for position, name in enumerate(ordered)}
         results = tuple(affine_expression(index, dimensions) for index in indices)
@@ -224,11 +224,11 @@ class Memory:
         return map, [self.variables[name] for name in ordered]
 
     def affine_load(self, buffer: SSAValue, indices: Sequence[Nat], builder: Builder) -> SSAValue:
-        """One load; where an index has a min or max, one in each branch of an `affine.if`."""
+        """Emit one load, or one in each branch of an `affine.if` if an index has a min or max."""
         choice = next((c for index in indices if (c := first_choice(index)) is not None), None)
         if choice is None:
             map, operands = self.affine_map(indices)
-            # `create` takes the lists as they are; a constructor looks at the form of each.
+            # `create` takes the lists unchanged; a constructor would inspect each operand.
             load = affine.LoadOp.create(
                 operands=[buffer, *operands],
                 result_types=[element_of_buffer(buffer)],
@@ -256,7 +256,7 @@ class Memory:
 
 
 def _share_line(one: Sequence[Nat], other: Sequence[Nat], type: MemRefType[Attribute]) -> bool:
-    """Whether two elements are likely to lie in one line of a cache."""
+    """Whether two elements are likely to share a cache line."""
     apart = one[-1] - other[-1]
     if list(one[:-1]) != list(other[:-1]) or not apart.is_constant:
         return False
@@ -265,18 +265,18 @@ def _share_line(one: Sequence[Nat], other: Sequence[Nat], type: MemRefType[Attri
 
 
 def _is_affine_index(value: SSAValue) -> bool:
-    """Whether MLIR takes the value as a dimension of an affine map."""
+    """Whether MLIR accepts the value as a dimension of an affine map."""
     if not isinstance(value, BlockArgument):
         return False
     loop = value.block.parent_op()
-    # Behind the index of a loop stand the values it carries, which may be of type index too.
+    # Loop-carried values follow the index, and may be of type index too.
     return isinstance(loop, affine.ParallelOp) or (
         isinstance(loop, affine.ForOp) and value.index == 0
     )
 
 
 def _without_choices(expression: Nat) -> Nat:
-    """Each min and max replaced by the sum of its arguments, which is affine when all are."""
+    """Replace each min and max by the sum of its arguments, which is affine if they all are."""
     while (choice := first_choice(expression)) is not None:
         total_of_arguments = Nat.const(0)
         for argument in choice.arguments:
@@ -286,7 +286,7 @@ def _without_choices(expression: Nat) -> Nat:
 
 
 def _depth(index: SSAValue) -> int:
-    """How many ops stand around the definition of an index."""
+    """Return the nesting depth of the definition of an index."""
     owner = index.owner
     parent = owner.parent_op()
     depth = 0

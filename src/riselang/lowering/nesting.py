@@ -1,7 +1,7 @@
-"""Which parallel loops run on threads: the outermost ones, and those that a GPU is asked for.
+"""Decides which parallel loops stay parallel: the outermost ones, and those mapped to a GPU.
 
-A parallel loop inside another one runs in the thread that reached it, as a plain loop; so does one
-of at most one iteration, so that a loop inside it may be the one that is spread.
+A parallel loop inside another one becomes sequential. So does a loop of at most one iteration, so
+that a loop inside it can run in parallel instead.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Parallel = scf.ParallelOp | affine.ParallelOp
 
 
 def sequentialise_inner_loops(function: Operation) -> None:
-    """Turn each parallel loop that does not run on threads into a sequential one."""
+    """Replace each inner or short parallel loop by a sequential one."""
     stack = [(block, False) for region in function.regions for block in region.blocks]
     while stack:
         block, is_inside = stack.pop()
@@ -31,7 +31,7 @@ def sequentialise_inner_loops(function: Operation) -> None:
 
 
 def _is_plain(op: Parallel) -> bool:
-    """Whether the loop counts one index from 0 by 1 without results, as lowering makes them."""
+    """Whether the loop has one index, from 0 with step 1, and no results, as lowering emits."""
     if op.results or len(op.body.block.args) != 1:
         return False
     if isinstance(op, affine.ParallelOp):
@@ -59,7 +59,7 @@ def _number(value: SSAValue) -> int | None:
 
 
 def sequential(op: Parallel) -> Operation:
-    """The same loop, one iteration after the other."""
+    """Replace a parallel loop by a sequential one, and return it."""
     body = op.body.detach_block(0)
     if isinstance(op, affine.ParallelOp):
         operands, end = list(op.map_operands), op.upperBoundsMap

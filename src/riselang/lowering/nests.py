@@ -1,7 +1,7 @@
-"""What is known of a nest of affine loops: its accesses, and which iterations may change places.
+"""Dependence tests for nests of affine loops.
 
-The tests are simple on purpose: each can be read as a proof, and what they do not prove stays as it
-is. They take buffers of different names to be different memory, which is checked at the call.
+The tests are deliberately simple, so that each can be read as a proof; a loop for which they prove
+nothing is not transformed. They assume that distinct buffers do not overlap, which a call checks.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Loop = affine.ForOp | affine.ParallelOp
 
 @dataclass(frozen=True)
 class Subscripts:
-    """Where an access goes: a buffer, and a formula over loop indices for each dimension."""
+    """The element of an access: a buffer, and an expression of loop indices per dimension."""
 
     buffer: SSAValue
     formulas: tuple[AffineExpr, ...]
@@ -34,7 +34,7 @@ class Subscripts:
 
     @staticmethod
     def of(access: Access) -> Subscripts:
-        """The same indices in the same order for every access to the same place."""
+        """Return the subscripts of an access; equal accesses have their indices in equal order."""
         map, operands = access.map.data, list(access.indices)
         indices: list[SSAValue] = []
         for operand in operands:
@@ -49,7 +49,7 @@ class Subscripts:
         return Subscripts(access.memref, formulas, tuple(indices))
 
     def mentions(self, index: SSAValue) -> tuple[int, ...]:
-        """The dimensions whose formula has the index."""
+        """Return the dimensions whose subscripts use the index."""
         return tuple(
             position
             for position, formula in enumerate(self.formulas)
@@ -60,14 +60,14 @@ class Subscripts:
         )
 
     def selects(self, index: SSAValue) -> bool:
-        """Whether some dimension is the index alone, perhaps with a number added.
+        """Whether the subscript of some dimension is the index, perhaps plus a constant.
 
-        Then two iterations that differ in the index touch different elements.
+        Then two iterations with different indices access different elements.
         """
         return any(self._is_shifted(formula, index) for formula in self.formulas)
 
     def advances_last(self, index: SSAValue) -> bool:
-        """Whether the next value of the index means the next element in memory."""
+        """Whether the next value of the index accesses the next element in memory."""
         last = len(self.formulas) - 1
         return self.mentions(index) == (last,) and self._is_offset(self.formulas[last], index)
 
@@ -80,7 +80,7 @@ class Subscripts:
         return isinstance(formula, AffineDimExpr) and self.indices[formula.position] is index
 
     def _is_offset(self, formula: AffineExpr, index: SSAValue) -> bool:
-        """Whether the formula is a sum with the index once, as it is, and nowhere else."""
+        """Whether the subscript is a sum in which the index occurs once, with coefficient 1."""
         stack, found = [formula], 0
         while stack:
             part = stack.pop()
@@ -98,7 +98,7 @@ class Subscripts:
 
 @dataclass(frozen=True)
 class Nest:
-    """An affine loop with everything in it."""
+    """An affine loop with its body."""
 
     loop: Loop
 
@@ -108,7 +108,7 @@ class Nest:
 
     @property
     def trip_count(self) -> int | None:
-        """How often the loop runs, if it counts from one number to another by 1."""
+        """The number of iterations, if the bounds are constants and the step is 1."""
         first, last, step = _bounds(self.loop)
         start, end = _number(first), _number(last)
         if start is None or end is None or step != 1:
@@ -123,7 +123,7 @@ class Nest:
         return [Nest(op) for op in self.loop.body.block.ops if isinstance(op, affine.ForOp)]
 
     def band(self) -> list[Nest]:
-        """This loop and those directly in it with nothing beside them, none with a result."""
+        """Return the perfectly nested loops from this one on that have no results."""
         found: list[Nest] = []
         nest: Nest | None = self
         while nest is not None and not nest.loop.results:
@@ -134,7 +134,7 @@ class Nest:
         return found
 
     def chain(self) -> list[Nest] | None:
-        """This loop and those in it, outermost first, unless two stand side by side."""
+        """Return this loop and its inner loops, outermost first; None if one has two of them."""
         found: list[Nest] = [self]
         while inner := found[-1].inner():
             if len(inner) > 1:
@@ -146,7 +146,7 @@ class Nest:
         return [Subscripts.of(op) for op in self.loop.walk() if isinstance(op, Access)]
 
     def stores(self) -> list[Subscripts]:
-        """The stores to buffers that outlive an iteration of the outermost loop."""
+        """Return the stores to buffers that outlive an iteration of the band."""
         return [
             Subscripts.of(op)
             for op in self.loop.walk()
@@ -154,21 +154,21 @@ class Nest:
         ]
 
     def _is_private(self, buffer: SSAValue) -> bool:
-        """Whether the buffer is made anew in each iteration of the innermost loop of the band."""
+        """Whether the buffer is allocated in each iteration of the innermost loop of the band."""
         owner = buffer.owner
         innermost = self.band()[-1].loop if self.band() else self.loop
         return isinstance(owner, memref.AllocOp | memref.AllocaOp) and innermost.is_ancestor(owner)
 
     def all_go_where(self, store: Subscripts) -> bool:
-        """Whether every access to the buffer of a store goes to the same place as the store."""
+        """Whether every access to the buffer of a store has the same subscripts as the store."""
         return all(access == store for access in self.accesses() if access.buffer is store.buffer)
 
     def is_permutable(self) -> bool:
-        """Whether the loops of the band may be reordered and cut into tiles.
+        """Whether the loops of the band may be interchanged and tiled.
 
-        Two iterations of the band touch the same element only if they agree in every index that
-        selects it. If at most one index does not, they come one after the other along that index,
-        whatever the order of the loops.
+        Two iterations of the band access the same element only if they agree in every index that
+        selects it. If at most one index does not select it, they are executed in the order of that
+        index, whatever the order of the loops.
         """
         band = self.band()
         return all(
@@ -177,13 +177,13 @@ class Nest:
         )
 
     def is_parallel(self) -> bool:
-        """Whether no two iterations of this loop touch the same element, if one writes it."""
+        """Whether this loop carries no dependence: no iteration writes an element of another."""
         return not self.loop.results and all(
             self.all_go_where(store) and store.selects(self.index) for store in self.stores()
         )
 
     def is_serial(self) -> bool:
-        """Whether every iteration writes the same element, or hands a value to the next."""
+        """Whether every iteration writes the same element, or passes a value to the next."""
         indices = [nest.index for nest in self._all_loops()]
         return bool(self.loop.results) or any(
             not any(store.mentions(index) for index in indices) for store in self.stores()
@@ -198,7 +198,7 @@ def top_level(block: Block) -> list[Nest]:
 
 
 def _bounds(loop: Loop) -> tuple[AffineMap, AffineMap, int]:
-    """The first index, the one behind the last, and how far they are apart."""
+    """Return the lower bound, the exclusive upper bound, and the step."""
     if isinstance(loop, affine.ForOp):
         return loop.lowerBoundMap.data, loop.upperBoundMap.data, loop.step.value.data
     return loop.lowerBoundsMap.data, loop.upperBoundsMap.data, loop.steps.data[0].value.data

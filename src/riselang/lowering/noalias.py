@@ -1,7 +1,7 @@
-"""Buffers that share no memory with any other that a function knows, as LLVM is told it.
+"""Marks buffers that share no memory with other buffers of a function, for LLVM.
 
-A buffer that a RISE program writes is checked at the call to be one; so is each temporary. Without
-that, LLVM keeps loads and stores in their order and computes one element after the other.
+A call checks this for the buffers that a RISE program writes; temporaries are distinct by
+construction. Without the marks, LLVM keeps loads and stores in order and cannot vectorize loops.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ NOALIAS = "llvm.noalias"
 
 
 def mark_distinct(function: FuncOp, positions: Iterable[int]) -> None:
-    """Say of parameters that nothing else is where they are."""
+    """Mark parameters whose buffers overlap no other buffer."""
     for position in positions:
         mark_argument(function, position, NOALIAS)
 
 
 def is_distinct(value: SSAValue) -> bool:
-    """Whether a buffer is known to be a place of its own."""
+    """Whether a buffer is known to overlap no other buffer."""
     owner = value.owner
     if not isinstance(owner, Block):
         return isinstance(owner, memref.AllocOp | memref.AllocaOp)
@@ -42,7 +42,7 @@ def _distinct_parameters(function: FuncOp) -> list[SSAValue]:
 
 
 def distinct_pointers(module: ModuleOp) -> dict[str, list[int]]:
-    """For each function, the positions of such pointers among the parameters that LLVM sees.
+    """Return, for each function, the positions of noalias pointers among its LLVM parameters.
 
     A memref is passed as two pointers, an offset, and a length and a stride for each dimension;
     accesses go through the second pointer. MLIR marks memrefs that are passed as one pointer.
@@ -64,5 +64,5 @@ def _width(type: Attribute) -> int:
 
 
 def called_functions(module: ModuleOp) -> set[str]:
-    """The functions that others call, perhaps with the same buffer twice."""
+    """Return the functions that others call, perhaps with the same buffer twice."""
     return {op.callee.root_reference.data for op in walk(module) if isinstance(op, CallOp)}

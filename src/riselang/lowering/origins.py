@@ -1,4 +1,4 @@
-"""Where ops come from: what lowering makes is located at the pattern that it is made for."""
+"""Locations of lowered ops: each op has the location of the pattern that it implements."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from riselang.term.nodes import Pattern
 
 
 def origin_of(pattern: Pattern) -> NameLoc:
-    """The name of the pattern, and where it was written if that is known."""
+    """Return the name of the pattern and its source location, if known, as a location."""
     place = pattern.location
     if place is None:
         return _origin(pattern.spec.name, None, 0, 0)
@@ -23,13 +23,13 @@ def origin_of(pattern: Pattern) -> NameLoc:
 
 @lru_cache(maxsize=4096)
 def _origin(name: str, file: str | None, line: int, column: int) -> NameLoc:
-    """Kept, since patterns are met several times, and attributes take long to make."""
+    """Cached, since the same patterns recur and attributes are slow to construct."""
     location = NOWHERE if file is None else file_location(file, line, column)
     return NameLoc(StringAttr(name), location)
 
 
 def builder_at(point: InsertPoint, origin: LocationAttr = NOWHERE) -> Builder:
-    """A builder whose ops come from one place, unless they say another."""
+    """Return a builder that gives its ops the location `origin`, unless they have one."""
     builder = Builder(point)
     if origin is not NOWHERE:
         builder.operation_insertion_handler.append(lambda op: locate(op, origin))
@@ -37,7 +37,7 @@ def builder_at(point: InsertPoint, origin: LocationAttr = NOWHERE) -> Builder:
 
 
 def builder_like(builder: Builder, point: InsertPoint) -> Builder:
-    """A builder at another point, whose ops come from the same place."""
+    """Return a builder at another point that gives its ops the same location."""
     other = Builder(point)
     other.extend_from_listener(builder)
     return other

@@ -1,8 +1,8 @@
-"""Parts of long blocks become functions of their own.
+"""Outlines parts of long blocks into functions.
 
-Several passes of LLVM take time that grows with the square of a function or worse (a thousand small
-loops took minutes), so no function gets more than a number of loops. A function that is called once
-for so many loops costs nothing that can be measured.
+The time of several LLVM passes is quadratic or worse in the size of a function (a thousand small
+loops took minutes), so the number of loops in a function is limited. The call overhead for so many
+loops is not measurable.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from riselang.lowering.noalias import is_distinct, mark_distinct
 from riselang.lowering.translation import TEMPORARY
 
 LOOPS = 32
-"""How many loops, or other ops with a region, stand directly in a part."""
+"""The number of loops, or other ops with a region, at the top level of an outlined part."""
 
 
 def outline_long_blocks(function: func.FuncOp, known: set[str]) -> list[func.FuncOp]:
-    """The functions that parts of this one have become; `known` are the names that are taken."""
+    """Outline parts of a function, and return the new functions; `known` are names in use."""
     return [
         _outlined(part, _name(function, known))
         for block in _long_blocks(function)
@@ -30,7 +30,7 @@ def outline_long_blocks(function: func.FuncOp, known: set[str]) -> list[func.Fun
 
 
 def _name(function: func.FuncOp, known: set[str]) -> str:
-    """A name that nothing else has; LLVM is told not to inline functions with such names."""
+    """Return a new name; `native.llvm` prevents inlining of functions with such names."""
     number = 1
     while (name := f"rise_part_{function.sym_name.data}_{number}") in known:
         number += 1
@@ -39,7 +39,7 @@ def _name(function: func.FuncOp, known: set[str]) -> str:
 
 
 def _long_blocks(function: func.FuncOp) -> list[Block]:
-    """The inner ones first."""
+    """Return the long blocks, the inner ones first."""
     blocks: list[Block] = []
     for op in function.walk(reverse=True):
         for region in op.regions:
@@ -52,7 +52,7 @@ def _loops(block: Block) -> int:
 
 
 def _parts(block: Block) -> list[list[Operation]]:
-    """Runs of ops with so many loops each; what is left at the end stays where it is."""
+    """Split a block into runs of ops with `LOOPS` loops each; the remainder is not outlined."""
     _sink_memory(block)
     parts: list[list[Operation]] = []
     part: list[Operation] = []
@@ -67,7 +67,7 @@ def _parts(block: Block) -> list[list[Operation]]:
 
 
 def _sink_memory(block: Block) -> None:
-    """Move temporaries to where they are first used, into the part that uses them."""
+    """Sink temporaries to their first uses, into the part that uses them."""
     order = {op: position for position, op in enumerate(block.ops)}
     for op in reversed(list(block.ops)):
         if TEMPORARY in op.attributes:
@@ -79,7 +79,7 @@ def _sink_memory(block: Block) -> None:
 
 
 def _outlined(part: Sequence[Operation], name: str) -> func.FuncOp:
-    """Put a call of a new function in the place of some ops that follow each other."""
+    """Replace consecutive ops by a call of a new function that contains them."""
     part = _without_shared_memory(part)
     inside = {inner for op in part for inner in op.walk()}
     constants, inputs = _inputs(part, inside)
@@ -120,9 +120,9 @@ def _outlined(part: Sequence[Operation], name: str) -> func.FuncOp:
 
 
 def _without_shared_memory(part: Sequence[Operation]) -> list[Operation]:
-    """Memory that others use as well, and what its size is made of, stays outside of the part.
+    """Move temporaries with uses outside of the part, and the ops for their sizes, before it.
 
-    Others use it, too, where a loop carries it and gives it as a result.
+    A buffer that a loop carries and returns also counts as used outside.
     """
     inside = {inner for op in part for inner in op.walk()}
     stays: set[Operation] = set()
@@ -143,7 +143,7 @@ def _without_shared_memory(part: Sequence[Operation]) -> list[Operation]:
 
 
 def _gives_memory(op: Operation) -> bool:
-    """Whether a loop gives memory that it has carried."""
+    """Whether an op is a loop that returns a buffer it carries."""
     return bool(op.regions) and any(isinstance(each.type, MemRefType) for each in op.results)
 
 
@@ -154,7 +154,7 @@ def _is_used_outside(op: Operation, inside: set[Operation]) -> bool:
 def _inputs(
     part: Sequence[Operation], inside: set[Operation]
 ) -> tuple[list[arith.ConstantOp], list[SSAValue]]:
-    """Constants to repeat in the part, and the other values that it uses from outside."""
+    """Return constants to copy into the part, and the other values that it captures."""
     constants: list[arith.ConstantOp] = []
     values: list[SSAValue] = []
     seen: set[SSAValue] = set()

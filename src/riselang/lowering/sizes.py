@@ -1,8 +1,8 @@
-"""Sizes that are known only when a program runs, read from the shapes of its buffers.
+"""Sizes that are known only at run time, read from the shapes of the program's buffers.
 
-All of them, and the lengths that are computed from them, stand at the start of the function, where
-affine maps may use them. A size has one value in a function: the first buffer whose shape
-tells it binds it, and at the call all other shapes are checked against that.
+All of them, and the lengths that are computed from them, are defined at the start of the function,
+where affine maps may use them. A size has one value in a function: the first buffer whose shape
+determines it binds it, and a call checks all other shapes against that value.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ class Sizes:
         self._bind(list(_open_dimensions(groups)))
 
     def value(self, length: Nat) -> SSAValue:
-        """A length as a value at the start of the function."""
+        """Return a length as a value at the start of the function."""
         for name in sorted(length.variables):
             if name not in self._values:
                 raise UserError(
                     f"the size {name} is not determined by the shapes of the arrays; "
-                    "give it a number"
+                    "give it a value"
                 )
         return self._lengths.value(length)
 
     def _bind(self, dimensions: list[tuple[SSAValue, int, Nat]]) -> None:
-        """Solve the lengths in which only one size is unknown, until there are none left."""
+        """Solve lengths with a single unknown size, until no more can be solved."""
         while dimensions:
             waiting = [entry for entry in dimensions if not self._solve(*entry)]
             if len(waiting) == len(dimensions):
@@ -80,7 +80,7 @@ def _sizes_only(_: Nat) -> Facts:
 
 
 def _open_dimensions(groups: Sequence[Buffers]) -> Iterator[tuple[SSAValue, int, Nat]]:
-    """The dimensions of buffers whose lengths are not numbers."""
+    """Iterate over the dynamic dimensions of buffers."""
     for buffers, type in groups:
         for buffer, (lengths, _) in zip(buffers, leaves(type), strict=True):
             for position, length in enumerate(lengths):
@@ -88,6 +88,6 @@ def _open_dimensions(groups: Sequence[Buffers]) -> Iterator[tuple[SSAValue, int,
                     continue
                 if not isinstance(buffer, BlockArgument) or buffer.block.parent_op() is None:
                     raise LimitationError(
-                        f"the length {length} of a buffer that is no parameter is not supported"
+                        f"the length {length} of a buffer that is not a parameter is not supported"
                     )
                 yield buffer, position, length

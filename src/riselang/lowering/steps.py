@@ -1,4 +1,4 @@
-"""Phase 2, the way of a path: one step from a value to what it is made of (seed 000, figure 8)."""
+"""Phase 2, path steps: from a value to the operands that it is made of (seed 000, figure 8)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from riselang.nat import Nat
 from riselang.support.errors import InternalError
 
 PaddedOp: TypeAlias = ShiftedPadOp | codegen.PadConstOp
-"""The pads: each has its array somewhere in the middle."""
+"""The padding ops: their array has elements added before and after it."""
 
 
 SHOWN = (
@@ -36,42 +36,43 @@ SHOWN = (
     codegen.ZipOp,
     *(op for op in READ_OPS.values() if not op.VIEW.is_pad and op is not codegen.PrefetchOp),
 )
-"""Ops that show a part of a value, or all of it in another layout, whatever the index is."""
+"""Ops that give a part of a value, or all of it in another layout, whatever the index is."""
 
 
 LED_ELSEWHERE = (
     codegen.GatherOp, codegen.ConcatOp, codegen.PadConstOp, codegen.ElementsOp, codegen.GenerateOp,
     codegen.PrefetchOp,
 )  # fmt: skip
-"""Ops where what a path leads to depends on its index, or more is done than to follow it."""
+"""Ops where the operand depends on the index, or which do more than lead to an operand."""
 
 
 class Body(NamedTuple):
-    """What an op computes of each element, or of scalars."""
+    """The computation of an op, for each element or on scalars."""
 
     block: Block
     outside: Mapping[SSAValue, SSAValue]
-    """What stands for values from outside of a block that belongs to another op."""
+    """Replacements of values from outside of a block that belongs to another op."""
 
 
 class PathSteps(LaneAccess):
-    """What each op does to a path that goes through it, to read or to write."""
+    """The effect of each op on an access path through it, for loads and stores."""
 
     def __init__(self) -> None:
         super().__init__()
         self.guards: list[Nat] = []
-        """What must not be negative where the path of a store ends, or nothing is stored."""
+        """Conditions of the current store: it happens only if none of these is negative."""
         self.bodies: dict[Operation, Body] = {}
-        """What ops compute that were copied without their regions."""
+        """The computations of ops that were copied without their regions."""
 
     def body_of(self, op: EmbedOp | codegen.MapReadOp | codegen.GenerateOp) -> Body:
         kept = self.bodies.get(op)
         return Body(op.body.block, {}) if kept is None else kept
 
     def seen_through(self, op: codegen.MapReadOp, path: Path) -> tuple[SSAValue, Path] | None:
-        """The way through a map whose function only shows its element: a part, another layout.
+        """Look through a map whose function only selects or rearranges parts of its element.
 
-        It leads to the array of the map, or to a value from outside that the function shows.
+        Return the array of the map, or a captured value that the function returns, with the path in
+        it; or None.
         """
         (block, outside), inner = self.body_of(op), path[1:]
         last = block.last_op
@@ -93,7 +94,7 @@ class PathSteps(LaneAccess):
         return op.source, (path[0], *inner)
 
     def step(self, op: Operation, path: Path) -> tuple[SSAValue, Path]:
-        """One step of figure 8 of seed 000."""
+        """Follow a path through an op, as in figure 8 of seed 000."""
         if isinstance(op, ViewOp):
             if op.ROOM is not None:
                 self.guards.append(op.room(path))
@@ -117,10 +118,10 @@ class PathSteps(LaneAccess):
             case codegen.MapAccOp():
                 return op.source, (path[0], *self.in_element(op, path[1:]))
             case _:
-                raise InternalError(f"{op.name} is no step of an access path")
+                raise InternalError(f"{op.name} is not a step of an access path")
 
     def in_element(self, op: codegen.MapAccOp, path: Path) -> Path:
-        """Where a map of views has what stands at a path in one of the elements before it."""
+        """Return the path in a target element for a path in an element before the views."""
         last = op.body.block.last_op
         assert isinstance(last, ReturnOp)
         value = last.values[0]
@@ -130,14 +131,14 @@ class PathSteps(LaneAccess):
         return path
 
     def index(self, op: codegen.IdxOp) -> Nat:
-        """The index as an expression; by its type it is below the length of the array."""
+        """Return the index as an expression; its type guarantees that it is in bounds."""
         return self.known_index(op.index, array_of(op.array).length)
 
 
 def is_nowhere(type: RiseType, path: Path) -> bool:
     """Whether the path leads into an empty array.
 
-    Loops over it do not run, but an index into it that a check has refused gets here.
+    Loops over it do not run, but an index into it that fails its check is still resolved.
     """
     if not kept(type, "_has_empty_array", _has_empty_array):
         return False
@@ -160,7 +161,7 @@ def _has_empty_array(type: RiseType) -> bool:
 
 
 def leaf_type(type: RiseType, path: Path) -> Attribute:
-    """The plain type of the scalar at the end of a path."""
+    """Return the builtin type of the scalar at the end of a path."""
     for part in path:
         if isinstance(part, Side):
             type = components(type)[part.value]

@@ -1,7 +1,7 @@
-"""Phase 2, the store side: one store at the end of a path, behind the guards it passed.
+"""Phase 2, stores: one store at the end of a path, under the guards that the path collects.
 
-A vector is stored as a whole where its lanes lie one behind the other, and lane by lane where the
-end of an array that is filled may lie inside of it.
+A vector is stored as a whole if its lanes are contiguous, and lane by lane if the end of the array
+may be inside of it.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ from riselang.nat import (
 
 @dataclass(frozen=True)
 class _Column:
-    """A vector to be stored whose lanes do not lie one behind the other."""
+    """A vector to be stored whose lanes are not contiguous."""
 
     value: SSAValue
     buffer: SSAValue
     indices: Sequence[Nat]
-    """With the lane in them, but not in the last."""
+    """The last index does not depend on the lane; others do."""
     lane: Nat
     builder: Builder
 
     def follows(self, other: _Column) -> bool:
-        """Whether each lane lies behind the same one of the other vector."""
+        """Whether each lane is stored right after the same lane of the other vector."""
         is_same = self.buffer is other.buffer and self.value.type == other.value.type
         *outer, last = self.indices
         *before, end = other.indices
@@ -60,13 +60,13 @@ class Stores(PathSteps):
     def __init__(self) -> None:
         super().__init__()
         self.can_fail = False
-        """Whether the function has checks that may refuse an index."""
+        """Whether the function has checks that may fail."""
         self.columns: list[_Column] = []
-        """Vectors that wait for the ones behind them; nothing that reads memory may come before
-        they are stored."""
+        """Pending vectors, to be stored together with the following columns; they must be stored
+        before the next op that reads memory."""
 
     def may_be_empty(self, array: SSAValue) -> bool:
-        """Whether a refused index into the array, which goes on as 0, may find no element."""
+        """Whether the array may be empty: then index 0, used after a failed check, is invalid."""
         least = array_of(array).length - 1
         return self.can_fail and not is_nonnegative(least, self.facts(least))
 
@@ -116,9 +116,9 @@ class Stores(PathSteps):
     def store_along(
         self, value: SSAValue, op: codegen.CastOp, path: Path, lane: Nat, builder: Builder
     ) -> None:
-        """Store a vector along the path of its lanes: at once, or each lane that may be stored.
+        """Store a vector along the path of its lanes: as a whole, or each lane that is in bounds.
 
-        Some may be where the end of an array that is filled can lie inside of a vector.
+        Some lanes are out of bounds if the end of a padded array is inside of the vector.
         """
         buffer, indices = self.place(op, path)
         unproven, start = self.unproven(self.guards), self.start_of_lanes(indices, lane)
@@ -135,13 +135,13 @@ class Stores(PathSteps):
             self.store_each_lane(_Column(value, buffer, indices, lane, inside), ends)
 
     def store_later(self, column: _Column) -> None:
-        """Store a vector together with those behind it in each row."""
+        """Defer storing a column, to store it together with the columns that follow it."""
         if self.columns and not column.follows(self.columns[-1]):
             self.store_columns()
         self.columns.append(column)
 
     def store_each_lane(self, column: _Column, ends: Sequence[Nat] = ()) -> None:
-        """Store the lanes of a vector one by one, where the end of the array is behind them."""
+        """Store the lanes of a vector one by one, each only if it is in bounds."""
         lane = column.lane
         for number in range(self.lanes(lane)):
             guards = [at_number(end, lane, number) for end in ends]
@@ -153,7 +153,7 @@ class Stores(PathSteps):
             self.store_scalar(scalar, column.buffer, indices, here)
 
     def store_columns(self) -> None:
-        """Store the vectors that wait: row by row where they lie one behind the other."""
+        """Store the pending columns: row by row where they form a tile."""
         columns, self.columns = self.columns, []
         while columns:
             first, builder = columns[0], columns[-1].builder
@@ -178,7 +178,7 @@ class Stores(PathSteps):
         ends: Sequence[Nat],
         builder: Builder,
     ) -> Builder | None:
-        """Store a vector at once where all of its lanes may be; the place for single lanes."""
+        """Store a vector as a whole if all its lanes are in bounds; return the else branch."""
         if not ends:
             self.store_vector_at(value, buffer, start, builder)
             return None
@@ -205,7 +205,7 @@ class Stores(PathSteps):
         return [guard for guard in guards if not is_nonnegative(guard, self.facts(guard))]
 
     def inside_guards(self, guards: Sequence[Nat], builder: Builder) -> Builder | None:
-        """A place for code that runs where no guard is negative; none where it never runs."""
+        """Return a builder for code that runs if no guard is negative; None if it never runs."""
         for guard in self.unproven(guards):
             guard = simplify(guard, self.facts(guard))
             if is_less(guard, Nat.const(0), self.facts(guard)):
@@ -214,7 +214,7 @@ class Stores(PathSteps):
         return builder
 
     def branches(self, gap: Nat, builder: Builder) -> tuple[Builder, Builder]:
-        """The place for code that runs where `gap` is not negative, and that for the rest."""
+        """Emit an if on `gap >= 0`, and return builders for its two branches."""
         gap = simplify(gap, self.facts(gap))
         distance, zero = self.arithmetic([gap, Nat.const(0)], builder)
         condition = builder.insert(arith.CmpiOp(distance, zero, "sge")).results[0]
@@ -225,16 +225,16 @@ class Stores(PathSteps):
         return first, second
 
     def inside_unless_empty(self, array: SSAValue, builder: Builder) -> Builder:
-        """A place for code that runs where the array has elements."""
+        """Return a builder for code that runs if the array is not empty."""
         return self.branches(array_of(array).length - 1, builder)[0]
 
 
 def is_chosen(op: Operation) -> bool:
-    """Whether the op takes an element by an index that the program computes, not a loop."""
+    """Whether the op selects an element by a computed index rather than a loop index."""
     if not isinstance(op, codegen.IdxOp):
         return False
     owner = op.index.owner
     if isinstance(owner, Block | arith.ConstantOp):
         return False
-    # A cast of nothing stands for an expression over other indices.
+    # A cast without operands represents an expression over other indices.
     return not isinstance(owner, codegen.CastOp) or len(owner.sources) > 0

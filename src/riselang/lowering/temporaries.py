@@ -1,8 +1,8 @@
-"""Placing temporaries: out of sequential loops, small ones on the stack, others on the heap.
+"""Hoists temporaries out of sequential loops: small ones to the stack, others to the heap.
 
 Phase 1 allocates where a value is computed. A buffer is filled before it is read in each
 iteration, so one buffer serves all iterations of a sequential loop; iterations that run in
-parallel need one each. (Where these become a plain loop in the end, `native.mlir` moves them on.)
+parallel need one each. (If MLIR makes such a loop sequential later, `native.mlir` hoists them.)
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from riselang.dialects.module import walk
 from riselang.lowering.translation import TEMPORARY
 
 STACK_LIMIT = 16 * 1024
-"""Bytes a temporary may have to live on the stack."""
+"""The maximum number of bytes of a temporary on the stack."""
 ALIGNMENT = IntegerAttr(64, 64)
-"""Bytes, as wide as a line of the cache."""
+"""The alignment in bytes: one cache line."""
 STACK_BUDGET = 128 * 1024
-"""Bytes of stack that the temporaries of a function may take together, also in parallel bodies."""
+"""The maximum stack bytes of all temporaries of a function, including its parallel bodies."""
 
 
 def place_temporaries(function: Operation) -> None:
@@ -36,7 +36,7 @@ def place_temporaries(function: Operation) -> None:
 
 
 def _home(op: Operation) -> Block:
-    """The body of the function or of the innermost parallel loop around the op."""
+    """Return the body of the function or of the innermost parallel loop around the op."""
     block = op.parent
     assert block is not None
     while (parent := block.parent_op()) is not None:
@@ -63,7 +63,7 @@ def bytes_of_type(type: MemRefType) -> int:
 
 
 def _insert_early(op: Operation, block: Block) -> None:
-    """At the start of the block, behind what the op needs."""
+    """Insert an op at the start of a block, after the definitions of its operands."""
     needed = {operand.owner for operand in op.operands}
     last = None
     for other in block.ops:

@@ -1,7 +1,7 @@
-"""Vectors as the columns of a tile: its rows, by shuffles.
+"""Transposes tiles of vectors with shuffles: from columns to rows.
 
-Where the lanes of several vectors lie in different rows of an array, and the vectors one behind the
-other in each row, rows are stored at once instead of each lane on its own.
+If several vectors are adjacent columns of an array, with one lane in each row, whole rows are
+stored instead of single lanes.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from xdsl.dialects.builtin import VectorType as BuiltinVectorType
 from xdsl.ir import Attribute, SSAValue
 
 CHUNK = 16
-"""Bytes within which a shuffle of vectors of any length takes one instruction."""
+"""The number of bytes within which a shuffle takes one instruction, for vectors of any length."""
 ELEMENT_SIZES = (4, 8)
-"""Bytes of the elements that are shuffled."""
+"""The sizes in bytes of elements that are shuffled."""
 
 
 def tile_height(type: Attribute, count: int) -> int:
-    """How many of so many vectors are the columns of one tile: two chunks or more, else 1."""
+    """Return how many of `count` vectors form the columns of a tile: two chunks or more, or 1."""
     assert isinstance(type, BuiltinVectorType)
     (lanes,), element = type.get_shape(), type.element_type
     if not isinstance(element, FixedBitwidthType) or element.size not in ELEMENT_SIZES:
@@ -34,16 +34,16 @@ def tile_height(type: Attribute, count: int) -> int:
 
 @dataclass(frozen=True)
 class _Part:
-    """Rows of some columns: `width` elements of each lane, which stand in one of the vectors."""
+    """Parts of rows: `width` elements of each row, contiguous in one of the vectors."""
 
     vectors: Sequence[SSAValue]
     width: int
     places: Sequence[tuple[int, int]]
-    """For each lane the vector, and the position in it."""
+    """For each row, the number of the vector and the position in it."""
 
 
 def rows_of(columns: Sequence[SSAValue], builder: Builder) -> list[SSAValue]:
-    """The rows of a tile, one for each lane; its columns are as many as `tile_height` says."""
+    """Return the rows of a tile, one for each lane, from as many columns as `tile_height` says."""
     type = columns[0].type
     assert isinstance(type, BuiltinVectorType)
     assert isinstance(type.element_type, FixedBitwidthType)
@@ -59,7 +59,7 @@ def rows_of(columns: Sequence[SSAValue], builder: Builder) -> list[SSAValue]:
 
 
 def _interleaved(one: _Part, other: _Part, chunk: int, builder: Builder) -> _Part:
-    """Pieces of both in turns, each half of a chunk in a vector of its own."""
+    """Interleave pieces of both, with each half of a chunk in a separate vector."""
     width, vectors = one.width, list[SSAValue]()
     (length,) = _shape(one.vectors[0])
     halves = [
@@ -79,7 +79,7 @@ def _interleaved(one: _Part, other: _Part, chunk: int, builder: Builder) -> _Par
 
 
 def _joined(one: _Part, other: _Part, chunk: int, builder: Builder) -> _Part:
-    """A vector for each lane, of what both have of it."""
+    """Concatenate the pieces of both, with one vector for each lane."""
     vectors: list[SSAValue] = []
     for number, at in one.places:
         first, second = one.vectors[number], other.vectors[number]

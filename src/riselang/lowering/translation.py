@@ -1,8 +1,8 @@
-"""The core of phase 1: terms, application, copies and memory; the patterns have rules of their own.
+"""The core of phase 1: terms, applications, copies and memory; each pattern has its own rules.
 
 `read` translates a term to a value that is read (the continuation translation), `store` to code
-that fills a target (the acceptor translation). Functions exist only while translating: a lambda or
-a partially applied pattern is a Python value, applied where it meets its arguments.
+that writes it to a target (the acceptor translation). Functions exist only during translation: a
+lambda or a partially applied pattern is a Python value, applied when its arguments are known.
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ from riselang.term.sizes import at_argument
 from riselang.term.views import is_view
 
 REGISTERS, REGISTERS_OF_GPU = 32, 64
-"""Arrays of more elements than this are in memory: a thread of a GPU has more registers."""
+"""Larger arrays are stored in memory. A GPU thread has more registers than a CPU thread."""
 TEMPORARY = "rise.temporary"
-"""Marks the allocations that lowering makes, which a later step places."""
+"""Marks the allocations that lowering emits; `temporaries.py` moves them."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Partial:
 
 @dataclass(frozen=True)
 class Delayed:
-    """An argument not translated yet: it may be read, or stored straight into its target."""
+    """An argument that is not translated yet: it may be read, or stored directly into a target."""
 
     term: Term
     environment: Environment
@@ -103,7 +103,7 @@ Value: TypeAlias = "SSAValue | Closure | DependentClosure | Partial | Callee"
 Lazy: TypeAlias = "SSAValue | Closure | DependentClosure | Partial | Callee | Delayed"
 Environment: TypeAlias = "tuple[Value, ...]"
 Step: TypeAlias = "Callable[[SSAValue, SSAValue], tuple[Value, list[Lazy]]]"
-"""From an index and the value so far to a function and its arguments, which give the next value."""
+"""From an index and the current value to a function and arguments that give the next value."""
 
 ReadRule: TypeAlias = "Callable[[Pattern, Sequence[Lazy]], Value]"
 StoreRule: TypeAlias = "Callable[[Pattern, Sequence[Lazy], SSAValue], None]"
@@ -134,7 +134,7 @@ def _register(rules: dict[str, str], patterns: tuple[str, ...]) -> Callable[[Rul
 
 
 class Translation:
-    """A translation under way: where it emits, and the rules of the patterns."""
+    """The state of a translation: its emitter, and the rules of the patterns."""
 
     read_rules: Mapping[str, ReadRule]
     store_rules: Mapping[str, StoreRule]
@@ -155,11 +155,11 @@ class Translation:
 
     @property
     def unordered(self) -> LoopKind:
-        """Of a loop whose iterations may run in any order, where nothing says more of it."""
+        """The default kind of a loop whose iterations may run in any order."""
         return LoopKind.PARALLEL if self.for_gpu else LoopKind.SEQUENTIAL
 
     def dialect(self, pattern: Pattern) -> str:
-        """Of which dialect the loop of a pattern is; what a GPU runs is none of affine's."""
+        """Return the dialect of a pattern's loop; GPU kernels have no affine loops."""
         return self.loops if self.for_gpu else pattern.to or self.loops
 
     # Terms
@@ -198,7 +198,7 @@ class Translation:
             case Free(name):
                 raise LimitationError(f"the term has the free variable {name}", term.location)
             case _:
-                raise TypeError(f"{term} is no term")
+                raise TypeError(f"{term} is not a term")
 
     def force(self, lazy: Lazy) -> Value:
         return self.read(lazy.term, lazy.environment) if isinstance(lazy, Delayed) else lazy
@@ -242,7 +242,7 @@ class Translation:
         return self.apply(result, given[arity:])
 
     def applied(self, function: Value, arguments: Sequence[Lazy]) -> SSAValue:
-        """The data that a function gives for all its arguments."""
+        """Apply a function to all its arguments, and return the resulting data."""
         result = self.apply(function, arguments)
         assert isinstance(result, SSAValue), result
         return result
@@ -250,7 +250,7 @@ class Translation:
     def enter(
         self, closure: Closure, arguments: Sequence[Lazy]
     ) -> tuple[Term, Environment, Sequence[Lazy]]:
-        """Bind as many arguments as the lambda takes: its body, the environment, the others."""
+        """Bind the arguments of a lambda: return its body, its environment, the other arguments."""
         body: Term = closure.function
         environment = closure.environment
         rest = list(arguments)
@@ -288,7 +288,7 @@ class Translation:
         self.copy(self.applied(function, arguments), target)
 
     def call(self, callee: Callee, arguments: Sequence[Lazy], target: SSAValue) -> None:
-        """Let a function of the module fill the target, or memory that is copied there."""
+        """Call a function of the module with the target, or with a buffer that is copied to it."""
         assert self.callees is not None
         passed = [
             each
@@ -305,7 +305,7 @@ class Translation:
             self.copy(self.add(codegen.CastOp(outputs, callee.result)), target)
 
     def passed(self, type: RiseType, value: SSAValue) -> list[SSAValue]:
-        """A value as arguments of a function: buffers for arrays, which are copied if need be."""
+        """Return a value as call arguments: arrays are passed as buffers, copied if necessary."""
         if isinstance(type, TupleType):
             parts = (self.component(step, value) for step in (codegen.FstOp, codegen.SndOp))
             types = components(type)
@@ -360,13 +360,13 @@ class Translation:
     # Memory
 
     def materialised(self, type: RiseType, fill: Callable[[SSAValue], None]) -> SSAValue:
-        """A value in memory of its own, read through a cast that stands behind what fills it."""
+        """Fill new buffers with a value, and return a cast after the code that fills them."""
         buffers = self.buffers(type)
         fill(self.add(codegen.CastOp(buffers, type)))
         return self.add(codegen.CastOp(buffers, type))
 
     def bind(self, lazy: Lazy) -> Value:
-        """A computed value with two or more uses gets memory; a view or a scalar needs none."""
+        """Store a computed value with several uses in a buffer; a view or a scalar needs none."""
         if isinstance(lazy, Delayed) and isinstance(lazy.term, Lambda):
             return self.named_function(lazy.term) or self.force(lazy)
         if not isinstance(lazy, Delayed) or is_view(lazy.term):
@@ -376,11 +376,11 @@ class Translation:
         return self.materialised(lazy.term.type, lambda target: self.store(lazy, target))
 
     def named_function(self, function: Lambda) -> Callee | None:
-        """A function with a name as one of the module, where it can be; a GPU has none."""
+        """Return a named function as a function of the module if possible; GPU code has none."""
         return callee_of(function) if self.callees is not None and not self.for_gpu else None
 
     def kept(self, lazy: Lazy) -> SSAValue:
-        """A value that is read many times: one that is computed gets memory."""
+        """Return a value that is read many times; a computed one is stored in a buffer."""
         value = self.bind(lazy)
         assert isinstance(value, SSAValue), value
         if not contains_array(data_type(value)) or is_in_memory(value):
@@ -404,7 +404,7 @@ class Translation:
         return values
 
     def unwrap(self, value: SSAValue) -> list[SSAValue]:
-        """The plain scalars of a value; arrays are of known lengths."""
+        """Return the builtin scalars of a value, whose arrays have constant lengths."""
         owner = value.owner
         if isinstance(owner, codegen.ListOp | codegen.TupleOp):
             return [scalar for part in owner.operands for scalar in self.unwrap(part)]
@@ -424,7 +424,7 @@ class Translation:
         return first + self.unwrap(self.component(codegen.SndOp, value))
 
     def wrap(self, type: RiseType, scalars: list[SSAValue]) -> SSAValue:
-        """The value of `type` made of the next plain scalars, which it takes from the list."""
+        """Build a value of `type` from the next builtin scalars, removing them from the list."""
         if isinstance(type, ScalarType | VectorType | IdxType):
             return self.add(codegen.CastOp([scalars.pop(0)], type))
         if isinstance(type, ArrayType):
@@ -442,13 +442,13 @@ def _buffer_type(leaf: ScalarType, shape: tuple[int, ...]) -> MemRefType:
 
 
 def _is_stored(term: Term) -> bool:
-    """Whether a value has memory of its own already, since the program says so."""
+    """Whether the program itself stores a value in a buffer."""
     head, arguments = spine(term)
     return isinstance(head, Pattern) and head.spec is TO_MEM and len(arguments) == 1
 
 
 def is_in_memory(value: SSAValue) -> bool:
-    """Whether reading the value computes nothing but indices."""
+    """Whether reading the value computes only indices."""
     stack: list[tuple[SSAValue, tuple[int, ...]]] = [(value, ())]
     while stack:
         value, path = stack.pop()
@@ -462,7 +462,7 @@ def is_in_memory(value: SSAValue) -> bool:
         if isinstance(op, codegen.CastOp):
             continue
         operands = [operand for operand in op.operands if isinstance(operand.type, RiseType)]
-        # What is asked of a pair is remembered until the pair is found, of which only that counts.
+        # A position in a pair is kept until the op that makes the pair: only that operand counts.
         if isinstance(op, (codegen.FstOp, codegen.SndOp)):
             path = (*path, int(isinstance(op, codegen.SndOp)))
         elif path and isinstance(op, codegen.ZipOp | codegen.TupleOp):
@@ -473,7 +473,7 @@ def is_in_memory(value: SSAValue) -> bool:
 
 
 def _only_rearranges(op: codegen.MapReadOp) -> bool:
-    """Whether the function of a map that is read computes nothing, of any of its elements."""
+    """Whether the function of a map that is only read computes nothing, only selects parts."""
     views = ViewOp | codegen.ZipOp | codegen.TupleOp | codegen.MapReadOp | ReturnOp
     return all(isinstance(inner, views) for inner in op.walk())
 
@@ -496,6 +496,6 @@ def size(pattern: Pattern, name: str) -> Nat:
 def constant(length: Nat) -> int:
     if not length.is_constant:
         raise LimitationError(
-            f"the length {length} is not a number; lowering symbolic sizes is not supported yet"
+            f"the length {length} is not a constant; lowering symbolic sizes is not supported yet"
         )
     return length.constant

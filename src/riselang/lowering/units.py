@@ -1,4 +1,4 @@
-"""Putting programs back into a module that passes have changed as terms."""
+"""Replace the program in a lowering unit after a pass has rewritten it as a term."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from riselang.term.to_dialect import emit_program
 
 
 def replace_unit(place: Operation, unit: Unit, term: Term) -> None:
-    """Another program between the buffers of `unit`, which stood at `place`."""
+    """Replace the lowering unit `unit`, which is the op `place`, by the program `term`."""
     block = Block()
     emit_program(term, block, unit.inputs, unit.outputs)
     block.add_op(ReturnOp())

@@ -1,7 +1,7 @@
-"""Vectors as arrays: what a term says of vectors, said of arrays of scalars.
+"""Replaces vectors in a term by arrays of scalars.
 
-A vector lies in memory as an array does. Where all that is done with vectors can be done with those
-of MLIR, they stay; else a tree of operations on vectors becomes a map over the lanes of its
+A vector has the same layout in memory as an array. If MLIR vectors support all operations of a
+term, it is unchanged; else each tree of vector operations becomes a map over the lanes of its
 operands, which are read outside of it.
 """
 
@@ -64,7 +64,7 @@ from riselang.term.substitution import with_children
 
 VECTOR_PATTERNS = (AS_VECTOR, AS_SCALAR, VECTOR_FROM_SCALAR)
 LANES = (f32, f64, i8, i16, i32, i64)
-"""Scalars of which machines have vectors."""
+"""Scalar types for which CPUs have vector registers."""
 LANE_OPS = frozenset(
     f"{dialect}.{name}"
     for dialect, names in (
@@ -74,14 +74,14 @@ LANE_OPS = frozenset(
     )
     for name in names.split()
 )  # fmt: skip
-"""Operations that machines have on vectors, and that are defined for all numbers."""
+"""Operations with vector instructions that are defined for all operands."""
 APPROXIMATED = frozenset({"math.exp", "math.log", "math.tanh"})
-"""Operations that become such ones, on f32, where floats are relaxed."""
+"""Operations on f32 that become `LANE_OPS` under the relaxed float permission."""
 
 
 @cache
 def with_arrays(type: RiseType) -> RiseType:
-    """The type with arrays in the place of vectors."""
+    """Replace the vectors in a type by arrays."""
     match type:
         case VectorType() | ArrayType():
             return array(type.length, with_arrays(type.element))
@@ -97,9 +97,9 @@ def with_arrays(type: RiseType) -> RiseType:
 
 
 def without_vectors(term: Term, permission: str = "strict") -> Term:
-    """The term with arrays in the place of vectors, where not all can be done with vectors.
+    """Replace the vectors in a term by arrays, unless MLIR supports all its vector operations.
 
-    The permission for float arithmetic says whether exp and its kind can be.
+    The float permission decides whether `exp`, `log` and `tanh` are supported.
     """
     if not _has_vectors(term) or all(_can_stay(part, permission) for part in subterms(term)):
         return term
@@ -107,7 +107,7 @@ def without_vectors(term: Term, permission: str = "strict") -> Term:
 
 
 def _can_stay(part: Term, permission: str) -> bool:
-    """Whether what a part of a term does with vectors can be done with vectors of MLIR."""
+    """Whether MLIR vectors support the vector operations of a subterm."""
     if isinstance(part, Embed):
         return not _takes_vectors(part)
     if isinstance(part, Scalar) and isinstance(part.type, VectorType):
@@ -138,7 +138,7 @@ def _is_lane(type: VectorType) -> bool:
 
 
 def _has_vectors(term: Term) -> bool:
-    """Vectors come from inputs, from the patterns that make them, and from foreign ops."""
+    """Whether a term has vectors: in its type, its patterns, or its embedded ops."""
     if with_arrays(term.type) != term.type:
         return True
     stack = [term]
@@ -154,7 +154,7 @@ def _has_vectors(term: Term) -> bool:
 
 @recursive
 def vectors_as_arrays(term: Term) -> Term:
-    """The term with arrays in the place of all vectors."""
+    """Replace all vectors in a term by arrays."""
     return _visit(term)
 
 
@@ -203,7 +203,7 @@ def _on_lanes(term: Scalar, length: Nat) -> Term:
 
 
 def _zipped(arrays: Sequence[Term], length: Nat) -> Term:
-    """One array of all, paired as a balanced tree, so that the term does not become deep."""
+    """Zip arrays as a balanced tree, so that the term does not become deep."""
     if len(arrays) == 1:
         return arrays[0]
     half = len(arrays) // 2
@@ -212,7 +212,7 @@ def _zipped(arrays: Sequence[Term], length: Nat) -> Term:
 
 
 def _components(value: Term, count: int) -> list[Term]:
-    """What `_zipped` paired."""
+    """Return the components that `_zipped` paired."""
     if count == 1:
         return [value]
     half, types = count // 2, components(value.type)

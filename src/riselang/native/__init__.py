@@ -1,8 +1,8 @@
-"""Real MLIR and LLVM: text in, artefact out.
+"""Native MLIR and LLVM: from MLIR text to machine code.
 
-`mlir.py` alone knows the MLIR wheel, `llvm.py` alone knows llvmlite, so either can be replaced.
-`isolated.py` runs what works on users' modules in a worker process: `stablehlo.py` reads models
-there, `onnx_models.py` and `torch_modules.py` convert them. `libraries.py` finds the shared
-libraries that generated code calls. `debug_text.py`, `line_table.py` and `perf_map.py` are for
-debug info.
+Only `mlir` uses the MLIR wheel, and only `llvm/codegen.py` uses llvmlite, so either can
+be replaced. `workers/subprocess_worker.py` runs code that parses users' modules in a worker
+process: `mlir/stablehlo.py` reads models there, `mlir/onnx_models.py` and `mlir/torch_modules.py`
+convert them. `llvm/shared_libraries.py` finds the shared libraries that generated code calls.
+`debug_info` has line tables and symbols for debuggers and profilers.
 """

@@ -1,4 +1,4 @@
-"""From MLIR text to machine code in one step, in this process or another."""
+"""Compiles MLIR text to machine code in one step, in this process or another."""
 
 from __future__ import annotations
 
@@ -22,41 +22,41 @@ class Job:
     """A module to compile."""
 
     text: str
-    """MLIR, as native MLIR reads it."""
+    """MLIR text that native MLIR parses."""
     pipeline: tuple[str, ...]
     distinct: Mapping[str, Sequence[int]]
-    """For each function, the parameters of its LLVM function that share no memory with others."""
+    """For each function, the positions of its noalias parameters in the LLVM function."""
     entries: str = ""
-    """LLVM IR that is added: the functions through which Python calls."""
+    """Additional LLVM IR: the entry points for calls from Python."""
     debug_info: bool = False
     effort: str = "default"
-    """How much time LLVM may take."""
+    """How much LLVM optimizes; see `native.llvm.codegen.EFFORTS`."""
     has_short_floats: bool = True
-    """Whether LLVM may call conversions of 16-bit floats."""
+    """Whether the code may need conversion functions for 16-bit floats."""
     may_end_early: bool = True
-    """Whether a call can end before its work is done, at a signal or for want of memory."""
+    """Whether a call can end early, because of a signal or lack of memory."""
 
     @cached_property
     def llvm_ir(self) -> str:
-        """The functions of the module."""
+        """The LLVM IR of the module's functions."""
         ir = mlir.to_llvm_ir(self.text, self.pipeline)
         return with_short_loops_marked(with_distinct_pointers(ir, self.distinct), self.effort)
 
     @property
     def whole_ir(self) -> str:
-        """With what is added for any caller."""
+        """The LLVM IR with entry points and float conversions."""
         added = [llvm.float_conversions()] if self.has_short_floats else []
         ir = "\n".join([self.llvm_ir, self.entries, *added])
         return with_entry_lines(ir) if self.debug_info else ir
 
     @property
     def loaded_ir(self) -> str:
-        """All that LLVM gets for code that is loaded into a process of Python."""
+        """The complete LLVM IR for code that is loaded into a Python process."""
         is_guarded = self.may_end_early and guard.IS_SUPPORTED
         return self.whole_ir + guarded(self.entries) if is_guarded else self.whole_ir
 
     def object_code(self) -> bytes:
-        """Machine code to be loaded into a process on this machine."""
+        """Compile to machine code that can be loaded into a process on this machine."""
         return llvm.jit_object(self.loaded_ir, self.effort)
 
     def to_json(self) -> str:

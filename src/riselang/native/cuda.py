@@ -1,4 +1,4 @@
-"""The driver of NVIDIA's GPUs: memory, kernels and launches; alone knows libcuda."""
+"""The NVIDIA GPU driver: memory, kernels and launches. The only user of libcuda."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _ERROR_LOG, _ERROR_LOG_BYTES = 5, 6
 OUT_OF_MEMORY = 2
 MEMORY_TYPE, DEVICE_MEMORY = 2, 2
 HAS_POOLS, KEPT = 115, 4
-"""The numbers of attributes in the driver's interface."""
+"""Attribute numbers of the driver API."""
 
 
 @cache
 def driver() -> Driver:
-    """The driver of this machine, and its first GPU."""
+    """Return the driver for the first GPU of this machine."""
     try:
         library = ctypes.CDLL(LIBRARY)
     except OSError:
         raise LimitationError(
-            f"there is no driver of an NVIDIA GPU here ({LIBRARY}); 'ptx' shows the code, and "
+            f"there is no NVIDIA GPU driver here ({LIBRARY}); 'ptx' shows the code, and "
             'backend="interpret" runs the program'
         ) from None
     return Driver(library)
@@ -44,7 +44,7 @@ def is_there() -> bool:
 
 
 class Driver:
-    """Calls of the driver on one GPU."""
+    """The driver API on one GPU."""
 
     def __init__(self, library: Any):
         self._library = library
@@ -64,8 +64,7 @@ class Driver:
         return found.value
 
     def _keep_memory(self, device: ctypes.c_int) -> None:
-        """Memory that is given back stays with the process: to have it anew takes longer than most
-        kernels."""
+        """Keep freed memory in the process: allocating it again takes longer than most kernels."""
         pool, all_of_it = ctypes.c_void_p(), ctypes.c_uint64(2**64 - 1)
         self._call("cuDeviceGetDefaultMemPool", ctypes.byref(pool), device)
         self._call("cuMemPoolSetAttribute", pool, KEPT, ctypes.byref(all_of_it))
@@ -82,11 +81,11 @@ class Driver:
             self._library.cuGetErrorString(code, ctypes.byref(text))
             reason = (text.value or b"unknown error").decode()
             kind = LimitationError if code == OUT_OF_MEMORY else UserError
-            raise kind(f"the GPU's driver refuses {function}: {reason} ({code})")
+            raise kind(f"{function} of the GPU driver failed: {reason} ({code})")
 
     @contextmanager
     def current(self) -> Generator[None]:
-        """This thread talks to the GPU."""
+        """Make the GPU context current in this thread."""
         self._call("cuCtxPushCurrent_v2", self._context)
         try:
             yield
@@ -94,7 +93,7 @@ class Driver:
             self._call("cuCtxPopCurrent_v2", ctypes.byref(ctypes.c_void_p()))
 
     def load(self, ptx: str) -> KernelModule:
-        """Make machine code of kernels."""
+        """Compile kernels from PTX, and load them."""
         module = ctypes.c_void_p()
         log = ctypes.create_string_buffer(LOG_BYTES)
         options = (ctypes.c_int * 2)(_ERROR_LOG, _ERROR_LOG_BYTES)
@@ -115,7 +114,7 @@ class Driver:
         return found
 
     def allocated(self, bytes: int) -> int:
-        """Memory for what is launched from now on."""
+        """Allocate memory for kernels that are launched from now on."""
         address = ctypes.c_uint64()
         if self._has_pool:
             self._call("cuMemAllocAsync", ctypes.byref(address), ctypes.c_size_t(bytes), None)
@@ -124,14 +123,14 @@ class Driver:
         return address.value
 
     def free(self, address: int) -> None:
-        """Give memory back, as soon as what was launched before has run."""
+        """Free memory as soon as all kernels launched before have finished."""
         if self._has_pool:
             self._call("cuMemFreeAsync", ctypes.c_uint64(address), None)
         else:
             self._call("cuMemFree_v2", ctypes.c_uint64(address))
 
     def is_on_device(self, address: int) -> bool:
-        """Whether an address is one of the GPU's memory."""
+        """Whether an address is in GPU memory."""
         kind = ctypes.c_uint()
         code = self._library.cuPointerGetAttribute(
             ctypes.byref(kind), MEMORY_TYPE, ctypes.c_uint64(address)
@@ -147,7 +146,7 @@ class Driver:
         )
 
     def copy_out(self, target: int, source: int, bytes: int) -> None:
-        """Waits for the kernels that were launched before."""
+        """Copy to the host, after all kernels launched before have finished."""
         self._call(
             "cuMemcpyDtoH_v2",
             ctypes.c_void_p(target),
@@ -165,14 +164,14 @@ class Driver:
         block: Sequence[int],
         arguments: Sequence[Any],
     ) -> None:
-        """Start a kernel with arguments that are numbers of ctypes."""
+        """Launch a kernel with arguments that are ctypes values."""
         passed = (ctypes.c_void_p * max(len(arguments), 1))(*map(ctypes.addressof, arguments))
         self._call("cuLaunchKernel", function, *grid, *block, 0, None, passed, None)
 
 
 @dataclass(frozen=True)
 class KernelModule:
-    """Kernels on a GPU."""
+    """Kernels that are loaded on a GPU."""
 
     driver: Driver
     handle: ctypes.c_void_p

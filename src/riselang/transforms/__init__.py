@@ -1,5 +1,5 @@
-"""Passes that know no dialect: what they do rests on traits and interfaces alone.
+"""Dialect-independent passes, which rely only on traits and interfaces.
 
-Comes in: a module of any dialects. Goes out: the same module, changed in place. They stand beside
-xDSL's `canonicalize`, `cse` and `dce`. Read `interfaces.py` first.
+They transform a module of any dialects in place, and complement xDSL's `canonicalize`, `cse` and
+`dce`. Read `interfaces.py` first.
 """

@@ -1,8 +1,8 @@
-"""Pass `inline`: calls become the body of what they call.
+"""Pass `inline`: replaces calls by the bodies of their callees.
 
-What calls and what can be called is known by interfaces: functions by their symbols, and function
-values, such as lambdas, by the op that makes them. What has been called stays, for `symbol-dce` and
-`dce` to remove.
+Interfaces define calls and callees: a callee is a function, referred to by its symbol, or a
+function value, such as a lambda, referred to by the op that defines it. Callees are not removed;
+`symbol-dce` and `dce` do that.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from riselang.transforms.interfaces import CallOpInterface, InlinerInterface
 
 @dataclass(frozen=True)
 class InlinePass(ModulePass):
-    """Replaces calls by the bodies of what they call, where these are one block."""
+    """Replaces calls by the bodies of their callees, if these have one block."""
 
     name = "inline"
 
@@ -40,7 +40,7 @@ class _Inliner:
     visited: set[Operation]
 
     def visit(self, root: Operation, active: tuple[Operation, ...]) -> None:
-        """Inline the calls in `root`; what they call comes first, and `active` calls `root`."""
+        """Inline the calls in `root`, callees first; `active` are the callers of `root`."""
         if root in self.visited:
             return
         self.visited.add(root)
@@ -49,7 +49,7 @@ class _Inliner:
             call = waiting.pop()
             # It may have been inlined already, in the body of a lambda.
             target = _target(call) if call.parent is not None else None
-            # A function that calls itself, by whatever way, is called still.
+            # Calls of recursive functions, direct or indirect, are not inlined.
             if target is None or target in (root, *active) or target.is_ancestor(call):
                 continue
             self.visit(target, (*active, root))
@@ -76,13 +76,13 @@ class _Inliner:
 
 
 def _calls_in(ops: Sequence[Operation]) -> list[Operation]:
-    """The calls in `ops`, the last one first."""
+    """Return the calls in `ops`, the last one first."""
     inner = [inner for op in ops for inner in op.walk() if _callee(inner) is not None]
     return inner[::-1]
 
 
 def _callee(op: Operation) -> SymbolRefAttr | SSAValue | None:
-    """xDSL's own calls have no interface, but all of them keep the symbol in `callee`."""
+    """Return the callee of a call; xDSL's own calls have no interface, but a `callee` symbol."""
     interface = op.get_trait(CallOpInterface)
     if interface is not None:
         return interface.get_callee(op)
@@ -96,7 +96,7 @@ def _arguments(call: Operation) -> Sequence[SSAValue]:
 
 
 def _target(call: Operation) -> Operation | None:
-    """The op that is called, if it can be seen."""
+    """Return the op that is called, if it is known."""
     callee = _callee(call)
     if isinstance(callee, SymbolRefAttr):
         target = SymbolTable.lookup_symbol(call, callee)
@@ -112,7 +112,7 @@ def _returns(block: Block) -> bool:
 
 
 def _inlined(call: Operation, target: Operation) -> list[Operation]:
-    """Put a copy of the body of `target` in the place of `call`; the ops of the copy."""
+    """Replace `call` by a copy of the body of `target`, and return the ops of the copy."""
     interface = target.get_trait(CallableOpInterface)
     assert interface is not None
     block = interface.get_callable_region(target).block

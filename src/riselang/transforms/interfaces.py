@@ -1,6 +1,6 @@
-"""What a dialect tells the inliner, as MLIR's `CallOpInterface` and `DialectInlinerInterface` do.
+"""Interfaces for the inliner, like MLIR's `CallOpInterface` and `DialectInlinerInterface`.
 
-xDSL has the other half, `CallableOpInterface`: what can be called.
+xDSL has the counterpart for callees, `CallableOpInterface`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from xdsl.traits import OpTrait
 
 
 class CallOpInterface(OpTrait, abc.ABC):
-    """An op that calls what a symbol or one of its operands names."""
+    """An op that calls a symbol or one of its operands."""
 
     @classmethod
     @abc.abstractmethod
@@ -29,9 +29,9 @@ class CallOpInterface(OpTrait, abc.ABC):
 
 
 class InlinerInterface(DialectInterface, abc.ABC):
-    """Which ops of a dialect may be copied to the place of a call."""
+    """Decides which ops of a dialect may be inlined at a call."""
 
     @abc.abstractmethod
     def is_legal_to_inline(self, op: Operation, target: Operation, call: Operation) -> bool:
-        """Whether `op`, which stands in the callable `target`, means the same at `call`."""
+        """Whether `op`, which is in the callable `target`, has the same meaning at `call`."""
         raise NotImplementedError()

@@ -1,4 +1,4 @@
-"""Pass `symbol-dce`: private symbols that nothing refers to are removed."""
+"""Pass `symbol-dce`: removes unused private symbols."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from riselang.support.recursion import deep
 
 @dataclass(frozen=True)
 class SymbolDcePass(ModulePass):
-    """Removes private symbols that are not reached from the others."""
+    """Removes private symbols that no live op refers to."""
 
     name = "symbol-dce"
 
@@ -25,7 +25,7 @@ class SymbolDcePass(ModulePass):
         symbols = {inner: name for inner in op.walk() if (name := _private_symbol(inner))}
         dead = symbols.keys() - _live(op, symbols)
         for symbol in dead:
-            # One that stands in another goes with it.
+            # A symbol inside of another is erased with it.
             if dead.isdisjoint(_ancestors(symbol)):
                 symbol.detach()
                 symbol.erase(safe_erase=False)
@@ -48,9 +48,9 @@ def _private_symbol(op: Operation) -> str | None:
 
 
 def _live(module: ModuleOp, symbols: dict[Operation, str]) -> set[Operation]:
-    """The private symbols that are reached.
+    """Return the private symbols that are referred to, directly or indirectly.
 
-    A name counts as used in whatever table it is looked up, so that at worst a symbol stays.
+    A name counts as used whatever its symbol table is, so at worst a dead symbol is kept.
     """
     live: set[Operation] = set()
     waiting: list[Operation] = [module]
@@ -63,7 +63,7 @@ def _live(module: ModuleOp, symbols: dict[Operation, str]) -> set[Operation]:
 
 
 def _names_used(root: Operation, symbols: dict[Operation, str]) -> Iterator[str]:
-    """The symbols named in `root`, but not in private symbols inside it."""
+    """Return the symbols that `root` refers to, without the private symbols inside it."""
     stack = [root]
     while stack:
         op = stack.pop()

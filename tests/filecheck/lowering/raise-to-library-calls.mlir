@@ -24,7 +24,7 @@ func.func @matmul(%out : memref<4x6xf32> {llvm.noalias}, %a : memref<4x5xf32>, %
 
 // Where the result may be one of the factors, the loops stay.
 // CHECK-LABEL: func.func @unknown
-// CHECK-SAME: rise.near_library_calls = ["{{.*}}the result may share memory with what is read"]
+// CHECK-SAME: rise.near_library_calls = ["{{.*}}the result may share memory with an operand"]
 // CHECK: affine.for
 func.func @unknown(%out : memref<4xf32>, %a : memref<4x5xf32>, %b : memref<5xf32>) {
   affine.for %i = 0 to 4 {

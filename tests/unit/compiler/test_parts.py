@@ -118,7 +118,7 @@ def test_no_worker_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_error_of_a_job_is_told() -> None:
     jobs = [Job("module {}", (), {}), Job("module { what }", (), {}), Job("module {}", (), {})]
-    with pytest.raises(UserError, match="MLIR refuses the module"):
+    with pytest.raises(UserError, match="MLIR rejects the module"):
         worker_pool.compile_jobs(jobs, 2)
 
 

@@ -76,13 +76,13 @@ def test_a_conversion_that_dies_names_the_node() -> None:
 def test_element_types_that_are_not_converted_are_named(element: str, name: str) -> None:
     type = tensor((3,), element)
     message = refusal(node("Add", [type, type], type, "sum"))
-    assert f"the op Add of the node 'sum' takes or gives {name} values" in message
+    assert f"the op Add of the node 'sum' takes or returns {name} values" in message
 
 
 def test_sequences_and_optionals_are_refused() -> None:
     for kind, name in (("list", "sequence"), ("optional", "optional")):
         type = f"!torch.{kind}<vtensor<[3],f32>>"
-        assert f"takes or gives {name} values" in refusal(node("Identity", [type], type))
+        assert f"takes or returns {name} values" in refusal(node("Identity", [type], type))
 
 
 def test_an_op_without_a_conversion_is_named() -> None:

@@ -44,7 +44,7 @@ class Library:
 def test_there_is_no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cuda, "LIBRARY", "no_such_library.so")
     cuda.driver.cache_clear()
-    with pytest.raises(LimitationError, match=r"there is no driver of an NVIDIA GPU here"):
+    with pytest.raises(LimitationError, match=r"there is no NVIDIA GPU driver here"):
         cuda.driver()
     assert not cuda.is_there()
 

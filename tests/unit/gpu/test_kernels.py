@@ -48,25 +48,25 @@ REFUSED: dict[str, tuple[str, type[RiseError], str]] = {
         "fun((x : 4.5.f32), x |> mapBlock(0, fun(r, let(r |> mapSeq(fun(e, e * 2.0)), "
         "fun(t, t |> mapBlock(1, fun(e, e + 1.0)))))))",
         LimitationError,
-        "beside mapBlock(1) something is computed, for which other blocks cannot wait",
+        "next to mapBlock(1), a value is computed for which other blocks cannot wait",
     ),
     "something stored between threads": (
         "fun((x : 4.5.f32), x |> mapThread(1, fun(r, let(r |> mapThread(0, fun(e, e * 2.0)), "
         "fun(t, t |> reverse |> mapThread(0, fun(e, e + 1.0)))))))",
         LimitationError,
-        "what is stored there cannot be waited for",
+        "where threads cannot wait for it",
     ),
     "more memory than a block has": (
         "fun((x : 2.20000.f32), x |> mapBlock(0, fun(r, let(r |> mapThread(0, fun(e, e * 2.0)), "
         "fun(t, t |> reverse |> mapThread(0, fun(e, e + 1.0)))))))",
         LimitationError,
-        "what the threads of a block share takes 80000 bytes, more than the 49152 there are",
+        "the threads of a block share take 80000 bytes, more than the limit of 49152",
     ),
     "a condition that kernels compute": (
         "fun((x : 8.f32), snd((0_index, x) |> while(fun(s, fst(s) < 3_index), "
         "fun(s, (fst(s) + 1_index, snd(s) |> mapThread(0, fun(e, e * 2.0)))))))",
         LimitationError,
-        "mapThread(0) cannot stand in such a loop",
+        "mapThread(0) is not supported in this loop",
     ),
     "a function of the math library": (
         "fun((x : 8.f64), x |> mapPar(fun(e, exp(e))))",
@@ -88,7 +88,7 @@ def test_what_no_gpu_can_do_is_refused(name: str) -> None:
 @pytest.mark.parametrize("map", ["mapPar", "mapSeq"])
 def test_sizes_must_be_known(map: str) -> None:
     program = kernel(f"fun((x : N.f32), x |> {map}(fun(e, e * 2.0)))")
-    with pytest.raises(LimitationError, match="sizes of a program for a GPU must be known"):
+    with pytest.raises(LimitationError, match="sizes of a GPU program must be known"):
         program.lower().as_text("kernels")
 
 

@@ -57,7 +57,7 @@ def test_independent_iterations_are_tiled_and_vectorised() -> None:
 def test_tiles_divide_the_loops_and_vectors_the_tiles() -> None:
     found = plan(nest(statement("C[%i - 1, %j - 1]", "A[%i - 1, %j - 1]"), rows=24, columns=6))
     assert "tile-sizes=8,2}" in found[pipelines.PLANNED]
-    assert found[NOT_VECTORIZED] == "the length of its inner loop is no multiple of 4"
+    assert found[NOT_VECTORIZED] == "the trip count of its inner loop is not a multiple of 4"
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_unknown_lengths_and_ops_are_named() -> None:
       affine.for %i = 0 to %n { affine.store %x, %C[%i] : memref<?xf32> }
       func.return
     }"""
-    assert plan(dynamic)[NOT_TILED] == "the length of a loop is not known"
+    assert plan(dynamic)[NOT_TILED] == "the trip count of a loop is not known"
     called = nest(f"func.call @f(%C, %A) : ({M}, {M}) -> ()")
     assert plan(called)[NOT_TILED] == "it is called with buffers that may be the same"
     printed = nest("%x = arith.index_cast %i : index to i32")

@@ -17,7 +17,7 @@ def twice(x: rl.Array["N", rl.f32]):
     return x | rl.map(lambda a: a * 2.0)
 """
 OURS = ["our passes", "convert-rise-to-imperative", "resolve-rise-access"]
-NATIVE = ["print", "MLIR", "canonicalize", "convert-func-to-llvm", "translate", "LLVM", "optimise"]
+NATIVE = ["print", "MLIR", "canonicalize", "convert-func-to-llvm", "translate", "LLVM", "optimize"]
 
 
 @pytest.mark.parametrize(

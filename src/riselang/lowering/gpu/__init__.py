@@ -1,6 +1,7 @@
-"""Parallel loops as kernels of a GPU.
+"""Lowers parallel loops to GPU kernels.
 
-`outline_gpu_kernels.py` is the pass: it leaves on the host what only allocates and repeats, and
-makes kernels of all else. `parts.py` says which part of a GPU runs which iterations, `blocks.py`
-what the threads of a block do together, `memory.py` where temporaries lie.
+`outline_gpu_kernels.py` is the pass: allocations and sequential loops around kernels stay on the
+host, and all other code becomes kernels. `parts.py` maps iterations to blocks and threads,
+`blocks.py` distributes the code of a block over its threads, and `memory.py` assigns temporaries
+to memory spaces.
 """

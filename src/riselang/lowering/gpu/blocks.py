@@ -1,8 +1,9 @@
-"""What the threads of a block do together.
+"""Distributes the code of a block among its threads.
 
-They all go through what a block does, one statement after the other. A loop over threads is shared
-out among them; what stores something beside such loops is done by the first thread alone; what only
-reads, by each for itself. Between two statements that read or store, all wait for each other.
+All threads execute the statements of a block in order. Each thread executes its own iterations of
+a thread loop; a statement outside of such loops is executed by the first thread alone if it
+stores, and by every thread if it only reads. There is a barrier between two statements that read
+or store.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ READS, STORES = "reads", "stores"
 
 
 def share_out_block(block: Block, numbers: Numbers) -> None:
-    """Arrange what a block of threads does, in a kernel, between its loops over blocks."""
+    """Distribute the code inside of a kernel's block loops among the block's threads."""
     for op in list(block.ops):
         part = part_of(op)
         if isinstance(op, scf.ParallelOp) and part is not None and level_of(part) == "block":
@@ -46,7 +47,7 @@ def _share_out(op: Operation, numbers: Numbers) -> None:
 
 
 def _reads_on(op: Operation) -> bool:
-    """Whether what follows reads, too, so that there is nothing to wait for before."""
+    """Whether the next op with an effect also only reads, so that no barrier is needed."""
     following = op.next_op
     while following is not None and effect_of(following) is None:
         following = following.next_op
@@ -55,10 +56,10 @@ def _reads_on(op: Operation) -> bool:
 
 
 def _share_out_inside(op: Operation, numbers: Numbers) -> None:
-    """A loop that all threads go through, since there are loops over them in it."""
+    """Distribute the body of a sequential loop, which all threads execute."""
     if not isinstance(op, scf.ForOp):
         raise LimitationError(
-            "loops over threads cannot stand in a while or an if of a block", location_of(op)
+            "thread loops inside of a while or an if of a block are not supported", location_of(op)
         )
     for inner in list(op.body.block.ops):
         _share_out(inner, numbers)
@@ -73,14 +74,14 @@ def _share_out_threads(loop: scf.ParallelOp, numbers: Numbers) -> None:
         loops.append(found)
     idle = numbers.idle_beside([part for each in loops if (part := part_of(each)) is not None])
     if idle:
-        # What one thread stores, another one must not, even if it is the same.
+        # Only one thread may store an element, even if others would store the same value.
         _guard(loop, numbers.are_first(idle))
     for each in loops:
         numbers.share_out(each)
 
 
 def _guard(op: Operation, condition: SSAValue) -> None:
-    """Let those threads alone do something for which a condition holds."""
+    """Execute an op only in the threads for which a condition holds."""
     block = op.parent
     assert block is not None
     body = Block()
@@ -92,7 +93,7 @@ def _guard(op: Operation, condition: SSAValue) -> None:
 
 
 def _only_threads(loop: scf.ParallelOp) -> scf.ParallelOp | None:
-    """The loop over threads in a loop over threads, beside which nothing is stored."""
+    """Return the thread loop inside of a thread loop, if any; nothing else there may store."""
     found = [op for op in loop.body.block.ops if contains_threads(op)]
     if not found:
         return None
@@ -103,18 +104,19 @@ def _only_threads(loop: scf.ParallelOp) -> scf.ParallelOp | None:
         part, other = part_of(loop), part_of(found[0])
         assert part is not None
         raise LimitationError(
-            f"inside {shown(part)} beside {shown(other or 'thread_x')}: what is stored there "
-            "cannot be waited for; store it before both, in the block",
+            f"inside {shown(part)}, a value is stored next to {shown(other or 'thread_x')}, where "
+            "threads cannot wait for it; store it before both, in the block",
             location_of(loop),
         )
     return inner
 
 
 def _by_first(op: Operation, numbers: Numbers) -> None:
-    """Let the first thread do something, for which the others wait."""
+    """Execute an op in the first thread only, and add a barrier after it."""
     if any(True for result in op.results for _ in result.uses):
         raise LimitationError(
-            "what a block stores beside its threads cannot give a value as well", location_of(op)
+            "code of a block that stores outside of its thread loops cannot also return a value",
+            location_of(op),
         )
     block = op.parent
     assert block is not None
@@ -123,14 +125,14 @@ def _by_first(op: Operation, numbers: Numbers) -> None:
 
 
 def _refuse_beside(block: Block, loop: scf.ParallelOp) -> None:
-    """Blocks cannot wait for each other, so nothing may stand beside a loop over them."""
+    """Report code next to a block loop: blocks cannot wait for each other."""
     for op in block.ops:
         if op is not loop and effect_of(op) is not None:
             part = part_of(loop)
             assert part is not None
             raise LimitationError(
-                f"beside {shown(part)} something is computed, for which other blocks cannot wait; "
-                "compute it in a kernel before",
+                f"next to {shown(part)}, a value is computed for which other blocks cannot wait; "
+                "compute it in an earlier kernel",
                 location_of(op) or location_of(loop),
             )
 
@@ -140,7 +142,7 @@ def contains_threads(op: Operation) -> bool:
 
 
 def effect_of(op: Operation) -> str | None:
-    """Whether an op, or one in it, stores or reads something."""
+    """Return whether an op, or one in it, stores or reads memory."""
     names = {_effect(inner) for inner in op.walk()}
     return STORES if STORES in names else READS if READS in names else None
 
@@ -149,7 +151,7 @@ def _effect(op: Operation) -> str | None:
     if op.name in READING:
         return READS
     if isinstance(op, CallOp):
-        # Most functions that are called compute a number; those that are given memory write to it.
+        # Most called functions compute a scalar; those that take a buffer write to it.
         takes_memory = any(isinstance(value.type, MemRefType) for value in op.operands)
         return STORES if takes_memory else None
     return None if op.name not in STORING and op.name.startswith(PURE) else STORES
@@ -165,4 +167,4 @@ PURE = (
     "arith.", "math.", "scf.", "gpu.", "vector.", "memref.alloc", "memref.dealloc", "memref.cast",
     "memref.get_global", "memref.memory_space_cast", "memref.prefetch", "affine.",
 )  # fmt: skip
-"""How the names of ops begin that touch no memory."""
+"""Prefixes of the names of ops that access no memory."""

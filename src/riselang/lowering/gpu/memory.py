@@ -1,4 +1,4 @@
-"""Where the temporaries of a kernel lie: with a thread, or with a block, for all its threads."""
+"""Assigns the temporaries of a kernel to thread-local memory or to shared memory."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from riselang.support.errors import LimitationError
 MOST_OF_BLOCK = 48 << 10
 MOST_OF_THREAD = 256 << 10
 SHARED = IntegerAttr(3, i64)
-"""The memory space of a block."""
+"""The memory space of shared memory."""
 
 
 def place_memory(kernel: FuncOp, module: GpuModuleOp, *, threads: int) -> None:
-    """Move the temporaries of a kernel, whose loops are still there, to where they belong."""
+    """Move the temporaries of a kernel, before its loops are distributed, to their memory."""
     used = {True: 0, False: 0}
     for op in list(kernel.walk()):
         if isinstance(op, memref.DeallocOp):
@@ -42,8 +42,8 @@ def place_memory(kernel: FuncOp, module: GpuModuleOp, *, threads: int) -> None:
             if used[is_shared] > most:
                 owner = "the threads of a block share" if is_shared else "a thread has"
                 raise LimitationError(
-                    f"what {owner} takes {used[is_shared]} bytes, more than the {most} there are; "
-                    "split what is computed, or store it between kernels",
+                    f"the temporaries that {owner} take {used[is_shared]} bytes, more than the "
+                    f"limit of {most}; split the computation, or store values between kernels",
                     location_of(op),
                 )
             _move(op, kernel, module, is_shared=is_shared)
@@ -76,7 +76,7 @@ def _move(
 
 
 def _shared(type: MemRefType, module: GpuModuleOp, kernel: str) -> list[Operation]:
-    """Memory of a block, seen as any other."""
+    """Allocate shared memory, and cast it to the default memory space."""
     count = sum(1 for op in module.body.block.ops if isinstance(op, memref.GlobalOp))
     name = f"{kernel}_shared_{count}"
     near = MemRefType(type.element_type, type.get_shape(), NoneAttr(), SHARED)

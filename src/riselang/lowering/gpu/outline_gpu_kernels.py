@@ -1,9 +1,9 @@
-"""Pass `outline-gpu-kernels`: what touches memory becomes kernels, in the order in which it stands.
+"""Pass `outline-gpu-kernels`: outlines the code that accesses memory into kernels.
 
-A parallel loop is a kernel of many threads; other statements that follow each other are one of a
-single thread. A loop with parallel loops in it stays on the host, which launches its kernels again
-and again. The host reads and writes no memory: where a kernel gives a number to a later one, it
-goes through memory of its own.
+A parallel loop becomes a kernel with many threads; other consecutive statements become a kernel
+with a single thread. A sequential loop with parallel loops in it stays on the host, which launches
+its kernels in each iteration. The host does not access memory: a scalar that one kernel computes
+for a later one is passed in a buffer.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ from riselang.support.recursion import deep
 
 KERNELS = "kernels"
 PASSED = "rise.passed"
-"""The attribute of a load that a kernel makes for itself, of a number that another one computed."""
+"""Marks a load, to be repeated in each kernel, of a scalar that another kernel computed."""
 ALONE = ("arith.", "memref.alloc", "memref.dealloc", "memref.cast")
-"""How the names of ops begin that stay on the host."""
+"""Prefixes of the names of ops that stay on the host."""
 
 
 @dataclass(frozen=True)
 class OutlineGpuKernelsPass(ModulePass):
-    """Makes kernels of a module `kernels`, which functions launch."""
+    """Outlines kernels to a module `kernels`, and launches them from the functions."""
 
     name = "outline-gpu-kernels"
 
@@ -76,13 +76,13 @@ def _refuse_open_sizes(function: func.FuncOp) -> None:
     for type in function.function_type.inputs:
         if isinstance(type, MemRefType) and DYNAMIC_INDEX in type.get_shape():
             raise LimitationError(
-                "the sizes of a program for a GPU must be known when it is compiled; give them",
+                "the sizes of a GPU program must be known when it is compiled; give them",
                 location_of(function),
             )
 
 
 def _copy_helpers(kernels: gpu.ModuleOp, known: dict[str, func.FuncOp]) -> None:
-    """What kernels call stands beside them."""
+    """Copy the functions that kernels call to the kernels' module."""
     copied: set[str] = set()
     stack = list(kernels.body.block.ops)
     while stack:
@@ -101,14 +101,14 @@ def _copy_helpers(kernels: gpu.ModuleOp, known: dict[str, func.FuncOp]) -> None:
 
 @dataclass
 class _Outlining:
-    """The kernels of a function, as they are made."""
+    """Outlines the kernels of a function."""
 
     function: str
     kernels: gpu.ModuleOp
     count: int = field(default=0)
 
     def block(self, block: Block) -> None:
-        """Make kernels of what stands in a block of the host."""
+        """Outline the code of a host block."""
         run: list[Operation] = []
         for op in list(block.ops):
             op = _without_loops_of_blocks(op)
@@ -134,7 +134,7 @@ class _Outlining:
         run.clear()
 
     def _kernel(self, ops: Sequence[Operation]) -> None:
-        """Move ops that follow each other into a kernel, and launch it there."""
+        """Move consecutive ops to a kernel, and launch it instead."""
         block = ops[0].parent
         assert block is not None
         ops = _with_results_stored(ops)
@@ -162,7 +162,7 @@ class _Outlining:
 
 
 def _tidy(kernel: gpu.FuncOp) -> None:
-    """Without numbers that nobody uses, and without waiting at the end."""
+    """Erase unused arithmetic, and a barrier at the end."""
     last = kernel.body.block.last_op
     assert last is not None
     if isinstance(last.prev_op, gpu.BarrierOp):
@@ -190,14 +190,14 @@ def _asks_for_part(op: Operation) -> bool:
 
 
 def _without_loops_of_blocks(op: Operation) -> Operation:
-    """A parallel loop around loops that ask for parts of the GPU is one of the host."""
+    """Make a parallel loop around GPU loops sequential, so that the host runs it."""
     if not isinstance(op, scf.ParallelOp) or _asks_for_part(op):
         return op
     return sequential(op) if any(_asks_for_part(inner) for inner in op.walk()) else op
 
 
 def _is_repeated_by_host(op: Operation) -> bool:
-    """Whether it is known how often kernels are launched, and memory is all that is passed on."""
+    """Whether the host can run a loop: its trip count is known, and it carries only buffers."""
     if isinstance(op, scf.ForOp) and all(
         isinstance(value.type, MemRefType) for value in op.iter_args
     ):
@@ -205,15 +205,15 @@ def _is_repeated_by_host(op: Operation) -> bool:
     wrong = next((inner for inner in op.walk() if _asks_for_part(inner)), None)
     if wrong is not None:
         raise LimitationError(
-            "the host repeats kernels as often as is known before, and passes on no numbers: "
-            f"{shown(part_of(wrong) or GLOBAL)} cannot stand in such a loop",
+            "the host can only repeat kernels in loops whose trip count is known and that carry no "
+            f"scalars: {shown(part_of(wrong) or GLOBAL)} is not supported in this loop",
             location_of(wrong),
         )
     return False
 
 
 def _sequentialise(op: Operation) -> None:
-    """One thread runs what may be parallel, where the host cannot launch it."""
+    """Make parallel loops sequential that the host cannot launch, to run in one thread."""
     for inner in list(op.walk()):
         if isinstance(inner, scf.ParallelOp):
             sequential(inner)
@@ -224,20 +224,20 @@ def _is_global(loops: Sequence[scf.ParallelOp]) -> bool:
 
 
 def _stays(op: Operation, run: Sequence[Operation]) -> bool:
-    """Whether an op touches no memory, and needs nothing that a kernel computes."""
+    """Whether an op accesses no memory and does not depend on a kernel's results."""
     needs = any(operand.owner in run for operand in op.operands)
     return op.name.startswith(ALONE) and not needs
 
 
 def _given(op: Operation, inside: set[Operation]) -> list[SSAValue]:
-    """What an op gives to others."""
+    """Return the results of an op that are used outside."""
     return [
         result for result in op.results if any(use.operation not in inside for use in result.uses)
     ]
 
 
 def _with_results_stored(ops: Sequence[Operation]) -> list[Operation]:
-    """Ops, and stores of what they give to others, who find it in memory."""
+    """Add stores of the results that are used outside, which then load them from buffers."""
     inside = {inner for op in ops for inner in op.walk()}
     stores: list[Operation] = []
     for result in [result for op in ops for result in _given(op, inside)]:
@@ -255,7 +255,7 @@ def _with_results_stored(ops: Sequence[Operation]) -> list[Operation]:
 def _copied(
     result: SSAValue, type: MemRefType, ops: Sequence[Operation]
 ) -> tuple[Operation, SSAValue]:
-    """A copy of memory, where it depends on what was computed which memory it is."""
+    """Copy a buffer that depends on the kernel's computation to a buffer known to the host."""
     block = ops[0].parent
     assert block is not None
     place = memref.AllocaOp.get(type.element_type, 64, type.get_shape())
@@ -266,7 +266,7 @@ def _copied(
 
 
 def _stored(result: SSAValue, ops: Sequence[Operation]) -> tuple[Operation, SSAValue]:
-    """A number in memory, and a load that each kernel makes for itself."""
+    """Store a scalar in a buffer, and load it again for the kernels that use it."""
     block = ops[0].parent
     assert block is not None
     place = memref.AllocaOp.get(result.type, 64, [1])
@@ -279,7 +279,7 @@ def _stored(result: SSAValue, ops: Sequence[Operation]) -> tuple[Operation, SSAV
 
 
 def _outlined(name: str, ops: Sequence[Operation]) -> tuple[gpu.FuncOp, list[SSAValue]]:
-    """A kernel of these ops, and the values that it is given."""
+    """Build a kernel from ops, and return it with its arguments."""
     given: list[SSAValue] = []
     copied: list[Operation] = []
     inside = {inner for op in ops for inner in op.walk()}
@@ -291,7 +291,7 @@ def _outlined(name: str, ops: Sequence[Operation]) -> tuple[gpu.FuncOp, list[SSA
     body = Block(arg_types=[value.type for value in given])
     mapper: dict[SSAValue, SSAValue] = dict(zip(given, body.args, strict=True))
     for value in empty:
-        # MLIR does not know how to pass it, and nothing is read from it.
+        # MLIR cannot pass an empty buffer, and nothing is read from it.
         type = value.type
         assert isinstance(type, MemRefType)
         own = memref.AllocaOp.get(type.element_type, 64, type.get_shape())
@@ -317,7 +317,7 @@ def _outlined(name: str, ops: Sequence[Operation]) -> tuple[gpu.FuncOp, list[SSA
 
 
 def _facts(value: SSAValue) -> DictionaryAttr:
-    """That nothing else a kernel is given shares memory with a temporary, or with a result."""
+    """Mark a buffer that overlaps no other argument: a temporary or a result."""
     return DictionaryAttr({"llvm.noalias": UnitAttr()} if is_distinct(value) else {})
 
 
@@ -328,7 +328,7 @@ def _is_empty(value: SSAValue) -> bool:
 def _need(
     value: SSAValue, inside: set[Operation], given: list[SSAValue], copied: list[Operation]
 ) -> None:
-    """Note how a kernel has a value from outside: it is computed again, or given."""
+    """Record how a kernel gets a value from outside: it is recomputed, or passed."""
     owner = value.owner
     if isinstance(owner, Block):
         is_inside = any(owner in region.blocks for op in inside for region in op.regions)
@@ -359,7 +359,7 @@ def _launched(name: str, launch: Launch, given: Sequence[SSAValue]) -> list[Oper
 
 
 def _forget_unused(block: Block) -> None:
-    """Numbers that no kernel was given after all."""
+    """Erase scalars that no kernel uses."""
     for op in reversed(list(block.ops)):
         is_idle = op.name.startswith("arith.") or PASSED in op.attributes
         if is_idle and not any(result.uses for result in op.results):

@@ -1,8 +1,7 @@
-"""Which parts of a GPU run the iterations of a loop.
+"""Maps the iterations of loops to blocks, threads, warps and lanes.
 
-A part has a number: a block in its grid, a thread in its block, a warp in its block, a lane in its
-warp. It runs the iteration of its number, and then those that are as many further as there are
-parts.
+Each of these has an id: a block in its grid, a thread or a warp in its block, a lane in its warp.
+It runs the iteration of its id; a loop with more iterations becomes a grid-stride loop.
 """
 
 from __future__ import annotations
@@ -22,19 +21,19 @@ from riselang.lowering.loops import PART_OF_GPU
 from riselang.support.errors import LimitationError, UserError
 
 GLOBAL = "global"
-"""Threads of all blocks, for parallel loops that do not say which part runs them."""
+"""The threads of all blocks, for parallel loops that choose neither blocks nor threads."""
 MOST_THREADS = 1024
-"""Of a block."""
+"""The maximum number of threads in a block."""
 MOST_BLOCKS = {"x": 2**31 - 1, "y": 65535, "z": 65535}
 COMMON_THREADS = 256
-"""Of a block, where nothing asks for another number."""
+"""The default number of threads in a block."""
 LANES = 32
-"""Of a warp."""
+"""The number of lanes in a warp."""
 PATTERNS = {"block": "mapBlock", "thread": "mapThread", "warp": "mapWarp", "lane": "mapLane"}
 
 
 def part_of(op: Operation) -> str | None:
-    """What runs the iterations of a parallel loop: block_x, thread_y, ...; None for other ops."""
+    """Return what a parallel loop is mapped to: block_x, thread_y, ...; None for other ops."""
     if not isinstance(op, scf.ParallelOp):
         return None
     part = op.attributes.get(PART_OF_GPU)
@@ -46,19 +45,19 @@ def level_of(part: str) -> str:
 
 
 def is_of_threads(op: Operation) -> bool:
-    """Whether the threads of a block share out the iterations."""
+    """Whether the op is a parallel loop that is mapped to a block's threads, warps or lanes."""
     part = part_of(op)
     return part is not None and level_of(part) in ("thread", "warp", "lane")
 
 
 def shown(part: str) -> str:
-    """The pattern that asks for a part."""
+    """Return the pattern that maps a loop to a part of the GPU."""
     level, _, axis = part.partition("_")
     return f"{PATTERNS[level]}({'xyz'.index(axis)})" if axis else PATTERNS.get(level, "mapPar")
 
 
 def length_of(loop: scf.ParallelOp) -> int:
-    """How many iterations a loop has."""
+    """Return the trip count of a loop."""
     owner = loop.upperBound[0].owner
     if not isinstance(owner, arith.ConstantOp) or not isinstance(owner.value, IntegerAttr):
         raise LimitationError(
@@ -70,7 +69,7 @@ def length_of(loop: scf.ParallelOp) -> int:
 
 @dataclass(frozen=True)
 class Launch:
-    """How many blocks a kernel has, and how many threads each of them."""
+    """The launch dimensions of a kernel: its numbers of blocks and of threads per block."""
 
     grid: tuple[int, int, int] = (1, 1, 1)
     block: tuple[int, int, int] = (1, 1, 1)
@@ -80,7 +79,7 @@ class Launch:
         return prod(self.block)
 
     def count(self, part: str) -> int:
-        """How many parts there are."""
+        """Return the number of blocks, threads, warps or lanes."""
         level, _, axis = part.partition("_")
         match level:
             case "block":
@@ -96,7 +95,7 @@ class Launch:
 
 
 def launch_of(loops: Sequence[scf.ParallelOp]) -> Launch:
-    """As many parts as the longest loop of each kind has iterations, where the GPU has so many."""
+    """Return launch dimensions for the longest loop of each kind, within the GPU's limits."""
     longest: dict[str, int] = {}
     for loop in loops:
         part = part_of(loop)
@@ -124,7 +123,7 @@ def _threads(longest: dict[str, int]) -> tuple[int, int, int]:
 
 
 def check_nesting(loop: scf.ParallelOp) -> None:
-    """Refuses loops inside each other that no GPU has the parts for."""
+    """Report nested loops that cannot be mapped to a GPU."""
     for inner, outside in _inside(loop, ()):
         part = part_of(inner)
         assert part is not None
@@ -163,7 +162,7 @@ def _fits(outer: str, inner: str) -> bool:
 
 
 class Numbers:
-    """The numbers of parts, as values at the start of a kernel."""
+    """The ids of blocks, threads, warps and lanes, as values at the start of a kernel."""
 
     def __init__(self, block: Block, launch: Launch):
         self.launch = launch
@@ -194,17 +193,17 @@ class Numbers:
                 return self._add(arith.AddiOp(before, self.of("thread_x")))
 
     def is_first(self) -> SSAValue:
-        """Whether a thread is the first of its block."""
+        """Return whether a thread is the first of its block, as an i1."""
         return self.are_first(self.idle_beside(()))
 
     def idle_beside(self, used: Sequence[str]) -> list[str]:
-        """The parts of a block that loops over some of its parts leave idle."""
+        """Return the dimensions of a block in which loops over `used` leave threads idle."""
         of_warps = any(level_of(part) in ("warp", "lane") for part in used)
         parts = ("warp", "lane") if of_warps else ("thread_x", "thread_y", "thread_z")
         return [part for part in parts if part not in used and self.launch.count(part) > 1]
 
     def are_first(self, parts: Sequence[str]) -> SSAValue:
-        """Whether a thread has the number 0 in each of some parts, of which there are several."""
+        """Return whether a thread has id 0 in each of some dimensions, as an i1."""
         key = f"first {parts}"
         if key not in self._known:
             total = self.of(parts[0])
@@ -223,7 +222,7 @@ class Numbers:
         return self._builder.insert(op).results[0]
 
     def share_out(self, loop: scf.ParallelOp) -> None:
-        """Put in the place of a loop what one of the parts does."""
+        """Replace a loop by the iterations of one block, thread, warp or lane."""
         part = part_of(loop)
         assert part is not None
         length, count = length_of(loop), self.launch.count(part)
@@ -247,7 +246,7 @@ class Numbers:
         loop.erase()
 
     def _once(self, body: Block, number: SSAValue, length: int, *, is_all: bool) -> list[Operation]:
-        """One iteration, for the parts that have one."""
+        """Return a single iteration, under an if unless every id has one."""
         if is_all:
             ops = list(body.ops)
             for op in ops:

@@ -1,1 +1,1 @@
-"""The passes of `rise-opt` that lower modules; each file has the name of its pass."""
+"""The lowering passes of `rise-opt`, each in the file of its name."""

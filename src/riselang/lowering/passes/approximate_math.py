@@ -1,8 +1,8 @@
-"""Pass `approximate-math`: exp, log and tanh of f32 as arithmetic, for relaxed floats.
+"""Pass `approximate-math`: computes exp, log and tanh of f32 inline, for relaxed floats.
 
-A call of the math library computes one number at a time, and keeps a loop from being vectorised.
-The arithmetic here is right to 4 units in the last place, for all numbers, as `float="relaxed"`
-permits; infinities, NaN and numbers near zero are what the library makes of them.
+A math library call computes one scalar at a time, and prevents vectorization of its loop. The
+approximations here have an error of at most 4 ulp for all inputs, as `float="relaxed"` permits;
+results for infinities, NaN and denormals agree with the library.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from riselang.support.recursion import deep
 
 @dataclass(frozen=True)
 class ApproximateMathPass(ModulePass):
-    """Computes exp and its kind by polynomials."""
+    """Replaces exp, log and tanh of f32 by polynomials."""
 
     name = "approximate-math"
 
@@ -48,25 +48,25 @@ def _is_single(type: Attribute) -> bool:
 
 LOG2_E = 1.44269504088896341
 LN_2, LN_2_REST = 0.693359375, -2.12194440e-4
-"""The logarithm of 2 in two parts, the first of which has so few digits that small multiples of it
-are exact."""
+"""The logarithm of 2 in two parts; the first has so few digits that small multiples of it are
+exact."""
 ROUNDER = 1.5 * 2**23
-"""What is added to it has no room for a fraction: it is rounded."""
+"""Adding it rounds a number to an integer: no bits are left for the fraction."""
 EXP = (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1,
        5.0000001201e-1)  # fmt: skip
 LOG = (7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
        -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1)  # fmt: skip
 TANH = (-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1,
         -3.33332819422e-1)  # fmt: skip
-"""Polynomials by their coefficients, the highest power first."""
+"""The coefficients of polynomials, from the highest degree down."""
 SMALLEST_EXP, LARGEST_EXP = -104.0, 89.0
-"""Outside of these the result is zero, and infinite."""
+"""Below, the result is zero; above, it is infinite."""
 BIAS, FRACTION = 127, 23
-"""Of the exponent of a number, and how many bits stand below it."""
+"""The exponent bias, and the number of fraction bits."""
 
 
 def exp(on: Arithmetic, x: SSAValue) -> SSAValue:
-    """2^n * e^r, for the n that leaves the smallest r."""
+    """Emit 2^n * e^r, for the n with the smallest r."""
     near = on.min(on.max(x, on.number(SMALLEST_EXP)), on.number(LARGEST_EXP))
     shifted = on.add(on.mul(near, on.number(LOG2_E)), on.number(ROUNDER))
     count = on.sub(shifted, on.number(ROUNDER))
@@ -75,7 +75,7 @@ def exp(on: Arithmetic, x: SSAValue) -> SSAValue:
     rest = on.sub(rest, on.mul(count, on.number(LN_2_REST)))
     squared = on.mul(rest, rest)
     value = on.add(on.add(on.mul(on.polynomial(EXP, rest), squared), rest), on.number(1.0))
-    # In two steps, as the power alone may be too large or too small to be a number.
+    # In two steps, since the power alone may overflow or underflow.
     half = on.shift_right(power, 1)
     value = on.mul(on.mul(value, _power_of_2(on, half)), _power_of_2(on, on.sub_int(power, half)))
     return on.select(on.is_nan(x), x, value)
@@ -86,11 +86,11 @@ def _power_of_2(on: Arithmetic, power: SSAValue) -> SSAValue:
 
 
 def log(on: Arithmetic, x: SSAValue) -> SSAValue:
-    """The exponent times the logarithm of 2, and the logarithm of what is left, which is near 1."""
-    # Numbers near zero have no exponent of their own.
+    """Emit the exponent times the logarithm of 2, plus the logarithm of the mantissa."""
+    # Denormals are scaled to normal numbers.
     is_tiny = on.less(x, on.number(2.0**-126))
     scaled = on.select(is_tiny, on.mul(x, on.number(2.0**FRACTION)), x)
-    # The exponent counts from the square root of a half, so that what is left is around 1.
+    # The exponent counts from the square root of a half, so that the mantissa is around 1.
     above = on.sub_int(on.bits(scaled), on.bits(on.number(0.70710678118654752)))
     power = on.shift_right(above, FRACTION)
     left = on.floats(on.sub_int(on.bits(scaled), on.shift_left(power, FRACTION)))
@@ -107,7 +107,7 @@ def log(on: Arithmetic, x: SSAValue) -> SSAValue:
 
 
 def tanh(on: Arithmetic, x: SSAValue) -> SSAValue:
-    """1 - 2 / (e^2x + 1), and a polynomial where that would be a difference of equal numbers."""
+    """Emit 1 - 2 / (e^2x + 1), or a polynomial near 0, where this would cancel."""
     size = on.abs(x)
     doubled = exp(on, on.add(size, size))
     large = on.sub(on.number(1.0), on.div(on.number(2.0), on.add(doubled, on.number(1.0))))

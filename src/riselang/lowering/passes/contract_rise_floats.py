@@ -1,4 +1,4 @@
-"""Pass `contract-rise-floats`: sums of products in RISE programs become `fma`."""
+"""Pass `contract-rise-floats`: contracts multiplications and additions to `fma`."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from riselang.term.contraction import contract
 from riselang.term.from_dialect import units
 
 FLOAT_PERMISSION = "rise.float"
-"""The attribute of a module that says what may be done to its float arithmetic."""
+"""The module attribute for the float permission."""
 CONTRACTED = "rise.contracted"
-"""Marks a module whose programs have been contracted: it is decided once, before rewriting."""
+"""Marks a module whose programs have been contracted, which happens once, before rewriting."""
 
 
 def permission_of(module: ModuleOp) -> str:
-    """What a module permits to be done to its float arithmetic."""
+    """Return the float permission of a module."""
     permission = module.attributes.get(FLOAT_PERMISSION)
     return permission.data if isinstance(permission, StringAttr) else "strict"
 
 
 def contracts(module: ModuleOp) -> bool:
-    """Whether a module permits sums of products to be contracted."""
+    """Whether contraction of a module is permitted, and not done yet."""
     return CONTRACTED not in module.attributes and permission_of(module) != "strict"
 
 
 @dataclass(frozen=True)
 class ContractRiseFloatsPass(ModulePass):
-    """Decides float contraction on the source program."""
+    """Contracts floats in the source program."""
 
     name = "contract-rise-floats"
 
@@ -44,7 +44,7 @@ class ContractRiseFloatsPass(ModulePass):
 
 
 def contract_programs(module: ModuleOp) -> None:
-    """Contract every program of a module, and mark that it was done."""
+    """Contract every program of a module, and mark the module as contracted."""
     for function in functions(module):
         _contract_function(function)
     module.attributes[CONTRACTED] = UnitAttr()

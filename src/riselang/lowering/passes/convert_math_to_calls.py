@@ -1,8 +1,8 @@
-"""Pass `convert-math-to-calls`: functions of the math library become calls of it.
+"""Pass `convert-math-to-calls`: converts math ops to calls of the math library.
 
-Native MLIR would turn them into LLVM intrinsics, which LLVM evaluates at compile time with another
-precision than the library has at run time. What the processor computes exactly (sqrt, floor, fma)
-stays in the math dialect.
+MLIR would turn them into LLVM intrinsics, which LLVM evaluates at compile time with another
+precision than the library has at run time. Ops that the CPU computes exactly (sqrt, floor, fma)
+stay in the math dialect.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from riselang.term.mathlib import LIBRARY_FUNCTIONS
 
 @dataclass(frozen=True)
 class ConvertMathToCallsPass(ModulePass):
-    """Calls the math library for exp, sin and their kind."""
+    """Calls the math library for exp, sin and similar functions."""
 
     name = "convert-math-to-calls"
 
@@ -55,7 +55,7 @@ class ConvertMathToCallsPass(ModulePass):
 def _replace(op: Operation, function: str, declared: dict[str, FunctionType]) -> None:
     builder = builder_at(InsertPoint.before(op), op.location)
     type = op.results[0].type
-    # The library has no half precision; the result of single precision is rounded.
+    # The library has no half-precision functions; the single-precision result is rounded.
     wide: Attribute = type if isinstance(type, Float64Type) else Float32Type()
     operands = [_converted(builder, operand, wide) for operand in op.operands]
     name = function if isinstance(wide, Float64Type) else f"{function}f"

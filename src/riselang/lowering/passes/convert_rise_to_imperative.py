@@ -1,4 +1,4 @@
-"""Pass `convert-rise-to-imperative`: phase 1 on every lowering unit of a module."""
+"""Pass `convert-rise-to-imperative`: runs phase 1 on every lowering unit of a module."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from riselang.term.from_dialect import Unit, units
 from riselang.term.nodes import Lambda, Term
 
 Units = list[tuple[Operation, Unit]]
-"""Programs, and the ops that are to be replaced by their loops."""
+"""Programs, and the ops that their loops replace."""
 
 
 @dataclass(frozen=True)
 class ConvertRiseToImperativePass(ModulePass):
-    """Turns functional RISE into loops over `rise.codegen` access paths.
+    """Lowers functional RISE to loops over `rise.codegen` access paths.
 
-    Where the module permits it, float contraction is decided first.
+    If the module permits it, floats are contracted first.
     """
 
     name = "convert-rise-to-imperative"
@@ -55,7 +55,7 @@ class ConvertRiseToImperativePass(ModulePass):
 
 @deep
 def convert_module(module: ModuleOp, found: Mapping[FuncOp, Units], loops: str) -> None:
-    """Lower the programs of each function, which have been read before."""
+    """Lower the programs of each function, which are given as terms."""
     places = Places()
     checks: list[Checks] = []
 
@@ -69,7 +69,7 @@ def convert_module(module: ModuleOp, found: Mapping[FuncOp, Units], loops: str) 
     ) -> None:
         store_program(function, inputs, target, point, loops, False, sizes, own_checks, callees)
 
-    # Threads of a GPU compute scalars.
+    # GPU threads compute scalars.
     permission = "strict" if loops == GPU else permission_of(module)
 
     def prepared(term: Term) -> Term:
@@ -132,7 +132,7 @@ def _insert(point: InsertPoint, op: Operation) -> SSAValue:
 
 
 def _erase_dead(function: FuncOp) -> None:
-    """The functional ops of programs that stood outside a lowering unit."""
+    """Erase unused functional ops outside of lowering units."""
     for op in reversed(list(walk(function))):
         is_functional = op.name.startswith("rise.") and not op.name.startswith("rise.codegen.")
         unused = op.results and not any(True for result in op.results for _ in result.uses)

@@ -1,9 +1,9 @@
-"""Pass `plan-polyhedral`: which of MLIR's polyhedral passes each function gets (seed 000, 5.2).
+"""Pass `plan-polyhedral`: plans MLIR's polyhedral passes for each function (seed 000, 5.2).
 
-MLIR's tiling and vectorisation of affine loops do not see to it that they are right: tiling takes
-nests whose loops may not change places, and vectorisation writes past a loop whose length is no
-multiple of the vector. So a function gets a pass only where its precondition is proven here; the
-reasons why not stay at the function as attributes.
+MLIR's tiling and vectorization of affine loops do not check their preconditions: tiling accepts
+loops that are not permutable, and vectorization writes past the end of a loop whose trip count is
+not a multiple of the vector length. So a pass runs on a function only if its precondition is
+proven here; otherwise, the reason is recorded as an attribute of the function.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ _LOOPS = (affine.ForOp, affine.LoadOp, affine.StoreOp, affine.YieldOp)
 
 
 class Unproven(Exception):
-    """Why a precondition is not known to hold."""
+    """The reason why a precondition is not proven."""
 
 
 @dataclass(frozen=True)
 class PlanPolyhedralPass(ModulePass):
-    """Plans tiling, scalar replacement and vectorisation where they are proven to be right."""
+    """Plans tiling, scalar replacement and vectorization where they are proven to be correct."""
 
     name = "plan-polyhedral"
 
     vector_bits: int = 128
-    """The width of the machine's vectors."""
+    """The width of the target's vector registers."""
 
     @deep
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -87,12 +87,12 @@ def _attempt(function: func.FuncOp, attribute: str, prove: Callable[[], T]) -> T
 
 
 def _check_function(function: func.FuncOp, is_called: bool) -> None:
-    """What all passes need: memory is reached by affine accesses alone, and under one name."""
+    """Check the preconditions of all passes: only affine accesses, and no aliasing."""
     if is_called:
         raise Unproven("it is called with buffers that may be the same")
     for op in function.walk():
         if isinstance(op, affine.ForOp) and Nest(op).trip_count is None:
-            raise Unproven("the length of a loop is not known")
+            raise Unproven("the trip count of a loop is not known")
     for op in function.walk():
         is_known = isinstance(op, (*_MEMORY, *_LOOPS, func.FuncOp, func.ReturnOp))
         if not is_known and not _is_elementwise(op):
@@ -100,7 +100,7 @@ def _check_function(function: func.FuncOp, is_called: bool) -> None:
 
 
 def _is_elementwise(op: Operation) -> bool:
-    """Whether the op computes numbers from numbers, and does so for vectors, too."""
+    """Whether the op computes scalars from scalars, and applies elementwise to vectors."""
     if op.regions or op.name.split(".")[0] not in ("arith", "math"):
         return False
     values = () if isinstance(op, arith.ConstantOp) else (*op.operands, *op.results)
@@ -108,10 +108,10 @@ def _is_elementwise(op: Operation) -> bool:
 
 
 def _tile_sizes(function: func.FuncOp) -> tuple[int, ...]:
-    """The sizes of the tiles, from the outermost loop inwards; each divides the loops."""
+    """Return the tile sizes, from the outermost loop inwards; each divides the trip counts."""
     bands = [nest.band() for nest in top_level(function.body.blocks[0])]
     if any(len(band) < 2 for band in bands):
-        raise Unproven("a loop has no other one directly in it to make tiles with")
+        raise Unproven("a loop has no perfectly nested loop in it to tile with")
     for band in bands:
         if not band[0].is_permutable():
             raise Unproven("iterations of its loops may depend on each other")
@@ -125,11 +125,11 @@ def _tile_size(loops: Sequence[Nest]) -> int:
 
 
 def _lanes(function: func.FuncOp, vector_bits: int, sizes: tuple[int, ...] | None) -> int:
-    """How many elements a vector has."""
+    """Return the number of elements in a vector."""
     widths = map(_width, _element_types(function))
     lanes = vector_bits // max(widths, default=vector_bits)
     if lanes < 2:
-        raise Unproven("a vector has room for one element only")
+        raise Unproven("a vector holds only one element")
     for nest in top_level(function.body.blocks[0]):
         _check_vectors(nest, lanes, sizes or ())
     return lanes
@@ -139,7 +139,7 @@ def _element_types(function: func.FuncOp) -> list[Attribute]:
     types: list[Attribute] = []
     for op in function.walk():
         if isinstance(op, _MEMORY) and op.parent_op() is not function:
-            raise Unproven("a loop in it has memory of its own")
+            raise Unproven("a loop in it allocates a buffer")
         values = (*op.operands, *op.results)
         types += [value.type.element_type for value in values if isinstance(value.type, MemRefType)]
     return types
@@ -155,13 +155,13 @@ def _width(type: Attribute) -> int:
 
 
 def _check_vectors(nest: Nest, lanes: int, sizes: Sequence[int]) -> None:
-    """MLIR takes the innermost loop that it finds parallel, so that must be one that it may take.
+    """Check the loop that MLIR would vectorize: the innermost one that it considers parallel.
 
-    Of the loops that tiling makes outside, whose indices are in no access, it would take any.
+    MLIR may choose any of the outer loops that tiling adds, since no access uses their indices.
     """
     chain = nest.chain()
     if chain is None:
-        raise Unproven("it has loops side by side in a loop")
+        raise Unproven("a loop in it has several inner loops")
     band = nest.band()
     for depth, loop in reversed(list(enumerate(chain))):
         accesses = loop.accesses()
@@ -176,11 +176,11 @@ def _check_vectors(nest: Nest, lanes: int, sizes: Sequence[int]) -> None:
             raise Unproven("iterations of its inner loop may depend on each other")
         is_tiled = depth < len(band) and depth < len(sizes)
         if ((sizes[depth] if is_tiled else loop.trip_count) or 0) % lanes:
-            raise Unproven(f"the length of its inner loop is no multiple of {lanes}")
+            raise Unproven(f"the trip count of its inner loop is not a multiple of {lanes}")
         return
-    raise Unproven("no loop goes along the elements of its buffers")
+    raise Unproven("no loop iterates over contiguous elements of its buffers")
 
 
 def _is_across(mentioned: Sequence[int], rank: int) -> bool:
-    """Whether an index goes across rows of a buffer, which MLIR does not vectorise."""
+    """Whether an index iterates over an outer dimension, which MLIR does not vectorize."""
     return any(position < rank - 1 for position in mentioned)

@@ -1,11 +1,11 @@
-"""Pass `poll-signals`: long loops look for signals now and then, so that Ctrl-C ends them.
+"""Pass `poll-signals`: makes long loops poll for signals, so that Ctrl-C interrupts them.
 
-A call that is not known to be short polls in the outermost loops whose iterations are short; the
-functions that it calls are in `native/llvm/guard.ll`. Work is estimated in operations, before
-anything is vectorised. A loop of short iterations is cut into chunks, and polls before each, so
-that the loop that runs is still one that LLVM vectorises. The iterations of a parallel loop cannot
-be left, so each asks whether it is to do nothing, and the function ends behind the loop; functions
-that they call do not poll.
+A function that may run long polls in its outermost loops with short iterations; the functions that
+it calls are in `native/llvm/guard.ll`. Work is estimated in operations, before vectorization. A
+loop of short iterations is split into chunks and polls before each chunk, so that LLVM can still
+vectorize the inner loop. A parallel loop cannot be left early, so each iteration checks whether to
+skip its work, and the function returns after the loop; functions that the iterations call do not
+poll.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ from riselang.dialects.module import functions, walk
 from riselang.support.recursion import deep
 
 LONG = 1 << 28
-"""Operations that take a tenth of a second or more."""
+"""The number of operations that take a tenth of a second or more."""
 CHUNK = 1 << 20
-"""Operations between two polls of a loop that is cut."""
+"""The number of operations between two polls of a loop that is split into chunks."""
 WORTH_A_POLL = 1 << 10
-"""Operations beside which a poll, some nanoseconds, is nothing."""
+"""The number of operations for which the cost of a poll, some nanoseconds, is negligible."""
 TEAM = 1 << 14
-"""What it costs to start the threads of a parallel loop and to wait for them, in operations."""
+"""The cost of starting and joining the threads of a parallel loop, in operations."""
 BETWEEN = 1 << 12
-"""Iterations between two polls of a `while` loop."""
+"""The number of iterations between two polls of a `while` loop."""
 POLL, POLL_PARALLEL, STOP = "rise_poll", "rise_poll_parallel", "rise_stop"
-"""The functions of `native/llvm/guard.ll`."""
+"""The names of the functions in `native/llvm/guard.ll`."""
 TYPES: Mapping[str, tuple[list[Attribute], list[Attribute]]] = {
     POLL: ([i64], []),
     POLL_PARALLEL: ([i64, i64], [i1]),
@@ -59,13 +59,13 @@ TYPES: Mapping[str, tuple[list[Attribute], list[Attribute]]] = {
 
 Sequential = affine.ForOp | scf.ForOp
 ONE_THREAD = (affine.ForOp, affine.IfOp, scf.ForOp, scf.IfOp, scf.WhileOp, func.FuncOp)
-"""Ops whose regions run on the thread that reaches them."""
+"""Ops whose regions run in the current thread."""
 Parallel = ParallelOp | scf.ParallelOp
 
 
 @dataclass(frozen=True)
 class PollSignalsPass(ModulePass):
-    """Lets long loops look for signals."""
+    """Makes long loops poll for signals."""
 
     name = "poll-signals"
 
@@ -94,7 +94,7 @@ def poll_signals(module: ModuleOp) -> None:
 
 
 def _callees_first(module: ModuleOp) -> list[func.FuncOp]:
-    """Functions behind those they call; what calls itself in a circle comes in any order."""
+    """Return the functions with callees before callers; recursive ones are in any order."""
     known = {each.sym_name.data: each for each in functions(module)}
     order: dict[str, func.FuncOp] = {}
     stack = [(name, False) for name in reversed(known)]
@@ -119,7 +119,7 @@ def _callee(call: func.CallOp) -> str:
 
 
 def _called_by_threads(module: ModuleOp) -> set[str]:
-    """The functions that may run inside of an op whose threads must not leave it."""
+    """Return the functions that may be called inside of an op that must not be left early."""
     known = {each.sym_name.data: each for each in functions(module)}
     calls = [op for op in walk(module) if isinstance(op, func.CallOp)]
     stack = [_callee(call) for call in calls if not _is_left_at_will(call)]
@@ -133,7 +133,7 @@ def _called_by_threads(module: ModuleOp) -> set[str]:
 
 
 def _is_left_at_will(op: Operation) -> bool:
-    """Whether only ops of one thread are around an op, up to its function."""
+    """Whether all ops around an op, up to its function, run in one thread."""
     parent = op.parent_op()
     while parent is not None and not isinstance(parent, func.FuncOp):
         if not isinstance(parent, ONE_THREAD):
@@ -143,19 +143,19 @@ def _is_left_at_will(op: Operation) -> bool:
 
 
 class Guess(NamedTuple):
-    """How often loops run whose bounds are not known."""
+    """Assumed trip counts of loops whose bounds are not known."""
 
     counted: int
     conditional: int
-    """Loops that end on a condition."""
+    """For `while` loops."""
 
 
 LEAST, MOST = Guess(1 << 5, 1), Guess(1 << 10, LONG)
-"""What decides how often a loop polls, and whether it does at all."""
+"""The lower estimate decides how often a loop polls, the upper one whether it polls at all."""
 
 
 class Work:
-    """How many operations a function does: in all, and in an iteration of each of its loops."""
+    """The number of operations of a function: in total, and per iteration of each loop."""
 
     def __init__(self, function: func.FuncOp, guess: Guess, known: Mapping[str, Work]):
         self.guess = guess
@@ -181,7 +181,7 @@ class Work:
 
 
 def _trips(loop: Operation, guess: Guess) -> int:
-    """How often the body of a loop runs, if that is known; else a guess."""
+    """Return the trip count of a loop if it is known, else a guess."""
     if isinstance(loop, scf.WhileOp):
         return guess.conditional
     bounds: list[tuple[int | None, int | None, int | None]]
@@ -219,7 +219,7 @@ def _number(value: SSAValue) -> int | None:
 
 
 class _Polls:
-    """The polls of one function."""
+    """Inserts the polls of one function."""
 
     def __init__(self, least: Work, most: Work):
         self.least = least
@@ -227,7 +227,7 @@ class _Polls:
         self.called: set[str] = set()
 
     def insert(self, function: func.FuncOp) -> set[str]:
-        """Insert all; the names of the functions that are called."""
+        """Insert all polls, and return the names of the functions that they call."""
         stack: list[Operation] = [function]
         while stack:
             op = stack.pop()
@@ -254,7 +254,7 @@ class _Polls:
         self._call(POLL, [_integer(work, builder)], builder)
 
     def _poll_sometimes(self, loop: scf.WhileOp, work: int) -> None:
-        """Let a loop count its iterations, and poll whenever there were many."""
+        """Make a loop count its iterations, and poll after every `BETWEEN` of them."""
         before, after = (region.blocks[0] for region in loop.regions)
         place = Builder(InsertPoint.before(loop))
         zero = _integer(0, place)
@@ -320,7 +320,7 @@ def _address(buffer: SSAValue, builder: Builder) -> SSAValue:
 
 
 def _can_cut(loop: Sequential) -> bool:
-    """Whether both bounds are numbers, or the upper one a value."""
+    """Whether the bounds are constants, or the upper bound is a value."""
     if isinstance(loop, scf.ForOp):
         return True
     upper = loop.upperBoundMap.data
@@ -328,7 +328,7 @@ def _can_cut(loop: Sequential) -> bool:
 
 
 def _cut(loop: Sequential, chunk: int) -> Block:
-    """Replace a loop by one over chunks of its iterations; the body of that."""
+    """Replace a loop by one over chunks of its iterations, and return the body of that loop."""
     inits = loop.iter_args if isinstance(loop, scf.ForOp) else loop.inits
     block = Block(arg_types=[IndexType(), *(init.type for init in inits)])
     body = loop.regions[0]
@@ -385,7 +385,7 @@ def _cut_affine(loop: affine.ForOp, chunk: int, block: Block, body: Region) -> O
 
 
 def _taken(body: Region) -> Region:
-    """The blocks of a region, in another one."""
+    """Move the blocks of a region to a new one."""
     taken = Region()
     body.move_blocks(taken)
     return taken

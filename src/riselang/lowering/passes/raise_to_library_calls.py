@@ -1,8 +1,8 @@
-"""Pass `raise-to-library-calls`: loops that a BLAS routine computes become calls (seed 000, 4.3).
+"""Pass `raise-to-library-calls`: replaces loops by calls of BLAS routines (seed 000, 4.3).
 
-It looks at affine loops, where every way to write a matrix product is the same nest. A routine adds
-in an order of its own, so the pass needs the relaxed float permission. What was found, and what was
-not and why, stays at the function as attributes.
+It works on affine loops, where every formulation of a matrix multiplication is the same nest. A
+routine chooses the order of its additions, so the pass needs the relaxed float permission. The
+calls, and the reasons why other loops did not become calls, are recorded as function attributes.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from riselang.support.recursion import deep
 CALLS = "rise.library_calls"
 NEAR = "rise.near_library_calls"
 SHORTEST_DOT = 32
-"""A call inside a loop has to be worth it."""
+"""The minimum length of a dot product that becomes a call inside of a loop."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class RaiseToLibraryCallsPass(ModulePass):
 
 
 class _Raising:
-    """The loops of a function, one after the other."""
+    """Raises the loops of a function, one after the other."""
 
     def __init__(self, declared: dict[str, func.FuncOp], is_permitted: bool):
         self.declared = declared
@@ -93,7 +93,7 @@ class _Raising:
                         self.block(inner, in_loop=in_loop or isinstance(op, Loop))
 
     def nest(self, nest: Nest) -> bool:
-        """Whether the nest is done with."""
+        """Raise a nest, or the loops in it; return False if it is not one assignment."""
         assignment = assignment_of(nest)
         if assignment is None:
             return False
@@ -107,7 +107,7 @@ class _Raising:
                 reasons.append(str(reason))
         if assignment.reductions():
             self.near.append(f"{_place(nest.loop)}{reasons[-1]}")
-        # Its parts are looked at, too, but only what is found there is worth a word.
+        # Its inner loops are tried, too, but reasons are not recorded for them.
         near = list(self.near)
         for region in nest.loop.regions:
             self.block(region.block, in_loop=True)
@@ -120,7 +120,7 @@ class _Raising:
         return call
 
     def whole(self, assignment: Assignment) -> Call:
-        """The assignment as a call."""
+        """Replace an assignment by a call."""
         call = self.permitted(call_of(assignment, assignment.value))
         self.write(call, assignment)
         assignment.root.detach()
@@ -128,15 +128,15 @@ class _Raising:
         return call
 
     def sum_alone(self, assignment: Assignment) -> Call:
-        """The only sum of an assignment as a call, and the rest as loops over its result."""
+        """Replace the only reduction of an assignment by a call, and keep loops over its result."""
         reductions = assignment.reductions()
         if len(reductions) != 1 or len(reductions[0].results) != 1:
-            raise NoCall(f"it has {len(reductions)} sums beside each other")
+            raise NoCall(f"it has {len(reductions)} independent reductions")
         (reduction,) = reductions
         call = self.permitted(call_of(assignment, assignment.products_of(reduction.results[0])))
         store = assignment.store
         if call.routine not in ("gemm", "gemv") or _reads(assignment, store.memref):
-            raise NoCall(f"{call} is a part of what is computed for each element")
+            raise NoCall(f"{call} is only a part of the computation of each element")
         self.write(call, assignment)
         builder = builder_at(InsertPoint.before(reduction), reduction.location)
         load = affine.LoadOp(store.memref, list(store.indices), store.map)
@@ -154,10 +154,10 @@ class _Raising:
         CallWriter(call, builder, self.declared).write()
 
     def reduction(self, loop: affine.ForOp, in_loop: bool) -> None:
-        """A sum of products of two vectors, as dot or nrm2."""
+        """Replace a contraction of two vectors by dot or nrm2."""
         try:
             if not is_pure(list(loop.body.block.ops)):
-                raise NoCall("it stores something beside the sum")
+                raise NoCall("it has other effects than the reduction")
             call, rest = dot_of(sum_of_reduction(loop))
             if in_loop and call.lengths[0] < SHORTEST_DOT:
                 raise NoCall(f"{call} is too short to be called in a loop")
@@ -197,7 +197,7 @@ def _reads(assignment: Assignment, buffer: SSAValue) -> bool:
 
 
 def _filled(assignment: Assignment, source: Factor | None) -> Operation:
-    """The loops of an assignment that store what is added to, or zero."""
+    """Return copies of the loops of an assignment that initialize its target."""
     copy = assignment.root.clone()
     counterparts = dict(zip(assignment.root.walk(), copy.walk(), strict=True))
     store = counterparts[assignment.store]
@@ -229,7 +229,7 @@ def _added(rest: Sum) -> bool:
 
 
 def _only_root(loop: affine.ForOp) -> Operation | None:
-    """The square root that is taken of a result, if that is its only use."""
+    """Return the square root of a result, if that is its only use."""
     uses = list(loop.results[0].uses)
     if len(uses) == 1 and isinstance(uses[0].operation, math.SqrtOp):
         return uses[0].operation
@@ -246,14 +246,14 @@ def _place(op: Operation) -> str:
 
 
 def report(module: ModuleOp) -> str:
-    """What was raised in a module, and what nearly was."""
+    """Describe the library calls in a module, and the loops that did not become calls."""
     lines: list[str] = []
     for function in functions(module):
         for attribute, verdict in ((CALLS, "calls"), (NEAR, "does not call a routine:")):
             found = function.attributes.get(attribute)
             if isinstance(found, ArrayAttr):
                 lines += [_line(function, verdict, each) for each in found]
-    return "".join(lines) or "there is nothing that a library computes\n"
+    return "".join(lines) or "no loop was found that a library routine could compute\n"
 
 
 def _line(function: func.FuncOp, verdict: str, found: Attribute) -> str:

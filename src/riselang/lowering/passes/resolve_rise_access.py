@@ -1,4 +1,4 @@
-"""Pass `resolve-rise-access`: phase 2 on every function of a module."""
+"""Pass `resolve-rise-access`: runs phase 2 on every function of a module."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from riselang.support.recursion import deep
 
 @dataclass(frozen=True)
 class ResolveRiseAccessPass(ModulePass):
-    """Turns `rise.codegen` access paths into loads and stores."""
+    """Lowers `rise.codegen` access paths to loads and stores."""
 
     name = "resolve-rise-access"
 
     splits: bool = True
-    """Whether parts of very long functions become functions of their own."""
+    """Whether parts of very long functions are outlined."""
 
     @deep
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        # It has been used; what is left is plain MLIR.
+        # From here on, the module has no RISE ops that need the float permission.
         op.attributes.pop(FLOAT_PERMISSION, None)
         op.attributes.pop(CONTRACTED, None)
         helpers: Helpers = {}
@@ -50,9 +50,9 @@ class ResolveRiseAccessPass(ModulePass):
 
 
 def _erase_rise_ops(function: Operation) -> None:
-    """What is left of RISE has no effect; uses come after definitions, so erase from the end.
+    """Erase the remaining RISE ops, which have no effect, from the end, uses before definitions.
 
-    Constants that only paths mentioned as indices go with it.
+    Constants that were only used as indices of paths are erased, too.
     """
     found: list[Operation] = []
     stack = [block for region in function.regions for block in region.blocks]
@@ -62,7 +62,7 @@ def _erase_rise_ops(function: Operation) -> None:
                 found.append(op)
             else:
                 stack.extend(block for region in op.regions for block in region.blocks)
-    # Blocks further inside were found later, and in each block uses stand behind definitions.
+    # Inner blocks were found later, and in each block uses come after definitions.
     for op in reversed(found):
         if any(result.uses for result in op.results):
             if isinstance(op, arith.ConstantOp):

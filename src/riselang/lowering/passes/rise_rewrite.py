@@ -1,10 +1,10 @@
-"""Pass `rise-rewrite`: RISE programs are rewritten by a strategy.
+"""Pass `rise-rewrite`: rewrites RISE programs with a strategy.
 
-In a pipeline the text of a strategy stands in quotes, and quotes inside of it have a backslash:
+In a pipeline, the text of a strategy is quoted, and quotes inside of it are escaped:
 
     rise-opt -p 'rise-rewrite{strategy="tile(32, 32) @ outermost(\\"map\\", nest=2)"}'
 
-Python's single quotes need none. A `.strategy` file is named by its path.
+Single quotes need no escape. A `.strategy` file is given by its path.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ from riselang.term.from_dialect import units
 from riselang.term.nodes import Term
 
 STRATEGY = "rise.strategy"
-"""The attribute of a function that says how its programs are rewritten."""
+"""The function attribute with the strategy for its programs."""
 
 
 @dataclass(frozen=True)
 class RiseRewritePass(ModulePass):
-    """Rewrites every program by the strategy that is given, or by that of its function."""
+    """Rewrites every program with the given strategy, or with the strategy of its function."""
 
     name = "rise-rewrite"
 
     strategy: str | None = None
-    """A strategy or a `.strategy` file; without it, functions have strategies of their own."""
+    """A strategy or a `.strategy` file; by default, each function's own strategy."""
     float: str | None = None
-    """What may be done to float arithmetic; else what the module says, else contract."""
+    """The float permission; by default that of the module, or else `contract`."""
 
     @deep
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -66,9 +66,9 @@ class RiseRewritePass(ModulePass):
 
 
 def rewrite_module(module: ModuleOp, given: Strategy | None, permission: str) -> None:
-    """Rewrite every program by a strategy, or by that of its function.
+    """Rewrite every program with a strategy, or with the strategy of its function.
 
-    Contraction is decided first, on the programs as they were written, and only once.
+    Floats are contracted first, in the original programs, and only once.
     """
     chosen = [(function, given or _own_strategy(function)) for function in functions(module)]
     if all(strategy is None for _, strategy in chosen):

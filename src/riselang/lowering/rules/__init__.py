@@ -1,1 +1,1 @@
-"""What each pattern is lowered to."""
+"""The lowering rules of the patterns."""

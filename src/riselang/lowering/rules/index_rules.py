@@ -1,4 +1,4 @@
-"""How patterns with indices that are known only at run time become accesses."""
+"""Lowering rules for patterns with indices that are known only at run time."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from riselang.term.nodes import (
 
 
 class IndexRules(Translation):
-    """Rules of the patterns that take or make indices."""
+    """Rules for the patterns that take or return indices."""
 
     @reads("gather")
     def read_gather(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
@@ -89,7 +89,7 @@ class IndexRules(Translation):
 
     @reads("updateAt")
     def read_update_at(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
-        """The array in memory of its own, with a part of it written over."""
+        """Copy the array to its own buffer, and overwrite a part of it."""
         part = uncurry(pattern.type)[0][1]
         new = self.read_data(arguments[1])
 
@@ -111,7 +111,7 @@ class IndexRules(Translation):
         assert isinstance(element, RiseType)
 
         def combine(new: SSAValue, place: SSAValue) -> None:
-            # The old value is read as a whole before it is written over.
+            # The old value is read as a whole before it is overwritten.
             combined = self.materialised(
                 element, lambda target: self.store_applied(function, [place, new], target)
             )
@@ -125,7 +125,7 @@ class IndexRules(Translation):
         arguments: Sequence[Lazy],
         write: Callable[[SSAValue, SSAValue], None],
     ) -> SSAValue:
-        """The start in memory of its own, then one write after the other, in order."""
+        """Copy the initial array to its own buffer, then emit a loop that writes to it in order."""
         indices = self.read_data(arguments[0])
         values = self.read_data(arguments[2])
 
@@ -149,13 +149,13 @@ class IndexRules(Translation):
 
     @reads("sizeOf")
     def read_size_of(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
-        """A length is in the type, so the array itself is not read."""
+        """Return a length, which is part of the type; the array itself is not read."""
         length = self.emitter.length(size(pattern, "n"))
         return self.add(codegen.CastOp([length], index_type))
 
     @reads("clampIdx")
     def read_clamp_idx(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
-        """`min(max(x, 0), n - 1)` on the integer as an index."""
+        """Emit `min(max(x, 0), n - 1)` on the integer converted to an index."""
         last = Bound(0, index_type)
         zero = Literal(literal(0, index_type))
         number = Scalar("arith.maxsi", [_as_index(pattern, 1), zero], index_type)
@@ -172,7 +172,7 @@ class IndexRules(Translation):
         return self.as_idx(self.checks.index(number, bound, pattern.location, builder), pattern)
 
     def plain_index(self, number: Term, environment: Environment) -> SSAValue:
-        """The integer term `number` as a plain index."""
+        """Return the integer term `number` as a builtin index."""
         value = self.read(number, environment)
         assert isinstance(value, SSAValue)
         return self.add(codegen.CastOp([value], IndexType()))
@@ -182,7 +182,7 @@ class IndexRules(Translation):
 
 
 def _as_index(pattern: Pattern, variable: int) -> Term:
-    """The integer that is the argument of `pattern`, a variable, converted to an index."""
+    """Return the argument of `pattern`, an integer variable, converted to an index."""
     source = pattern.argument("t")
     assert isinstance(source, ScalarType)
     number: Term = Bound(variable, source)

@@ -1,4 +1,4 @@
-"""How maps, lets and copies become loops and memory."""
+"""Lowering rules for maps, lets and copies, which become loops and buffers."""
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -49,11 +49,11 @@ def is_computed(lazy: Lazy) -> bool:
 
 
 def is_computed_whole(term: Term) -> bool:
-    """Whether a part of a computed array costs as much as all of it.
+    """Whether computing a part of an array costs as much as computing all of it.
 
-    Elements of a map or of something generated are computed one by one, so a part of them that is
-    stored is computed alone. Loops that are asked for, and what a view shows of them, go the whole
-    way, and what is too much is dropped.
+    Elements of `map` or `generate` are computed one by one, so that only the stored elements are
+    computed. Low-level loops, and views of their results, always compute all elements, and
+    elements outside of the view are dropped.
     """
     head, arguments = spine(term)
     if not isinstance(head, Pattern) or not arguments:
@@ -87,7 +87,7 @@ def _part_of_gpu(pattern: Pattern) -> LoopKind:
 
 
 def fits_registers(type: RiseType, most: int) -> bool:
-    """Whether an array has at most so many elements, which can be values of their own."""
+    """Whether an array has at most `most` elements, each a scalar or vector."""
     count = 1
     while isinstance(type, ArrayType):
         if not type.length.is_constant:
@@ -98,10 +98,10 @@ def fits_registers(type: RiseType, most: int) -> bool:
 
 
 class MapRules(WindowRules, LayoutRules):
-    """Rules of the patterns that compute elements, and of what gets memory."""
+    """Rules for the patterns that compute elements, and for storing values in buffers."""
 
     reads_by_number = False
-    """Whether elements of arrays are read by indices that are numbers."""
+    """Whether array elements are read with constant indices."""
 
     @stores("map", "mapSeq", "mapSeqUnroll", "mapPar")
     def store_map(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
@@ -128,7 +128,7 @@ class MapRules(WindowRules, LayoutRules):
         self.each(size(pattern, "n"), self.dialect(pattern), body, kind)
 
     def is_stored_at_once(self, type: RiseType) -> bool:
-        """Whether a map that is written out gives a few scalars or vectors."""
+        """Whether the result of an unrolled map is a few scalars or vectors."""
         assert isinstance(type, ArrayType)
         is_flat = isinstance(type.element, ScalarType | VectorType)
         is_small = is_flat and fits_registers(type, self.most_registers)
@@ -141,7 +141,7 @@ class MapRules(WindowRules, LayoutRules):
         elements: Callable[[SSAValue], SSAValue],
         target: SSAValue,
     ) -> None:
-        """All elements are computed before one is stored, so what they read is read once."""
+        """Compute all elements before storing them, so that shared operands are read once."""
         scalars: list[SSAValue] = []
 
         def body(index: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
@@ -154,9 +154,9 @@ class MapRules(WindowRules, LayoutRules):
         self.store_elements(result_type(pattern), scalars, target)
 
     def elements(self, lazy: Lazy) -> Callable[[SSAValue], SSAValue]:
-        """The elements of an array that is read from the first to the last.
+        """Return a function that reads the elements of an array, in order.
 
-        The function of a map is applied right there, so that no view has to be made of the map.
+        The function of a map is applied directly to each element, without a view of the map.
         """
         head, arguments = spine(lazy.term) if isinstance(lazy, Delayed) else (None, [])
         if isinstance(lazy, Delayed) and isinstance(head, Pattern) and len(arguments) == 2:
@@ -182,7 +182,7 @@ class MapRules(WindowRules, LayoutRules):
         return element
 
     def element(self, function: Value, value: SSAValue) -> SSAValue:
-        """An element that a function takes: one that is computed and read often gets memory."""
+        """Store an element in a buffer if it is computed and the function uses it repeatedly."""
         if not isinstance(function, Closure):
             return value
         body = function.function.body
@@ -200,7 +200,7 @@ class MapRules(WindowRules, LayoutRules):
 
     @reads("map")
     def read_map(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
-        """A high-level map that is only read costs no loop: elements are computed where read."""
+        """Read a high-level map without a loop: its elements are computed where they are read."""
         function = self.force(arguments[0])
         source = self.read_data(arguments[1])
         element = pattern.argument("s")
@@ -212,14 +212,14 @@ class MapRules(WindowRules, LayoutRules):
 
     @reads("mapSeq", "mapSeqUnroll", "mapPar")
     def read_materialised(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
-        """mapSeq and mapPar ask for a loop, so their result gets memory."""
+        """Store the result of a low-level map, which is a loop, in a buffer."""
         return self.materialised(
             result_type(pattern), lambda target: self.store_map(pattern, arguments, target)
         )
 
     @stores("asVector")
     def store_vectors(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
-        """Scalars that are computed are stored one by one; those that are there, in vectors."""
+        """Store computed scalars one by one, and scalars that are only read as vectors."""
         if is_computed(arguments[0]):
             (source,), _ = uncurry(pattern.type)
             self.store(arguments[0], self.add(STORE_OPS["asVector"](target, source)))
@@ -227,7 +227,7 @@ class MapRules(WindowRules, LayoutRules):
             self.copy(self.read_data(self.apply(Partial(pattern, ()), arguments)), target)
 
     def store_elements(self, type: RiseType, scalars: list[SSAValue], target: SSAValue) -> None:
-        """Store plain scalars, which are taken from the list, as the elements of a value."""
+        """Store the next builtin scalars as a value's elements, removing them from the list."""
         if isinstance(type, ArrayType):
             for number in range(type.length.constant):
                 place = self.add(codegen.IdxOp(target, self.emitter.constant(number)))
@@ -245,7 +245,7 @@ class MapRules(WindowRules, LayoutRules):
 
     @contextmanager
     def in_registers(self) -> Generator[None]:
-        """Where elements are read one by one, each by its number, so that no memory is needed."""
+        """In this context, elements are read with constant indices, so they need no buffer."""
         before, self.reads_by_number = self.reads_by_number, True
         try:
             yield

@@ -1,4 +1,4 @@
-"""How folds, scans and repetition become loops."""
+"""Lowering rules for reductions, scans and iteration, which become loops."""
 
 from collections.abc import Callable, Sequence
 
@@ -38,25 +38,25 @@ def is_elementwise_closure(function: Value) -> bool:
 
 
 def fold_kind(pattern: Pattern) -> LoopKind:
-    """One chunk of a fold on threads is folded in order."""
+    """Return the loop kind of a reduction; a parallel one reduces each chunk in order."""
     kind = loop_kind(pattern)
     return LoopKind.SEQUENTIAL if kind is LoopKind.PARALLEL else kind
 
 
 def is_updated_in_place(pattern: Pattern, function: Value) -> bool:
-    """Whether the rounds of a fold may write over the arrays that they read."""
+    """Whether the iterations of a reduction may overwrite the arrays that they read."""
     has_arrays = contains_array(result_type(pattern))
     return has_arrays and isinstance(function, Closure) and updates_in_place(function.function)
 
 
 def is_kept_in_registers(pattern: Pattern, function: Value, most: int) -> bool:
-    """Whether all rounds of a fold have the elements of its accumulator as values."""
+    """Whether a reduction carries the elements of its accumulator in registers."""
     fits = fits_registers(result_type(pattern), most) and is_elementwise_closure(function)
     return fits and is_updated_in_place(pattern, function)
 
 
 def is_readable(target: SSAValue) -> bool:
-    """Whether what is stored at a target can be read there: none of it is dropped."""
+    """Whether all elements that are stored to a target can be read from it again."""
     stack = [target]
     while stack:
         op = stack.pop().owner
@@ -68,12 +68,15 @@ def is_readable(target: SSAValue) -> bool:
 
 
 def drops_elements(op: Operation) -> bool:
-    """Whether some of what is stored through a step is stored nowhere."""
+    """Whether a store through a step drops some elements."""
     return isinstance(op, ViewOp) and op.ROOM is not None
 
 
 def place_of(value: SSAValue) -> tuple[SSAValue, tuple[SSAValue | int, ...]]:
-    """What a value is a part of, and which: indices, and 0 or 1 for the components of pairs."""
+    """Return the value that a value is part of, and the path to it.
+
+    The path has indices, and 0 or 1 for the components of pairs.
+    """
     path: tuple[SSAValue | int, ...] = ()
     while True:
         op = value.owner
@@ -90,7 +93,7 @@ def place_of(value: SSAValue) -> tuple[SSAValue, tuple[SSAValue | int, ...]]:
 
 
 class FoldRules(MapRules):
-    """Rules of the patterns that carry a value from one round to the next."""
+    """Rules for the patterns that carry a value from one iteration to the next."""
 
     @reads("reduce", "reduceSeq", "reduceSeqUnroll")
     def read_reduce(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
@@ -113,7 +116,7 @@ class FoldRules(MapRules):
 
     @stores("reduce", "reduceSeq", "reduceSeqUnroll")
     def store_reduce(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
-        """Where rounds only change elements in their place, the target is the accumulator."""
+        """Store a reduction; if it updates elements in place, the target is the accumulator."""
         function = self.force(arguments[0])
         in_place = is_updated_in_place(pattern, function)
         in_registers = is_kept_in_registers(pattern, function, self.most_registers)
@@ -140,7 +143,7 @@ class FoldRules(MapRules):
         start: Lazy,
         elements: Callable[[SSAValue], SSAValue],
     ) -> list[SSAValue]:
-        """The plain scalars and vectors of the accumulator, all of which the loop carries."""
+        """Emit a loop that carries all scalars of the accumulator; return the final ones."""
         type = result_type(pattern)
 
         def body(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
@@ -153,14 +156,14 @@ class FoldRules(MapRules):
         return list(self.emitter.loop(size(pattern, "n"), dialect, kind, inits, body))
 
     def is_at(self, lazy: Lazy, target: SSAValue) -> bool:
-        """Whether a value lies where it is to be stored."""
+        """Whether a value is already stored in its target."""
         if is_computed(lazy):
             return False
         return place_of(self.read_data(lazy)) == place_of(target)
 
     @reads("reducePar")
     def read_reduce_par(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
-        """Chunks of a fixed length on threads, each from the start value, then their results."""
+        """Reduce chunks of a fixed length in parallel, each from `init`, then their results."""
         function, init = self.force(arguments[0]), self.kept(arguments[1])
         source = self.read_data(arguments[2])
         type, length = data_type(init), size(pattern, "n")
@@ -174,7 +177,7 @@ class FoldRules(MapRules):
             assert isinstance(count, ArrayType)
             return self.fold(pattern, count.length, init, step)
 
-        # A rest of no elements has a place of its own, which is not looked at.
+        # There is always one more result for the remainder; if it is empty, it is not read.
         places, count = full + 1, (length + CHUNK - 1) // CHUNK
 
         def fill(target: SSAValue) -> None:
@@ -227,7 +230,7 @@ class FoldRules(MapRules):
     def repeat_in_memory(
         self, type: RiseType, holds: Value, function: Value, init: Lazy
     ) -> SSAValue:
-        """Two buffers take turns, as in a fold."""
+        """Emit a while loop with double buffering, as for a reduction."""
         current, following = self.buffers(type), self.buffers(type)
         half = len(current)
         self.store(init, self.add(codegen.CastOp(current, type)))
@@ -244,7 +247,7 @@ class FoldRules(MapRules):
         return self.add(codegen.CastOp(results[:half], type))
 
     def goes_on(self, holds: Value, value: SSAValue) -> SSAValue:
-        """Whether the condition holds, and no check has failed that was to end the loop."""
+        """Emit whether the condition holds and no check has failed, which also ends the loop."""
         (condition,) = self.unwrap(self.applied(holds, [value]))
         if not self.checks.are_used:
             return condition
@@ -252,7 +255,7 @@ class FoldRules(MapRules):
         return self.add(arith.AndIOp(condition, passed))
 
     def fold(self, pattern: Pattern, length: Nat, init: Lazy, step: Step) -> SSAValue:
-        """A value that a loop carries: in registers, or in memory where there are arrays in it."""
+        """Emit a loop that carries a value: in registers, or in buffers if it contains arrays."""
         type = pattern.argument("t")
         assert isinstance(type, RiseType)
         carry = self.carry_in_memory if contains_array(type) else self.carry_in_registers
@@ -273,7 +276,7 @@ class FoldRules(MapRules):
     def carry_in_memory(
         self, type: RiseType, length: Nat, pattern: Pattern, init: Lazy, step: Step
     ) -> SSAValue:
-        """Two buffers take turns: one is read while the other is written."""
+        """Emit a loop with double buffering: one buffer is read while the other is written."""
         current, following = self.buffers(type), self.buffers(type)
         self.store(init, self.add(codegen.CastOp(current, type)))
 
@@ -299,7 +302,7 @@ class FoldRules(MapRules):
 
     @stores("scan", "scanSeq")
     def store_scan(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
-        """A fold that stores each accumulator before it is passed on."""
+        """Emit a reduction that stores each accumulator before it is passed on."""
         function = self.force(arguments[0])
         source = self.read_data(arguments[2])
         type = pattern.argument("t")
@@ -325,9 +328,9 @@ class FoldRules(MapRules):
     def scan_in_memory(
         self, pattern: Pattern, function: Value, init: Lazy, source: SSAValue, target: SSAValue
     ) -> None:
-        """Each accumulator is made in its place, and kept in a buffer for the next one.
+        """Compute each accumulator in its target element, and copy it for the next iteration.
 
-        The place itself is written through a path, which no loop can carry.
+        The element itself is accessed through a path, which a loop cannot carry.
         """
         if not is_readable(target):
             self.copy(self.read_data(self.read_scan(pattern, [function, init, source])), target)

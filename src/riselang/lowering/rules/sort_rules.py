@@ -1,8 +1,8 @@
-"""How `sort` becomes a merge sort from the bottom up.
+"""Lowers `sort` to a bottom-up merge sort.
 
 The interpreter merges the same runs by the same comparisons, so that both agree for any function,
-also one that is no order. Values without arrays are moved between two buffers that take turns;
-where there are arrays in them, their indices are.
+even one that is not an order. Values without arrays are merged between two alternating buffers;
+for values with arrays, their indices are.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from riselang.nat import Nat
 from riselang.term.nodes import Pattern
 
 Before = Callable[[SSAValue, SSAValue], SSAValue]
-"""Whether one item comes before another, as a plain i1."""
+"""Whether one item comes before another, as a builtin i1."""
 
 
 class SortRules(Translation):
-    """The rule of sort."""
+    """The rule for sort."""
 
     @reads("sort")
     def read_sort(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
@@ -70,7 +70,7 @@ class SortRules(Translation):
         )
 
     def merge_sorted(self, type: ArrayType, items: list[SSAValue], before: Before) -> SSAValue:
-        """The items sorted: runs of 1, 2, 4, ... are merged from one buffer into the other."""
+        """Sort items: merge runs of 1, 2, 4, ... items from one buffer into the other."""
         half, end = len(items), self.emitter.length(type.length)
 
         def is_unsorted(carried: Sequence[SSAValue]) -> SSAValue:
@@ -115,7 +115,7 @@ class SortRules(Translation):
         self.emitter.range_loop(runs.start, runs.stop, one, [runs.start, runs.middle], place)
 
     def comes_right(self, runs: Runs, left: SSAValue, right: SSAValue, before: Before) -> SSAValue:
-        """Whether the next item is one of the right run: only if it comes before the left one."""
+        """Whether the next item is from the right run: only if it comes before the left one."""
         has_left = self.add(arith.CmpiOp(left, runs.middle, "slt"))
         has_right = self.add(arith.CmpiOp(right, runs.stop, "slt"))
         both, single = Block(), Block()
@@ -130,7 +130,7 @@ class SortRules(Translation):
 
 @dataclass(frozen=True)
 class Runs:
-    """Two sorted runs side by side in `source`, from start to middle and from there to stop."""
+    """Two adjacent sorted runs in `source`, from start to middle and from there to stop."""
 
     source: SSAValue
     start: SSAValue

@@ -1,4 +1,4 @@
-"""How layout patterns become steps of access paths, for reading and for storing."""
+"""Lowering rules for layout patterns, which become steps of access paths."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from riselang.term.nodes import (
 
 
 class ViewRules(Translation):
-    """Rules of the patterns that only rearrange."""
+    """Rules for the patterns that only rearrange elements."""
 
     def read_view(self, step: type[ViewOp]) -> ReadRule:
         def rule(pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
@@ -83,7 +83,7 @@ class ViewRules(Translation):
     def store_prefetched(
         self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue
     ) -> None:
-        """Nothing is read here; what is stored reads for itself."""
+        """Ignore the prefetch: nothing is read here."""
         self.store(arguments[0], target)
 
     @reads("concat")

@@ -1,8 +1,8 @@
-"""How circularBuffer and rotateValues become loops in which each element is computed once.
+"""Lowers circularBuffer and rotateValues to loops that compute each element once.
 
-That takes a consumer that reads the windows one after the other: a sequential map that is stored,
-or another circularBuffer with such a consumer, whose elements are windows in turn. Elsewhere the
-whole mapped array gets memory, and the windows are a view of it.
+This needs a consumer that reads the windows in order: a sequential map that is stored, or another
+circularBuffer with such a consumer, whose elements are windows themselves. Otherwise the whole
+mapped array is stored in a buffer, and the windows are a view of it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ WINDOWS = ("circularBuffer", "rotateValues")
 
 @dataclass(frozen=True)
 class Windows:
-    """Windows of a mapped array that are asked for in order."""
+    """Windows of a mapped array that are read in order."""
 
     pattern: Pattern
     function: Value
@@ -48,7 +48,7 @@ class Windows:
 
     @property
     def type(self) -> ArrayType:
-        """All windows."""
+        """The type of the array of all windows."""
         type = result_type(self.pattern)
         assert isinstance(type, ArrayType)
         return type
@@ -65,16 +65,16 @@ class Windows:
 
     @property
     def length(self) -> Nat:
-        """How many elements are mapped."""
+        """The number of elements of the mapped array."""
         return self.type.length + self.window.length - 1
 
 
 Stream = Callable[[SSAValue, Nat], SSAValue]
-"""From an index, and how much is added to it, to the element there; asked for in order, once."""
+"""Maps an index and an offset to the element at their sum; called once for each, in order."""
 
 
 class WindowRules(Translation):
-    """Rules of the windows that are used in turns."""
+    """Rules for windows in circular buffers or registers."""
 
     @reads("circularBuffer", "rotateValues")
     def read_windows(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
@@ -88,7 +88,7 @@ class WindowRules(Translation):
         return self.add(codegen.SlideOp(mapped, windows.type, NatAttr(Nat.const(1))))
 
     def windows_in_order(self, lazy: Lazy) -> Windows | None:
-        """The windows that the argument of a sequential loop is, if it is that."""
+        """Return the argument of a sequential loop as windows, if it is circularBuffer or such."""
         if not isinstance(lazy, Delayed):
             return None
         head, arguments = spine(lazy.term)
@@ -102,7 +102,7 @@ class WindowRules(Translation):
     def store_windows(
         self, windows: Windows, function: Value, target: SSAValue, dialect: str
     ) -> None:
-        """`mapSeq(function)` over the windows."""
+        """Emit `mapSeq(function)` over the windows."""
         size = windows.window.length
         few = size.is_constant and size.constant <= self.most_registers
         rotates = windows.pattern.spec.name == "rotateValues"
@@ -122,7 +122,7 @@ class WindowRules(Translation):
         self.each(count, self.dialect(windows.pattern), body)
 
     def stream(self, source: SSAValue | Windows) -> Stream:
-        """The elements of an array, or windows that a ring is filled for one after the other."""
+        """Return the stream of an array's elements, or of windows in a circular buffer."""
         if isinstance(source, Windows):
             return self.ringed(source)
         return lambda index, offset: self.element_behind(source, offset, index)
@@ -145,7 +145,10 @@ class WindowRules(Translation):
         self.each(windows.type.length, dialect, body)
 
     def ringed(self, windows: Windows) -> Stream:
-        """A ring: element k lies at k modulo its length, over one that no window has any more."""
+        """Return the stream of windows in a circular buffer.
+
+        Element k is stored at k modulo the buffer's length, over one that no later window needs.
+        """
         buffers = self.buffers(array(_ring_length(windows), windows.element))
         before, source = windows.window.length - 1, self.stream(windows.source)
 
@@ -172,9 +175,9 @@ class WindowRules(Translation):
     def store_rotated(
         self, windows: Windows, function: Value, target: SSAValue, dialect: str
     ) -> None:
-        """The loop carries all but the first element of a window on to the next.
+        """Emit a loop that carries all but the first element of a window to the next iteration.
 
-        A window is written to memory to be indexed; where its loops are unrolled, LLVM keeps it in
+        A window is stored in a buffer to be indexed; if its loops are unrolled, LLVM promotes it to
         registers.
         """
         buffers = self.buffers(windows.window)
@@ -202,7 +205,7 @@ class WindowRules(Translation):
         return self.add(codegen.IdxOp(value, self.emitter.constant(position)))
 
     def fill(self, window: SSAValue, scalars: Sequence[SSAValue]) -> None:
-        """Store the elements of a window, given all their plain scalars."""
+        """Store the elements of a window, given all their builtin scalars."""
         rest, type = list(scalars), data_type(window)
         assert isinstance(type, ArrayType)
         for position in range(type.length.constant):
@@ -211,7 +214,7 @@ class WindowRules(Translation):
 
 
 def _ring_length(windows: Windows) -> Nat:
-    """As many elements as asked for, but a window at least, and no more than there are."""
+    """Return the allocated size: at least one window, and at most the whole array."""
     length = windows.window.length
     if windows.pattern.spec.name == "circularBuffer":
         length = nat_max(size(windows.pattern, "alloc"), length)

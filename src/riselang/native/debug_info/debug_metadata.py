@@ -1,7 +1,6 @@
-"""Line tables of the functions through which Python calls, which are added to the IR as text.
+"""Adds debug locations to the entry points for calls from Python, in LLVM IR text.
 
-LLVM inlines the function that is called, and forgets the lines of what it puts into a function
-that has none itself.
+LLVM inlines the called function, and drops its debug locations if the caller has none.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _INSTRUCTION = re.compile(r"(?m)^(  .*)$")
 
 
 def with_entry_lines(ir: str) -> str:
-    """The module, whose entries have the line of the function that they call."""
+    """Give each entry point the line of the function that it calls."""
     programs = {found["number"]: found for found in _PROGRAM.finditer(ir)}
     called = {found["name"]: programs.get(found["program"]) for found in _DEFINITION.finditer(ir)}
     number = max((int(found[1:]) for found in re.findall(r"^!\d+", ir, re.MULTILINE)), default=0)

@@ -15,7 +15,7 @@ FUNCTION = 2
 
 
 def is_readable(data: bytes) -> bool:
-    """Whether this is ELF for a machine of 64 bits that starts with the lower byte."""
+    """Whether this is 64-bit little-endian ELF."""
     return data[:6] == b"\x7fELF\x02\x01"
 
 
@@ -33,7 +33,7 @@ class Symbols:
 
 @dataclass(frozen=True)
 class _Header:
-    """An entry of the table of sections."""
+    """An entry of the section header table."""
 
     kind: int
     offset: int
@@ -49,18 +49,18 @@ _SYMBOLS, _STRINGS, _RELOCATIONS, _NO_BITS = 2, 3, 4, 8
 _SECTION, _SYMBOL = struct.Struct("<IIQQQQIIQQ"), struct.Struct("<IBBHQQ")
 _RELOCATION = struct.Struct("<QIIq")
 _RESERVED = 0xFF00
-"""Numbers of sections from here on are none."""
+"""Section numbers from here on are reserved."""
 _GLOBAL, _WEAK = 1, 2
 _WIDE = frozenset((1, 24, 25, 257, 260))
-"""Relocations that change eight bytes, on any machine; the others change four at most."""
+"""Relocations that change eight bytes, on any CPU; the others change at most four."""
 _MOST = 1 << 40
-"""Bytes of a section that is only made in memory."""
+"""The maximum number of bytes of a section that is not stored in the file."""
 
 
 def checked_symbols(data: bytes, machine: str = "") -> Symbols:
-    """The symbols of an object, all of which lies within the file; for any machine, or this one.
+    """Return the symbols of an object file, after checking its structure.
 
-    A ValueError says what is wrong with it.
+    `machine` is the expected architecture, or empty for any. Raise ValueError if it is invalid.
     """
     try:
         headers = list(_headers(data, machine))

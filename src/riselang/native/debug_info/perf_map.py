@@ -1,6 +1,6 @@
-"""Loaded code by name, for perf: a line for each piece of code in `/tmp/perf-PID.map`.
+"""Names of loaded code for perf: a line for each piece of code in `/tmp/perf-PID.map`.
 
-A name there is all that perf shows of code without a file, so it holds the line of the program too:
+For code without a file, perf prints only this name, so it includes the line of the program:
 `dot dot.rise:3`.
 """
 
@@ -18,11 +18,11 @@ from riselang.native.debug_info.object_file import is_readable
 from riselang.native.llvm.entry_points import PREFIX
 
 Piece = tuple[int, int, str]
-"""Start, end and name of code."""
+"""The start, end and name of a piece of code."""
 
 
 def record(code: bytes, address: Callable[[str], int]) -> None:
-    """Tell perf of an object with debug info that is loaded; `address` finds symbols."""
+    """Record a loaded object with debug info for perf; `address` looks up symbols."""
     if not sys.platform.startswith("linux") or not is_readable(code):
         return
     named = list(pieces(code))
@@ -30,13 +30,13 @@ def record(code: bytes, address: Callable[[str], int]) -> None:
     if not named or start is None:
         return
     lines = [f"{start + begin:x} {end - begin:x} {name}\n" for begin, end, name in named]
-    # A profile without names is no reason to fail.
+    # A missing perf map is not an error.
     with suppress(OSError):
         _append(f"/tmp/perf-{os.getpid()}.map", "".join(lines))
 
 
 def pieces(code: bytes) -> Iterator[Piece]:
-    """The code of an object with debug info, cut where the line or the function changes."""
+    """Split the code of an object with debug info where the line or the function changes."""
     known = functions(code)
     offsets = [function.offset for function in known]
     named: list[Piece] = []
@@ -50,7 +50,7 @@ def pieces(code: bytes) -> Iterator[Piece]:
 
 
 def _start(known: list[Function], address: Callable[[str], int]) -> int | None:
-    """Where the code of the object begins, by a function that can be found."""
+    """Return the start address of the object's code, from a function with a known address."""
     for function in known:
         if found := address(function.name):
             return found - function.offset
@@ -58,7 +58,7 @@ def _start(known: list[Function], address: Callable[[str], int]) -> int | None:
 
 
 def _append(path: str, text: str) -> None:
-    # The folder is everybody's: a link that somebody has put there is not followed.
+    # The directory is world-writable: symbolic links there are not followed.
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
     file = os.open(path, flags, 0o600)
     try:

@@ -1,1 +1,1 @@
-"""LLVM: code generation, and what generated code calls."""
+"""LLVM: code generation, and the runtime functions that generated code calls."""

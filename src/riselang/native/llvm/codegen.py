@@ -1,4 +1,4 @@
-"""LLVM: optimise, emit assembly and objects, load into the process. The only user of llvmlite."""
+"""LLVM: optimize, emit assembly and objects, load into the process. The only user of llvmlite."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from riselang.support.forking import hold_forks, hold_in_forks
 from riselang.support.profiling import timed
 
 DEBUG_LINES = b".debug_line"
-"""What an object with debug info has in it."""
+"""The section that every object with debug info has."""
 PTX_TRIPLE, PTX_VERSION = "nvptx64-nvidia-cuda", "+ptx70"
 _LOCK = threading.Lock()
-"""llvmlite's global state (targets, symbols) is not made for several threads at once."""
+"""llvmlite's global state (targets, symbols) is not thread-safe."""
 
 
 @contextmanager
 def _alone() -> Generator[None]:
-    """No other thread is in LLVM, or forks the process."""
+    """Keep other threads from calling LLVM or forking the process."""
     with hold_forks(), _LOCK:
         yield
 
 
 def _hold_bindings() -> None:
-    """For all who use llvmlite: other libraries, and objects when they are collected."""
+    """Acquire llvmlite's own lock, which other libraries and finalizers use."""
     binding.ffi.lib._lock.__enter__()  # pyright: ignore[reportPrivateUsage]
 
 
@@ -48,7 +48,7 @@ hold_in_forks(_hold_bindings, _release_bindings)
 
 @dataclass(frozen=True)
 class Target:
-    """The machine to compile for."""
+    """The target to compile for."""
 
     triple: str
     cpu: str
@@ -57,22 +57,22 @@ class Target:
 
 @cache
 def host() -> Target:
-    """This machine, with the whole width of its vectors."""
+    """Return this machine as a target, with its full vector width."""
     features = binding.get_host_cpu_features()
     flags = features.flatten() if features else ""
     if features.get("avx512f"):
-        # LLVM prefers half-width vectors on these machines unless told otherwise.
+        # By default, LLVM prefers half-width vectors on these CPUs.
         flags = f"{flags},-prefer-256-bit"
     return Target(binding.get_process_triple(), binding.get_host_cpu_name(), flags)
 
 
 def version() -> str:
-    """The version of LLVM."""
+    """Return the version of LLVM."""
     return ".".join(map(str, binding.llvm_version_info))
 
 
 def vector_bits() -> int:
-    """The width of this machine's vectors."""
+    """Return the vector width of this machine in bits."""
     features = binding.get_host_cpu_features()
     widths = {"avx512f": 512, "avx": 256}
     return next((bits for name, bits in widths.items() if features.get(name)), 128)
@@ -101,22 +101,22 @@ def _parse(ir: str, target: Target) -> Any:
         module.triple = target.triple
         module.verify()
     except RuntimeError as error:
-        raise InternalError(f"LLVM refuses the generated code: {error}") from None
+        raise InternalError(f"LLVM rejects the generated code: {error}") from None
     return module
 
 
 @cache
 def float_conversions() -> str:
-    """Functions that LLVM may call for 16-bit floats, as LLVM IR."""
+    """Return the LLVM IR of the functions that LLVM calls to convert 16-bit floats."""
     return resources.files("riselang.native.llvm").joinpath("float_conversions.ll").read_text()
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How much LLVM does for code."""
+    """How much LLVM optimizes."""
 
     level: int
-    """Of optimisation, as in -O3."""
+    """The optimization level, as in -O3."""
     vectorises: bool
 
 
@@ -125,7 +125,7 @@ EFFORTS = {
     "default": Effort(3, vectorises=True),
     "max": Effort(3, vectorises=True),
 }
-"""How long loops that are unrolled may become, too, depends on the effort: see `short_loops`."""
+"""The limits on unrolled loops also depend on the effort: see `short_loops`."""
 
 
 def _optimised(ir: str, target: Target, machine: Any, effort: Effort) -> Any:
@@ -135,23 +135,23 @@ def _optimised(ir: str, target: Target, machine: Any, effort: Effort) -> Any:
     options = binding.create_pipeline_tuning_options(speed_level=effort.level)
     options.loop_vectorization = effort.vectorises
     options.slp_vectorization = effort.vectorises
-    # Only what is marked is unrolled: see `short_loops`.
+    # Only marked loops are unrolled: see `short_loops`.
     options.loop_unrolling = False
     builder = binding.create_pass_builder(machine, options)
-    with timed("LLVM"), timed("optimise"):
+    with timed("LLVM"), timed("optimize"):
         builder.getModulePassManager().run(module, builder)
     return module
 
 
 def _compiled(ir: str, target: Target, effort: str, *, jit: bool) -> tuple[Any, Any]:
-    """A module after optimisation, and the machine that makes code of it."""
+    """Optimize a module; return it and the target machine that emits code for it."""
     chosen = EFFORTS[effort]
     machine = _machine(target, jit, chosen.level)
     return _optimised(ir, target, machine, chosen), machine
 
 
 def optimise(ir: str, effort: str = "default", target: Target | None = None) -> str:
-    """LLVM IR as it is optimised for the target."""
+    """Return LLVM IR, optimized for the target."""
     with _alone():
         return str(_compiled(ir, target or host(), effort, jit=True)[0])
 
@@ -164,7 +164,7 @@ def assembly(ir: str, effort: str = "default", target: Target | None = None) -> 
 
 
 def object_code(ir: str, effort: str = "default", target: Target | None = None) -> bytes:
-    """Machine code to be linked."""
+    """Compile LLVM IR to an object file that can be linked."""
     with _alone():
         module, machine = _compiled(ir, target or host(), effort, jit=False)
         with timed("LLVM"), timed("emit"):
@@ -172,7 +172,7 @@ def object_code(ir: str, effort: str = "default", target: Target | None = None) 
 
 
 def ptx(ir: str, chip: str, effort: str = "default") -> str:
-    """The code of kernels for an NVIDIA GPU, which its driver makes machine code of."""
+    """Compile kernels to PTX, which the NVIDIA driver compiles to machine code."""
     with _alone():
         binding.initialize_all_targets()
         binding.initialize_all_asmprinters()
@@ -184,7 +184,7 @@ def ptx(ir: str, chip: str, effort: str = "default") -> str:
 
 @dataclass
 class LoadedCode:
-    """Machine code in this process; it stays as long as this object does."""
+    """Machine code in this process; it is unloaded with this object."""
 
     engine: Any = field(repr=False)
 
@@ -193,7 +193,7 @@ class LoadedCode:
 
 
 def jit_object(ir: str, effort: str = "default") -> bytes:
-    """Machine code of this machine, to be loaded into a process."""
+    """Compile LLVM IR to an object file for this machine that `load_objects` can load."""
     with _alone():
         module, machine = _compiled(ir, host(), effort, jit=True)
         with timed("LLVM"), timed("emit"):
@@ -201,7 +201,7 @@ def jit_object(ir: str, effort: str = "default") -> bytes:
 
 
 def load_objects(objects: Sequence[bytes]) -> LoadedCode:
-    """Load machine code that `jit_object` made, in this process or another."""
+    """Load object files that `jit_object` emitted, in this process or another."""
     with _alone():
         machine = _machine(host(), jit=True)
         engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
@@ -211,13 +211,13 @@ def load_objects(objects: Sequence[bytes]) -> LoadedCode:
             _memory()
         _check_symbols(objects)
         for code in objects:
-            # The engine tells gdb of what is added.
+            # The engine registers the code with gdb.
             engine.add_object_file(binding.ObjectFileRef.from_data(code))
         engine.finalize_object()
         loaded = LoadedCode(engine)
         for code in objects:
             if DEBUG_LINES in code:
-                # Most code has none, and is there without what reads them.
+                # Imported only here, since most code has no debug info.
                 from riselang.native.debug_info import perf_map
 
                 perf_map.record(code, loaded.address)
@@ -225,14 +225,14 @@ def load_objects(objects: Sequence[bytes]) -> LoadedCode:
 
 
 def _check_symbols(objects: Sequence[bytes]) -> None:
-    """Refuse code that refers to what is not there: the engine would jump to address 0."""
+    """Report undefined symbols: the engine would jump to address 0."""
     missing = _missing_symbols([checked_symbols(code) for code in objects if is_readable(code)])
     if missing:
         raise MissingSymbolsError(missing)
 
 
 def _missing_symbols(symbols: Sequence[Symbols]) -> list[str]:
-    """What objects need together and nothing in this process defines."""
+    """Return the symbols that objects need and that nothing in this process defines."""
     defined = {name for each in symbols for name in each.defined}
     needed = {name for each in symbols for name in each.needed} - defined - _MADE
     return [
@@ -244,8 +244,8 @@ def _missing_symbols(symbols: Sequence[Symbols]) -> list[str]:
 
 @cache
 def _memory() -> LoadedCode:
-    """The functions that keep memory and end calls, one time in a process: its code shares them."""
-    # Made in a few milliseconds, and called once for each temporary.
+    """Return the runtime functions that pool memory and end calls, shared by all loaded code."""
+    # Unoptimized: compiled in a few milliseconds, and called once for each temporary.
     machine = _machine(host(), jit=True, opt=0)
     text = temporary_pool.source()
     if guard.IS_SUPPORTED:
@@ -264,7 +264,7 @@ def _memory() -> LoadedCode:
 
 
 def _replace(engine: Any, names: Mapping[str, str], code: LoadedCode) -> None:
-    """Let what is loaded into one engine, and nothing else in the process, call other functions."""
+    """Redirect calls from the code of one engine to other functions."""
     module = binding.parse_assembly("\n".join(names.values()))
     engine.add_module(module)
     for name in names:
@@ -272,9 +272,9 @@ def _replace(engine: Any, names: Mapping[str, str], code: LoadedCode) -> None:
 
 
 def check_objects(objects: Sequence[bytes], functions: Collection[str]) -> None:
-    """Check machine code that comes from a file, since LLVM does not: a ValueError if it is bad.
+    """Check object files from disk, since LLVM does not; raise ValueError if one is invalid.
 
-    It has these functions, and all that it needs is in this process.
+    They must define these functions, and this process must define all symbols that they need.
     """
     triple = host().triple
     if "linux" not in triple:
@@ -290,16 +290,16 @@ def check_objects(objects: Sequence[bytes], functions: Collection[str]) -> None:
 
 @cache
 def _process() -> ctypes.CDLL:
-    """All that is loaded into this process."""
+    """Return a handle for all symbols that are loaded into this process."""
     return ctypes.CDLL(None)
 
 
 _MADE = frozenset({"_GLOBAL_OFFSET_TABLE_", *guard.FUNCTIONS})
-"""What is made when code is loaded."""
+"""Symbols that are defined when code is loaded."""
 
 
 def add_symbol(name: str, address: int) -> None:
-    """Let loaded code find a function by name."""
+    """Make a function known to loaded code by name."""
     with _alone():
         binding.add_symbol(name, address)
 

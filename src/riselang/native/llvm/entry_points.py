@@ -1,9 +1,9 @@
-"""Functions through which Python calls: bare pointers and the dynamic lengths.
+"""Entry points for calls from Python, which take bare pointers and dynamic dimensions.
 
 MLIR passes a buffer as a descriptor (two pointers, an offset, lengths and strides), which takes
-longer to fill in from Python than many a kernel runs. All but the pointer and the dynamic lengths
-is known when the entry is made. A guarded entry is around it where a call can end early: it returns
-the reason, 0 where there is none.
+longer to fill in from Python than many kernels run. All fields except the pointer and the dynamic
+dimensions are known when the entry point is generated. If a call can end early, a guarded entry
+point wraps it, which returns the reason, or 0.
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ from collections.abc import Sequence
 PREFIX = "rise_call_"
 GUARDED = "rise_guarded_"
 Dimensions = tuple[int | None, ...]
-"""Lengths; None is one that is passed."""
+"""Lengths; None is a dynamic dimension, which is passed as an argument."""
 
 
 def entry(
     name: str, parameters: Sequence[Dimensions | str], *, has_descriptors: bool = True
 ) -> str:
-    """LLVM IR of the entry of a function; a parameter is a buffer, or a scalar of an LLVM type.
+    """Return the LLVM IR of a function's entry point.
 
-    Without descriptors the function takes the pointers alone, too.
+    A parameter is a buffer, or a scalar of an LLVM type. Without descriptors, the function itself
+    also takes only pointers.
     """
     taken: list[str] = []
     passed: list[str] = []
@@ -57,13 +58,14 @@ declare void @rise_enter(ptr)
 declare i64 @rise_leave(ptr)
 declare i32 @_setjmp(ptr) returns_twice
 """
-"""What guarded entries call."""
+"""Declarations of the functions that guarded entry points call."""
 
 
 def guarded(entries: str) -> str:
-    """LLVM IR of a guarded entry for each entry; see `guard.ll` for what is in a frame.
+    """Return the LLVM IR of a guarded entry point for each entry point.
 
-    One that returns a number takes the address for it behind its parameters.
+    `guard.ll` describes the contents of a frame. An entry point that returns a scalar takes an
+    address for it after its parameters.
     """
     made = [_guarded(**found.groupdict()) for found in _ENTRY.finditer(entries)]
     return "\n".join([*made, DECLARATIONS])
@@ -93,7 +95,7 @@ leave:
 
 
 def _strides(value: str, lengths: Sequence[str], lines: list[str]) -> list[str]:
-    """How far the elements of each dimension are apart, computed where a length is open."""
+    """Return the stride of each dimension, with code to compute it if a dimension is dynamic."""
     strides: list[str] = []
     stride = "1"
     for dimension in reversed(range(len(lengths))):

@@ -1,8 +1,8 @@
 ; Conversions of 16-bit floats for CPUs that have no instruction for them.
 ;
-; LLVM calls these by the names that compiler-rt gives them, and no library in the process provides
-; them. They round to nearest, ties to even, as the instructions do. `weak hidden` keeps each one to
-; its object and keeps the optimiser from removing it before code generation adds the calls.
+; LLVM calls these by their compiler-rt names, and no library in the process provides them. They round
+; to nearest, ties to even, as the instructions do. `weak hidden` keeps each one local to its object,
+; and keeps the optimizer from removing it before code generation adds the calls.
 
 define weak hidden float @__extendhfsf2(half %value) nounwind {
   %bits = bitcast half %value to i16
@@ -69,7 +69,7 @@ define weak hidden bfloat @__truncsfbf2(float %value) nounwind {
   ret bfloat %bfloat
 }
 
-; An f32 that rounds to 16 bits as the f64 does: an inexact one is odd, so that it is never a tie.
+; Round an f64 to an f32 that rounds to the same 16 bits: an inexact result is odd, so never a tie.
 define internal float @rise_round_to_odd(double %value) nounwind {
   %nearest = fptrunc double %value to float
   %back = fpext float %nearest to double

@@ -1,11 +1,11 @@
-; Calls of compiled code that can end early: on a signal such as Ctrl-C, or where memory runs out.
+; Calls of compiled code that can end early: on a signal such as Ctrl-C, or if memory runs out.
 ;
-; `entries.py` makes a guarded entry for each function that needs one. It puts a frame on its stack,
-; marks it with `_setjmp` and calls the function. `stop` jumps back there. A thread knows its frame
-; by a pthread key; the threads of OpenMP have none, so `stop` does nothing on them.
+; `entry_points.py` generates a guarded entry point for each function that needs one. It allocates a
+; frame on its stack, calls `_setjmp` with it, and calls the function; `stop` jumps back there. A
+; thread finds its frame by a pthread key; OpenMP threads have none, so `stop` does nothing in them.
 ;
-; A frame: the frame of the call around it, the reason for the end, the list of memory blocks in use
-; (a node: next, previous), and at byte 64 the buffer of `_setjmp`.
+; A frame has the frame of the enclosing call, the reason for the end, the list of memory blocks in
+; use (a node: next, previous), and at byte 64 the buffer of `_setjmp`.
 
 %node = type { ptr, ptr }
 %frame = type { ptr, i64, %node }
@@ -59,7 +59,7 @@ define void @rise_enter(ptr %frame) {
   ret void
 }
 
-; Give back what is still in use; the reason for the end, 0 where the function returned.
+; Free the blocks in use, and return the reason for the end, or 0 if the function returned.
 define i64 @rise_leave(ptr %frame) {
   %list = getelementptr %frame, ptr %frame, i32 0, i32 2
   br label %look
@@ -134,8 +134,8 @@ done:
   ret void
 }
 
-; Whether a signal handler of Python raised an exception, which is in `rise_error` then. Only the
-; main thread runs handlers, and only a look that takes the GIL finds out, so looks are rare.
+; Whether a Python signal handler raised an exception, which is then in `rise_error`. Only the main
+; thread runs handlers, and checking takes the GIL, so checks are rare.
 define internal i1 @is_interrupted(i64 %work) {
   %left = load atomic i64, ptr @left monotonic, align 8
   %less = sub i64 %left, %work
@@ -180,7 +180,7 @@ no:
   ret i1 false
 }
 
-; Called by long loops, with the work they did since the last call.
+; Called by long loops, with the number of operations since the last call.
 define void @rise_poll(i64 %work) {
   %interrupted = call i1 @is_interrupted(i64 %work)
   br i1 %interrupted, label %end, label %done
@@ -191,7 +191,7 @@ done:
   ret void
 }
 
-; Called by iterations of parallel loops, which share a flag: whether to leave the rest out.
+; Called by iterations of parallel loops, which share a flag: whether to skip the remaining work.
 define i1 @rise_poll_parallel(i64 %address, i64 %work) {
   %flag = inttoptr i64 %address to ptr
   %set = load atomic i8, ptr %flag monotonic, align 1
@@ -209,7 +209,7 @@ no:
   ret i1 false
 }
 
-; Called behind a parallel loop.
+; Called after a parallel loop.
 define void @rise_stop(i64 %address) {
   %flag = inttoptr i64 %address to ptr
   %set = load atomic i8, ptr %flag monotonic, align 1

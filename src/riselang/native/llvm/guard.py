@@ -1,8 +1,8 @@
-"""Calls of compiled code that can end early: the functions of `guard.ll`, and what follows.
+"""Calls of compiled code that can end early, with the functions of `guard.ll`.
 
-A long loop calls `rise_poll` now and then, which runs the signal handlers of Python; where one
-raises, as that of Ctrl-C does, the call ends and the exception goes on from there. A call also ends
-where there is no memory for a temporary.
+A long loop calls `rise_poll` periodically, which runs Python's signal handlers; if one raises, as
+the handler of Ctrl-C does, the call ends and the exception propagates. A call also ends if there is
+not enough memory for a temporary.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from riselang.support.machine import total_memory
 
 POLL, POLL_PARALLEL, STOP = "rise_poll", "rise_poll_parallel", "rise_stop"
 FUNCTIONS = (POLL, POLL_PARALLEL, STOP, "rise_enter", "rise_leave")
-"""What compiled code calls."""
+"""The functions that compiled code calls."""
 PYTHON = (
     "PyGILState_Ensure", "PyGILState_Release", "PyErr_CheckSignals", "PyErr_Fetch",
     "PyErr_NormalizeException",
 )  # fmt: skip
 INTERRUPTED = 1
-"""The reason for an end that is no number of bytes."""
+"""The reason for an interruption; other reasons are the bytes of a failed allocation."""
 WORK = 1 << 20
-"""Operations after which the clock is read: some hundred microseconds."""
+"""The number of operations after which the clock is read: some hundred microseconds."""
 MONOTONIC = 6 if sys.platform == "darwin" else 1
-"""What `clock_gettime` calls a clock that only goes forward."""
+"""The number of the monotonic clock of `clock_gettime`."""
 WITHOUT = """
 define internal void @rise_poll(i64 %work) alwaysinline {
   ret void
@@ -44,18 +44,18 @@ define internal void @rise_stop(i64 %address) alwaysinline {
   ret void
 }
 """
-"""The functions for code that runs outside of Python."""
+"""Empty functions, for code that runs outside of Python."""
 IS_SUPPORTED = os.name == "posix" and sys.implementation.name == "cpython"
 
 
 def source() -> str:
-    """The functions, as LLVM IR."""
+    """Return the LLVM IR of the functions."""
     text = resources.files("riselang.native.llvm").joinpath("guard.ll").read_text()
     return text.replace("CLOCK", str(MONOTONIC)).replace("WORK", str(WORK))
 
 
 def without_polls(ir: str) -> str:
-    """LLVM IR whose loops do not look for signals."""
+    """Return LLVM IR whose loops do not poll for signals."""
     lines = [line for line in ir.split("\n") if not _is_declaration(line)]
     return "\n".join([*lines, WITHOUT]) if f"@{POLL}" in ir else ir
 
@@ -65,18 +65,18 @@ def _is_declaration(line: str) -> bool:
 
 
 def start(address: Callable[[str], int]) -> None:
-    """Make the functions ready, which are at the addresses."""
+    """Initialize the functions, given their addresses."""
     prepare = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int64)(address("rise_start_guard"))
     assert prepare(threading.main_thread().ident or 0) == 0
     _ERROR.append(address("rise_error"))
 
 
 _ERROR: list[int] = []
-"""Where the exception is that ended a call."""
+"""The address of the exception that ended a call."""
 
 
 def end_call(reason: int) -> NoReturn:
-    """Raise what ended a call."""
+    """Raise the error that ended a call."""
     if reason != INTERRUPTED:
         raise LimitationError(
             f"there is not enough memory for a temporary of {reason} bytes; this machine has "
@@ -84,7 +84,7 @@ def end_call(reason: int) -> NoReturn:
         )
     held = (ctypes.py_object * 3).from_address(_ERROR[0])
     error: BaseException = held[1]
-    # What C handed over is a reference of its own.
+    # The C code owns a reference, which is released here.
     for place in range(3):
         pointer = ctypes.c_void_p.from_address(_ERROR[0] + place * ctypes.sizeof(ctypes.c_void_p))
         if pointer.value:

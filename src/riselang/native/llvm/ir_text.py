@@ -1,10 +1,10 @@
-"""LLVM IR text from the MLIR wheel, made readable for the older LLVM that generates code.
+"""Rewrites LLVM IR text from the MLIR wheel for the older LLVM that generates code.
 
-The newer LLVM writes float constants as `+inf`, `-nan(0x1)`, `f0x4B800000` or as decimals that only
-round to the constant; the older one wants the exact bits.
+The newer LLVM prints float constants as `+inf`, `-nan(0x1)`, `f0x4B800000` or as decimals that only
+round to the constant; the older one needs the exact bits.
 
-A load of a bit becomes a comparison of its byte with 0: LLVM takes a byte in memory for 0 or 1, but
-a NumPy array of bools may hold any.
+A load of an i1 becomes a comparison of its byte with 0: LLVM assumes that the byte is 0 or 1, but
+a NumPy array of Booleans may hold any value.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 
 class Format(NamedTuple):
-    """A binary float format, and how the older LLVM spells its bits."""
+    """A binary float format, and the prefix of its constants in the older LLVM."""
 
     exponent: int
     mantissa: int
@@ -52,9 +52,9 @@ _HELPER = re.compile(
     r"(?P<debug>.*) \{$",
     re.MULTILINE,
 )
-"""Functions of our own that lowering calls; MLIR has no way to say that they stay calls.
+"""Helper functions of the lowering, which must not be inlined; MLIR has no attribute for that.
 
-What it makes of their loops over threads is internal already.
+The functions that MLIR outlines from their parallel loops are internal already.
 """
 
 
@@ -65,11 +65,11 @@ _BIT = re.compile(
 
 
 WITHOUT_FLOATS = (";", "!", "source_filename", "target ", "attributes ")
-"""How lines begin that hold no constants, but may hold names that look like some."""
+"""Prefixes of lines without constants, but perhaps with names that look like constants."""
 
 
 def readable(ir: str) -> str:
-    """The module in the older LLVM's spelling, with library functions it must not look into."""
+    """Return the module in the older LLVM's syntax, with library functions as nobuiltin."""
     lines = [_with_exact_floats(line) for line in ir.split("\n")]
     text = _with_bytes_for_bits(_without_builtins("\n".join(lines)))
     return _HELPER.sub(
@@ -78,7 +78,7 @@ def readable(ir: str) -> str:
 
 
 def _with_bytes_for_bits(ir: str) -> str:
-    """Any byte but 0 is true."""
+    """Load each i1 as a byte that is true unless it is 0."""
     return _BIT.sub(
         r"\g<indent>%byte.\g<name> = load i8, \g<rest>\n"
         r"\g<indent>%\g<name> = icmp ne i8 %byte.\g<name>, 0",
@@ -87,9 +87,9 @@ def _with_bytes_for_bits(ir: str) -> str:
 
 
 def with_distinct_pointers(ir: str, pointers: Mapping[str, Sequence[int]]) -> str:
-    """Mark parameters of functions as the only way to what they point to.
+    """Mark pointer parameters of functions as noalias.
 
-    MLIR loses that mark where it makes several parameters of a memref.
+    MLIR loses this attribute when it expands a memref to several parameters.
     """
 
     def marked(found: re.Match[str]) -> str:
@@ -102,7 +102,7 @@ def with_distinct_pointers(ir: str, pointers: Mapping[str, Sequence[int]]) -> st
 
 
 def with_hidden(ir: str, names: Collection[str]) -> str:
-    """Keep functions to the object: a kernel may have the name of a function of C, such as main."""
+    """Make functions internal: a kernel may have the name of a C function, such as main."""
 
     def hidden(found: re.Match[str]) -> str:
         start = found["start"]
@@ -114,10 +114,10 @@ def with_hidden(ir: str, names: Collection[str]) -> str:
 
 
 def _without_builtins(ir: str) -> str:
-    """Keep LLVM from knowing what library functions do.
+    """Declare library functions as nobuiltin.
 
-    It would fold a call like expf(1.0) with more precision than the library has, and the result
-    would differ from the one at run time.
+    LLVM would evaluate a call like expf(1.0) at compile time, with higher precision than the
+    library has, and the result would differ from the one at run time.
     """
     return _DECLARATION.sub(
         lambda found: (
@@ -135,7 +135,7 @@ def _with_exact_floats(line: str) -> str:
         return line
 
     def exact(found: re.Match[str]) -> str:
-        # A constant without a type of its own has the type of its instruction, the first one.
+        # A constant without a type has the type of its instruction, the first type in the line.
         own = re.search(r"\b(half|bfloat|float|double) $", line[: found.start()])
         name = own[1] if own is not None else type[1]
         return _spelled(_bits(found, FORMATS[name]), FORMATS[name])
@@ -157,7 +157,7 @@ def _bits(found: re.Match[str], format: Format) -> int:
 
 
 def _nearest(value: Fraction, is_negative: bool, format: Format) -> int:
-    """The bits of the float nearest to `value`, ties to even."""
+    """Return the bits of the float nearest to `value`, with ties to even."""
     sign = int(is_negative) << (format.exponent + format.mantissa)
     magnitude = abs(value)
     bias = (1 << (format.exponent - 1)) - 1
@@ -169,7 +169,7 @@ def _nearest(value: Fraction, is_negative: bool, format: Format) -> int:
     power = max(power, 1 - bias)
     scaled = magnitude / Fraction(2) ** (power - format.mantissa)
     whole = round(scaled)  # Python rounds fractions half to even
-    # Adding the exponent to the whole mantissa carries into the exponent where it has to.
+    # The mantissa may overflow, in which case the addition carries into the exponent.
     implicit = 1 << format.mantissa
     return sign | (whole + (power + bias - 1) * implicit)
 
@@ -182,7 +182,7 @@ def _spelled(bits: int, format: Format) -> str:
 
 
 def _widened(bits: int) -> int:
-    """A float is spelled by the bits of the double it is."""
+    """Return the bits of the double that equals a float, as LLVM prints it."""
     exponent, mantissa = (bits >> 23) & 0xFF, bits & 0x7FFFFF
     if exponent == 0xFF:
         return ((bits >> 31) << 63) | (0x7FF << 52) | (mantissa << 29)

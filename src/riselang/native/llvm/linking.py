@@ -1,4 +1,4 @@
-"""From an object to a shared library, by the linker of whatever C compiler there is."""
+"""Links an object file to a shared library, with any C compiler that is found."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from riselang.support.errors import UserError
 
 
 def c_compiler() -> list[str] | None:
-    """The command of a C compiler: `CC`, the system's, or that of the wheel `ziglang`."""
+    """Return the command of a C compiler: `CC`, the system's, or that of the wheel `ziglang`."""
     if given := os.environ.get("CC"):
         return shlex.split(given)
     for name in ("cc", "gcc", "clang"):
@@ -28,11 +28,11 @@ def c_compiler() -> list[str] | None:
 
 
 def shared_library(code: bytes, libraries: Sequence[str] = ()) -> bytes:
-    """A shared library with the functions of an object, linked with libraries at these paths."""
+    """Link an object file with libraries to a shared library, and return its contents."""
     compiler = c_compiler()
     if compiler is None:
         raise UserError(
-            "a shared library needs a C compiler to link it, and none is found; install one, set "
+            "linking a shared library needs a C compiler, and none is found; install one, set "
             "CC, or pip install ziglang"
         )
     with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""The shared libraries that generated code calls: libm and an OpenMP runtime."""
+"""Finds the shared libraries that generated code calls: libm, OpenMP and BLAS."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from riselang.support.errors import UserError
 OPENMP = "openmp"
 BLAS = "blas"
 OPENMP_ENTRY = "__kmpc_fork_call"
-"""What MLIR's omp lowering calls; GNU's libgomp does not have it."""
+"""A function that MLIR's omp lowering calls; GNU's libgomp does not have it."""
 
 
 @cache
 def openmp() -> str | None:
-    """The path of an OpenMP runtime with LLVM's entry points, or None.
+    """Return the path of an OpenMP runtime with LLVM's entry points, or None.
 
-    One that the process has loaded already is used again: two runtimes in a process fight.
+    A runtime that the process has already loaded is preferred: two in one process conflict.
     """
-    # One by one: to look further takes longer than all that is left to do.
+    # Lazily: searching further is slow.
     for path in chain(_loaded(), _installed()):
         if _has_entry(path):
             return path
@@ -34,7 +34,7 @@ def openmp() -> str | None:
 
 
 def has_threads() -> bool:
-    """Whether parallel loops run on threads here and now."""
+    """Whether parallel loops run in several threads, with the current settings."""
     return config.num_threads() > 1 and openmp() is not None
 
 
@@ -54,7 +54,7 @@ def _loaded() -> Iterator[str]:
 
 
 def _installed() -> Iterator[str]:
-    """The wheels `intel-openmp` (x86-64) and `pyomp` (aarch64), then the system."""
+    """Search the wheels `intel-openmp` (x86-64) and `pyomp` (aarch64), then the system."""
     for library in ("lib", "Library/bin"):
         yield from _existing(Path(sys.prefix, library), "libiomp5*")
     for folder in sys.path:
@@ -77,11 +77,11 @@ def _has_entry(path: str) -> bool:
 ROUTINES = ("gemm", "gemv", "ger", "dot", "axpy", "copy", "nrm2", "syrk", "syr2k")
 """The routines that compiled code calls, each for f32 and f64."""
 _PREFIXES = ("", "scipy_")
-"""What stands before the names of the routines in some builds."""
+"""Prefixes of the routines' names in some builds."""
 
 
 def blas() -> str | None:
-    """The path of a BLAS with the CBLAS interface, the one that `RISE_BLAS` names, or None."""
+    """Return the path of the BLAS that `RISE_BLAS` names, with the CBLAS interface, or None."""
     return _blas(config.BLAS.value())
 
 
@@ -92,14 +92,14 @@ def _blas(name: str) -> str | None:
 
 
 def _openblas() -> Iterator[str]:
-    """The wheel `scipy-openblas32`, then the system."""
+    """Search the wheel `scipy-openblas32`, then the system."""
     for folder in sys.path:
         yield from _existing(Path(folder, "scipy_openblas32/lib"), "*openblas*")
     yield from _of_system("openblas", "cblas", "blas")
 
 
 def _mkl() -> Iterator[str]:
-    """The wheel `mkl`, then the system."""
+    """Search the wheel `mkl`, then the system."""
     for library in ("lib", "Library/bin"):
         yield from _existing(Path(sys.prefix, library), "*mkl_rt*")
     yield from _of_system("mkl_rt")
@@ -114,9 +114,9 @@ def _of_system(*names: str) -> Iterator[str]:
 
 
 def _of_linux(name: str) -> Iterator[str]:
-    """What the loader finds, then the folders that it looks into, for names with a version.
+    """Try the dynamic loader, then its search directories, for names with a version.
 
-    ctypes would start ldconfig, a compiler and a linker to find it.
+    `ctypes.util.find_library` would start ldconfig, a compiler and a linker.
     """
     yield f"lib{name}.so"
     architecture = f"{os.uname().machine}-linux-gnu"
@@ -128,7 +128,7 @@ _BLAS = {"openblas": _openblas, "mkl": _mkl}
 
 
 def blas_prefix(path: str) -> str | None:
-    """What stands before the names of the routines of a library; None if it has none of them."""
+    """Return the prefix of the routines' names in a library; None if it has no routines."""
     try:
         library = ctypes.CDLL(path)
     except OSError:
@@ -137,7 +137,7 @@ def blas_prefix(path: str) -> str | None:
 
 
 def _routine(path: str, name: str) -> int | None:
-    """The address of a routine in a library."""
+    """Return the address of a routine in a library, or None."""
     symbol = f"{blas_prefix(path) or ''}{name}"
     library = ctypes.CDLL(path)
     if not hasattr(library, symbol):
@@ -146,7 +146,7 @@ def _routine(path: str, name: str) -> int | None:
 
 
 def _prepare_blas(path: str) -> None:
-    """Let compiled code find the routines by their plain names."""
+    """Make the routines known to compiled code by their names without prefixes."""
     from riselang.native.llvm import codegen as llvm
 
     for routine in ROUTINES:
@@ -168,12 +168,12 @@ _SET_THREADS = (
 
 
 def is_found(name: str) -> bool:
-    """Whether a library that compiled code asks for is here."""
+    """Whether a library that compiled code calls is installed."""
     return _FOUND[name]() is not None if name in _FOUND else False
 
 
 def found(name: str) -> str:
-    """The path of a library that compiled code calls."""
+    """Return the path of a library that compiled code calls."""
     path = _FOUND[name]()
     if path is None:
         tried = f" ({config.BLAS.value()})" if name == BLAS else ""
@@ -196,14 +196,14 @@ def prepare(name: str) -> None:
 
 
 def set_threads(count: int) -> None:
-    """Set how many threads the OpenMP runtime uses."""
+    """Set the number of threads of the OpenMP runtime."""
     path = openmp()
     if path is not None:
         ctypes.CDLL(path).omp_set_num_threads(ctypes.c_int(count))
 
 
 _FOUND = {OPENMP: openmp, BLAS: blas}
-"""Where each library is, by the name that compiled code has for it."""
+"""Functions that find each library, by the name that compiled code uses for it."""
 _ADVICE = {
     OPENMP: "pip install 'riselang[threads]'",
     BLAS: f"pip install 'riselang[blas]', or set {config.BLAS.variable}",

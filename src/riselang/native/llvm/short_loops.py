@@ -1,8 +1,9 @@
-"""Short loops in LLVM IR text, marked to be unrolled.
+"""Marks short loops in LLVM IR text for unrolling.
 
-LLVM would also unroll loops of up to a hundred iterations, whose bodies are then too long to be
-vectorised: that costs most of the time to compile a model, and makes its code slower. It is told to
-unroll nothing but what is marked here: loops of a few iterations, such as the window of a stencil.
+LLVM would also unroll loops of up to a hundred iterations, whose bodies then become too long to be
+vectorized: that takes most of the time to compile a model, and makes its code slower. So LLVM
+unrolls only the loops that are marked here: those of a few iterations, such as the window of a
+stencil.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 
 MOST_ITERATIONS = 32
 MOST_LINES = {"fast": 64, "default": 256, "max": 256}
-"""How long a loop may become when it is written out, with the loops inside of it, by effort."""
+"""The maximum number of lines of a loop after unrolling, with the loops in it, for each effort."""
 
 _LABEL = re.compile(r"^([\w.$-]+):")
 _PHI = re.compile(r"^  %(\S+) = phi i64 \[ (\S+), %\S+ \], \[ (\S+), %\S+ \]")
@@ -25,7 +26,7 @@ _METADATA = re.compile(r"^!(\d+) =", re.MULTILINE)
 
 @dataclass
 class _Header:
-    """Where a loop begins: its counter, which starts at a number, goes on, and ends below one."""
+    """A loop header: its counter with start, next value and exclusive bound."""
 
     line: int
     start: int | None = None
@@ -41,7 +42,7 @@ class _Header:
 
 
 def with_short_loops_marked(ir: str, effort: str = "default") -> str:
-    """The module with metadata that has LLVM unroll its short loops."""
+    """Return the module with metadata that makes LLVM unroll its short loops."""
     if not _BOUND_ANYWHERE.search(ir):
         return ir
     lines = ir.split("\n")
@@ -60,12 +61,12 @@ _BOUND_ANYWHERE = re.compile(_BOUND.pattern, re.MULTILINE)
 
 
 def _short_loops(lines: list[str], most: int) -> list[int]:
-    """The lines of the jumps back to the beginning of short loops."""
+    """Return the lines of the back edges of short loops."""
     marked: list[int] = []
     headers: dict[str, _Header] = {}
     steps: dict[str, tuple[str, int]] = {}
     written_out: list[tuple[int, int]] = []
-    """Where a marked loop begins, and how many lines it has more when it is unrolled."""
+    """The line of each marked loop's header, and the number of lines that unrolling adds."""
     header = _Header(0)
     for at, line in enumerate(lines):
         if line.startswith("define "):
@@ -91,7 +92,7 @@ def _short_loops(lines: list[str], most: int) -> list[int]:
 
 
 def _begin(header: _Header, counter: str, one: str, other: str) -> None:
-    """The counter comes from the jump back, and from outside as a number."""
+    """Set the counter from a phi of the back edge and a constant from outside."""
     again, outside = (one, other) if one.startswith("%") else (other, one)
     if outside.isdecimal() and again.startswith("%"):
         header.start, header.counter, header.next = int(outside), counter, again[1:]

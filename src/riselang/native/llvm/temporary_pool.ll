@@ -1,14 +1,14 @@
-; The memory of compiled code: `aligned_alloc` and `free` that keep large blocks between calls.
+; The allocator of compiled code: `aligned_alloc` and `free` that pool large blocks between calls.
 ;
-; Every call of a kernel asks for its temporaries and gives them back. The C library returns large
-; blocks to the system, and the next call waits for each of their pages anew: a thousand page faults
-; for a product of 512 squared, a tenth of its time. Here such blocks wait in a few slots.
+; Every kernel call allocates and frees its temporaries. The C library returns large blocks to the
+; system, and the next call takes a page fault for each of their pages: a thousand page faults for a
+; matrix multiplication of size 512, a tenth of its time. This allocator keeps such blocks in slots.
 ;
-; A slot is only ever exchanged whole: whoever holds a block has it alone, so that threads need no
-; lock. Before each block stand four words: a node of the list of blocks in use, where its memory
-; begins, and how many bytes it has if it is one to keep, else 0.
+; Slots are only exchanged atomically, so that a block has one owner and threads need no lock. Each
+; block has a header of four words: a node of the list of blocks in use, the start of its memory, and
+; its size in bytes if it is pooled, else 0.
 ;
-; A call that ends early gives back the blocks it has in use: `guard.ll` holds their list.
+; A call that ends early frees its blocks in use: `guard.ll` has their list.
 
 @slots = internal global [16 x ptr] zeroinitializer
 @turn = internal global i64 0                ; the slot whose block goes next where there are too many
@@ -41,7 +41,7 @@ define internal void @return(ptr %block) {
   ret void
 }
 
-; Take what is in a slot: null if nothing is.
+; Take the block in a slot, or null if it is empty.
 define internal ptr @taken(ptr %slot) {
   %block = atomicrmw xchg ptr %slot, ptr null acq_rel
   %nothing = icmp eq ptr %block, null
@@ -54,8 +54,8 @@ done:
   ret ptr %block
 }
 
-; Put a block into the first empty slot, or into the place of another; then go by all slots at most
-; once and return blocks while more is kept than may be.
+; Put a block into the first empty slot, or replace another block; then free blocks of other slots,
+; at most once around, while the pool is over its limit.
 define internal void @keep(ptr %block) {
 begin:
   %size = call i64 @size_of(ptr %block)
@@ -106,7 +106,7 @@ done:
   ret void
 }
 
-; A kept block with room for so many bytes, of which it uses half at least: null if there is none.
+; Return a pooled block of at least this size, and at most twice as large, or null.
 define internal ptr @kept_block(i64 %wanted) {
 begin:
   %twice = shl i64 %wanted, 1

@@ -1,4 +1,4 @@
-"""Where compiled code has its temporaries from: blocks that are kept between calls."""
+"""The memory pool for temporaries of compiled code: blocks that are kept between calls."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from riselang.support import config
 from riselang.support.machine import total_memory
 
 SMALLEST = 1 << 16
-"""Bytes of the smallest block that is kept: the C library is quick with smaller ones."""
+"""The size in bytes of the smallest pooled block: malloc is fast for smaller ones."""
 REPLACED = {
     "aligned_alloc": "declare ptr @aligned_alloc(i64, i64)",
     "free": "declare void @free(ptr)",
 }
-"""What compiled code calls; for each, `memory.ll` has a function whose name begins with `rise_`."""
+"""Functions that compiled code calls; `temporary_pool.ll` has a `rise_` version of each."""
 
 
 def source() -> str:
-    """The functions, as LLVM IR."""
+    """Return the LLVM IR of the functions."""
     text = resources.files("riselang.native.llvm").joinpath("temporary_pool.ll").read_text()
     numbers = {"LIMIT": config.kept_memory(), "SMALLEST": SMALLEST, "MOST": total_memory()}
     for name, number in numbers.items():
@@ -26,5 +26,5 @@ def source() -> str:
 
 
 def is_used(code: bytes) -> bool:
-    """Whether machine code asks for memory."""
+    """Whether machine code allocates memory."""
     return b"aligned_alloc" in code

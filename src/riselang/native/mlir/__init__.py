@@ -1,1 +1,1 @@
-"""The MLIR wheel: parsing, passes and translation of modules, and the importers that it holds."""
+"""The MLIR wheel: parsing modules, running passes, translation to LLVM IR, and importers."""

@@ -1,4 +1,4 @@
-"""Native MLIR: verify, run passes, translate to LLVM IR; alone knows the MLIR wheel."""
+"""Native MLIR: verify, run passes, translate to LLVM IR. The only module that loads the wheel."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _DIAGNOSTIC = re.compile(r'error: "(?P<file>[^"]*)":(?P<line>\d+):(?P<column>\d+
 
 @contextmanager
 def _own_symbols() -> Generator[None]:
-    """What is loaded here uses its own LLVM, also beside TensorFlow with another one."""
+    """Make libraries that are loaded here use their own LLVM, even if TensorFlow has another."""
     if "tensorflow" not in sys.modules or not hasattr(os, "RTLD_DEEPBIND"):
         yield
         return
@@ -56,10 +56,10 @@ def _own_symbols() -> Generator[None]:
 
 @cache
 def _wheel() -> Any:
-    """The modules of the wheel, which has no types, imported when first needed."""
-    # Not `torch_mlir.dialects`: that defines a Python class for each op, which nothing here uses.
+    """Import the modules of the wheel, which are untyped, when they are first needed."""
+    # Not `torch_mlir.dialects`, which defines unused Python classes for all ops.
     libraries = "torch_mlir._mlir_libs"
-    import_logging()  # which the wheel imports
+    import_logging()  # the wheel imports it
     with hold_forks(), _own_symbols():
         return SimpleNamespace(
             ir=importlib.import_module("torch_mlir.ir"),
@@ -71,7 +71,7 @@ def _wheel() -> Any:
 
 @cache
 def stablehlo_wheel() -> Any:
-    """The modules that read StableHLO, with the attributes that have parts, or a value."""
+    """Import the modules for StableHLO, with its struct and enum attributes."""
     wheel = _wheel()
     with hold_forks(), _own_symbols():
         stablehlo: Any = importlib.import_module("torch_mlir._mlir_libs._stablehlo")
@@ -91,7 +91,7 @@ def stablehlo_wheel() -> Any:
 
 @cache
 def torch_wheel() -> Any:
-    """The modules that know the torch dialect."""
+    """Import the modules for the torch dialect."""
     wheel = _wheel()
     with _own_symbols():
         torch: Any = importlib.import_module("torch_mlir._mlir_libs._torchMlir")
@@ -99,36 +99,36 @@ def torch_wheel() -> Any:
 
 
 def load() -> None:
-    """Import the wheel now, which takes a while, and not with the first module."""
+    """Import the wheel now, which takes a while, instead of with the first module."""
     _wheel()
 
 
 def new_context() -> Any:
-    """A context of one thread: those of a pool would not be there after a fork."""
+    """Create a single-threaded context: the threads of a pool would not survive a fork."""
     context = _wheel().ir.Context()
     context.enable_multithreading(False)
     return context
 
 
 def verify(text: str) -> None:
-    """Let unmodified MLIR parse and verify the module."""
+    """Parse and verify a module with unmodified MLIR."""
     _in_context(text, ())
 
 
 def verify_with(dialects: str, text: str) -> None:
-    """Let unmodified MLIR verify a module, once it has loaded `dialects`, which are in IRDL."""
+    """Verify a module with unmodified MLIR, after loading `dialects`, which are in IRDL."""
     with hold_forks(), new_context(), _wheel().ir.Location.unknown():
         _wheel().irdl.load_dialects(_parsed(dialects))
         _parsed(text)
 
 
 def run_passes(text: str, pipeline: Sequence[str]) -> str:
-    """The module after `pipeline`, a list of passes in MLIR's spelling."""
+    """Return the module after `pipeline`, a list of passes in MLIR's syntax."""
     return str(_in_context(text, pipeline))
 
 
 def to_llvm_ir(text: str, pipeline: Sequence[str]) -> str:
-    """LLVM IR of a module that `pipeline` takes to the LLVM dialect, as llvmlite reads it."""
+    """Lower a module to the LLVM dialect with `pipeline`, then to LLVM IR for llvmlite."""
 
     def translate(module: Any) -> str:
         _check_translatable(module.operation)
@@ -155,9 +155,9 @@ def _in_context(text: str, pipeline: Sequence[str], then: Any = str) -> Any:
 
 
 def _steps(pipeline: Sequence[str]) -> Iterator[list[str]]:
-    """Passes that MLIR runs together, and the steps of our own between them.
+    """Group the passes that MLIR runs together, between the steps implemented here.
 
-    Each pass stands alone where somebody wants to know how long it takes.
+    When times are recorded, each pass is a step of its own.
     """
     for is_own, names in groupby(pipeline, _OWN_STEPS.__contains__):
         if is_own or is_recording():
@@ -176,7 +176,7 @@ def _run_step(names: Sequence[str], operation: Any) -> None:
 
 
 def _parsed(text: str) -> Any:
-    """The module that `text` says, verified, in the context of the moment."""
+    """Parse and verify a module in the current context."""
     ir = _wheel().ir
     try:
         return ir.Module.parse(text)
@@ -185,21 +185,21 @@ def _parsed(text: str) -> Any:
 
 
 def _check_translatable(module: Any) -> None:
-    """Translation of anything but the LLVM dialect takes the process down."""
+    """Report ops of other dialects, whose translation would crash the process."""
     for inner in _found(module, lambda name: not name.startswith(("llvm.", "omp.", "nvvm."))):
         if inner.name != "builtin.module":
             raise LimitationError(f"{inner.name} cannot be compiled")
 
 
 def _keep_for_threads(operation: Any) -> None:
-    """Stack memory that an iteration asks for is asked for once by each thread."""
+    """Hoist stack allocations out of parallel loops, so that each thread allocates once."""
     for loop in _named("omp.wsloop", operation):
         for alloca in _allocas(loop):
             alloca.move_before(loop)
 
 
 def _keep_for_function(module: Any) -> None:
-    """Stack memory that an iteration asks for is asked for once in all."""
+    """Hoist stack allocations out of parallel loops that run in one thread."""
     for function in _functions(module):
         for loop in _named("scf.parallel", function):
             first = function.regions[0].blocks[0].operations[0]
@@ -216,9 +216,10 @@ def _named(name: str, operation: Any) -> list[Any]:
 
 
 def _found(operation: Any, wanted: Callable[[str], bool], closed: str = "") -> list[Any]:
-    """The ops with a wanted name in an op, and the op, from the outside in; none inside `closed`.
+    """Return the ops with a wanted name in an op, including it, outer ones first.
 
-    To walk makes no Python class of an op's own, as to go through the ops of a block does.
+    Ops inside of `closed` ops are skipped. Unlike iterating over a block, a walk does not create
+    op-specific Python objects.
     """
     found: list[Any] = []
     result = _wheel().ir.WalkResult
@@ -233,14 +234,14 @@ def _found(operation: Any, wanted: Callable[[str], bool], closed: str = "") -> l
 
 
 def _allocas(operation: Any) -> Iterator[Any]:
-    """Those of known size in an op, without those of parallel loops inside of it."""
+    """Return the allocas of static size in an op, except those in inner parallel regions."""
     for alloca in _found(operation, lambda name: name == "memref.alloca", "omp.parallel"):
         if not len(alloca.operands):
             yield alloca
 
 
 def _inline_alloca_scopes(operation: Any) -> None:
-    """Take the contents out of scopes for stack memory in which none is asked for."""
+    """Inline `memref.alloca_scope` ops without allocas."""
     for scope in reversed(_named("memref.alloca_scope", operation)):
         if not _named("memref.alloca", scope):
             _inline(scope)
@@ -256,7 +257,7 @@ def _inline(scope: Any) -> None:
 
 
 def _run_planned(module: Any) -> None:
-    """Run the passes that functions have been given, on these functions alone."""
+    """Run the passes that are planned for each function on that function."""
     for function in _functions(module):
         if PLANNED in function.attributes:
             passes = function.attributes[PLANNED].value
@@ -265,21 +266,21 @@ def _run_planned(module: Any) -> None:
 
 
 def _round_each(operation: Any) -> None:
-    """Conversions between floats do what they say, whatever comes before or after."""
+    """Disable fast-math for float conversions, so that each of them rounds."""
     exact = _wheel().ir.Attribute.parse("#arith.fastmath<none>")
     for conversion in _found(operation, lambda name: name in ("arith.extf", "arith.truncf")):
         conversion.attributes["fastmath"] = exact
 
 
 def _share_out(operation: Any) -> None:
-    """Iterations of parallel loops are taken in portions, not dealt out beforehand."""
+    """Use guided scheduling for parallel loops."""
     guided = _wheel().ir.Attribute.parse("#omp<schedulekind guided>")
     for loop in _named("omp.wsloop", operation):
         loop.attributes["schedule_kind"] = guided
 
 
 def _copy_by_loops(module: Any) -> None:
-    """Copies between buffers of which one is a part of another, element by element."""
+    """Replace copies from or to strided buffers by loops."""
     for copy in _named("memref.copy", module):
         if any("strided<" in str(each.type) for each in copy.operands):
             _copy_elements(copy)
@@ -309,7 +310,7 @@ def _copy_elements(copy: Any) -> None:
 
 
 def _locate_rest(module: Any) -> None:
-    """What a pass has made for nothing in particular is at line 0 of its function's file."""
+    """Give ops without a location line 0 of their function's file."""
     ir = _wheel().ir
     for function in _functions(module):
         place = function.location
@@ -326,7 +327,7 @@ def _locate_rest(module: Any) -> None:
 
 
 def _take_kernels_out(module: Any) -> None:
-    """What stands in a module of kernels stands in the module around it."""
+    """Move the contents of a `gpu.module` to the module around it."""
     for kernels in list(_named("gpu.module", module)):
         for inner in list(kernels.regions[0].blocks[0].operations):
             inner.operation.move_before(kernels)
@@ -339,11 +340,11 @@ INTRINSICS = {
     "math.roundeven": "roundeven", "math.copysign": "copysign", "arith.minnumf": "minnum",
     "arith.maxnumf": "maxnum",
 }  # fmt: skip
-"""What every processor computes exactly, and LLVM's names for it."""
+"""Ops that every CPU computes exactly, and LLVM's names for them."""
 
 
 def _call_intrinsics(module: Any) -> None:
-    """Calls that no pass takes for those of a library."""
+    """Replace ops by intrinsic calls, which no pass converts to library calls."""
     ir = _wheel().ir
     for op in _found(module, INTRINSICS.__contains__):
         type = op.results[0].type
@@ -364,7 +365,7 @@ def _call_intrinsics(module: Any) -> None:
 
 
 def _mangled(type: Any) -> str:
-    """A type as it is in the name of an intrinsic."""
+    """Format a type as in the name of an intrinsic."""
     text = str(type)
     found = re.fullmatch(r"vector<(\d+)x(\w+)>", text)
     return f"v{found[1]}{found[2]}" if found else text
@@ -385,13 +386,13 @@ _OWN_STEPS = {
 
 
 def _user_error(error: Exception) -> RiseError:
-    """MLIR refused the text; its first diagnostic says why."""
+    """Convert an MLIR error to a user error, with its first diagnostic."""
     text = str(error)
     found = _DIAGNOSTIC.search(text)
     if found is None:
-        return UserError(f"MLIR refuses the module: {_first_line(text)}")
+        return UserError(f"MLIR rejects the module: {_first_line(text)}")
     location = SourceLocation(found["file"], int(found["line"]), int(found["column"]))
-    return UserError(f"MLIR refuses the module: {found['message']}", location)
+    return UserError(f"MLIR rejects the module: {found['message']}", location)
 
 
 def _pass_error(error: Exception, pipeline: Sequence[str]) -> RiseError:

@@ -1,4 +1,4 @@
-"""MLIR bytecode as text; damaged bytecode may take the process down, so a worker reads it."""
+"""Converts MLIR bytecode to text, in a worker, since damaged bytecode may crash the process."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from riselang.native.workers.subprocess_worker import Died, call_isolated
 from riselang.support.errors import UserError
 
 BYTECODE = b"ML\xefR"
-"""What MLIR bytecode starts with."""
+"""The magic number of MLIR bytecode."""
 PORTABLE = b"StableHLO_v"
-"""What stands near the start of bytecode that StableHLO keeps readable over its versions."""
+"""Marks a StableHLO portable artifact, near its start."""
 
 
 def as_text(data: bytes, name: str) -> str:
-    """The module that bytecode says; `name` is what errors call it."""
+    """Return the text of a module in bytecode; errors refer to it by `name`."""
     try:
         return call_isolated(_text, data, name)
     except Died:
@@ -33,7 +33,7 @@ def _text(data: bytes, name: str) -> str:
                 module = wheel.ir.Module.parse(data)
             return module.operation.get_asm(binary=True, enable_debug_info=True).decode()
     except (wheel.ir.MLIRError, ValueError, RuntimeError) as error:
-        # Among them texts that are no Unicode.
+        # This includes invalid Unicode.
         found = [line.partition("error: ")[2] for line in str(error).splitlines()]
         raise _unreadable(name, next(filter(None, found), "it is damaged")) from None
 

@@ -1,4 +1,4 @@
-"""Modules as native MLIR reads them: in generic form, which leaves nothing to a printer's taste."""
+"""Prints modules for native MLIR, in generic form, which all MLIR versions parse alike."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WITH_OWN_REGION = ("linalg.generic", "linalg.yield", "linalg.index", "linalg.map
 
 @deep
 def native_text(module: Operation, *, locations: bool = False) -> str:
-    """The text of a module."""
+    """Format a module for native MLIR."""
     with timed("print"):
         if any(_is_named(op) for op in walk(module)):
             stream = StringIO()
@@ -29,12 +29,12 @@ def native_text(module: Operation, *, locations: bool = False) -> str:
 
 
 def _is_named(op: Operation) -> bool:
-    """Whether the op has a region that follows from its name, which MLIR wants to make itself."""
+    """Whether the op is a named linalg op, whose region MLIR builds itself."""
     return op.name.startswith("linalg.") and op.name not in WITH_OWN_REGION
 
 
 class _Printer(Printer):
-    """xDSL's, with the named ops of linalg in their own form, without a region."""
+    """xDSL's printer, but with custom syntax, without a region, for named linalg ops."""
 
     def print_op(self, op: Operation) -> None:
         is_named = _is_named(op)
@@ -46,9 +46,10 @@ class _Printer(Printer):
 
 
 class _Writer:
-    """Writes each type once, and keeps no columns: that takes a third of the time.
+    """A faster printer, which caches types and does not track columns.
 
-    It recurses in plain functions only, so that there is stack for deep modules.
+    It takes a third of the time. It recurses only in plain Python functions, so that deep modules
+    do not overflow the stack.
     """
 
     def __init__(self, locations: bool) -> None:
@@ -117,7 +118,7 @@ class _Writer:
         return self._blocks[block]
 
     def _dictionary(self, attributes: Mapping[str, Attribute]) -> str:
-        """Names that are no identifiers stand in quotes, which any may do."""
+        """Format attributes, with all names in quotes, since some are not identifiers."""
         parts = [
             f'"{name}"' if isinstance(each, UnitAttr) else f'"{name}" = {_attribute(each)}'
             for name, each in attributes.items()
@@ -125,7 +126,7 @@ class _Writer:
         return f"{{{', '.join(parts)}}}"
 
     def _kept(self, attribute: Attribute) -> str:
-        """A type or a place. Not a number: those of -0.0 and 0.0 are equal."""
+        """Return the cached text of a type or location, not of a float: -0.0 and 0.0 are equal."""
         if attribute not in self._known:
             self._known[attribute] = _attribute(attribute)
         return self._known[attribute]

@@ -1,7 +1,7 @@
-"""Parts of StableHLO modules as loops that MLIR makes by itself, between buffers.
+"""Compiles parts of StableHLO modules with MLIR alone, to functions on buffers.
 
-What comes in and goes out are arrays of plain numbers: a complex one is two arrays, its real and
-its imaginary parts, and an unsigned integer is a signed one of the same bits.
+Inputs and outputs are arrays of floats and signed integers: a complex array is passed as two
+arrays, its real and its imaginary part, and unsigned integers as signed ones of the same bits.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from riselang.pipelines import STABLEHLO_TO_LINALG
 from riselang.support.errors import RiseError, SourceLocation
 
 Place = tuple[int | None, int]
-"""A result of the op at a position; without a position, an argument of the function."""
+"""The position of an op and the number of its result; None is a function argument."""
 UNIT = "unit"
-"""The name of the function that a part becomes."""
+"""The name of the function for a part."""
 _FOREIGN = ("stablehlo.", "chlo.")
 _COMPLEX = re.compile(r"complex<(.*)>")
 _UNSIGNED = re.compile(r"ui(\d+)")
@@ -30,7 +30,7 @@ _UNSIGNED = re.compile(r"ui(\d+)")
 
 @dataclass(frozen=True)
 class Part:
-    """Ops of a function, by their positions in its body, and the values they take and give."""
+    """Ops of a function, by their positions in its body, and their input and output values."""
 
     positions: tuple[int, ...]
     inputs: tuple[Place, ...]
@@ -38,7 +38,7 @@ class Part:
 
 
 class NotTaken(Exception):
-    """The pass leaves an op as it is."""
+    """The pass does not convert an op."""
 
     def __init__(self, op: str, location: SourceLocation | None):
         super().__init__(op, location)
@@ -47,7 +47,7 @@ class NotTaken(Exception):
 
 
 class Failed(Exception):
-    """MLIR makes nothing of an op, or ends the process that it is to do it in."""
+    """MLIR fails to convert an op, or crashes."""
 
 
 def linalg_texts(
@@ -57,41 +57,41 @@ def linalg_texts(
     function: str,
     parts: Sequence[Part],
 ) -> list[str]:
-    """Each part of a function as a module with one function of buffers, results first.
+    """Convert each part of a function to a module with one function on buffers, results first.
 
-    An op that `stablehlo-legalize-to-linalg` does not take is `NotTaken`; where the pass fails, or
-    dies, that is `Failed`.
+    Raise `NotTaken` for an op that `stablehlo-legalize-to-linalg` does not convert, and `Failed`
+    if the pass fails or crashes.
     """
     text = source if isinstance(source, str) else as_text(source, name)
     try:
         return call_isolated(_legalised_parts, text, name, types, function, parts)
     except Died as error:
-        raise Failed(f"stablehlo-legalize-to-linalg dies of it ({error})") from None
+        raise Failed(f"stablehlo-legalize-to-linalg crashes on it ({error})") from None
     except RiseError as error:
         raise Failed(error.message) from None
 
 
 def unit_code(job: Job) -> bytes:
-    """The machine code of a part; where MLIR makes none, or dies, that is `Failed`."""
+    """Compile a part to machine code; raise `Failed` if MLIR fails or crashes."""
     try:
         return call_isolated(_object_code, job)
     except Died as error:
-        raise Failed(f"MLIR dies of its loops ({error})") from None
+        raise Failed(f"MLIR crashes on its loops ({error})") from None
 
 
 def _object_code(job: Job) -> bytes:
     try:
         missing = [name for name in _DECLARED.findall(job.llvm_ir) if not _is_here(name)]
         if missing:
-            raise Failed(f"they call {missing[0]}, which is nowhere")
+            raise Failed(f"they call {missing[0]}, which is not defined")
         return job.object_code()
-    except (Failed, RiseError, RuntimeError) as error:  # ours, or one of LLVM
+    except (Failed, RiseError, RuntimeError) as error:  # a RuntimeError comes from LLVM
         message = _first_line(str(error))
-        raise Failed(f"MLIR makes no machine code of its loops: {message}") from None
+        raise Failed(f"MLIR cannot compile its loops: {message}") from None
 
 
 _DECLARED = re.compile(r"^declare .*@(?!llvm\.)([\w.$]+)\(", re.MULTILINE)
-"""Functions of others in LLVM IR; code that calls one that is not there would end the process."""
+"""External functions in LLVM IR; calling an undefined one would crash the process."""
 
 
 def _is_here(name: str) -> bool:
@@ -110,7 +110,7 @@ def _legalised_parts(
     function: str,
     parts: Sequence[Part],
 ) -> list[str]:
-    """The same in this process."""
+    """Convert parts as `linalg_texts` does, in this process."""
     with prepared_module(source, name, types) as (wheel, module):
         found = next(
             each.operation
@@ -118,7 +118,7 @@ def _legalised_parts(
             if each.operation.name == "func.func"
             and each.operation.attributes["sym_name"].value == function
         )
-        # What is created by name has to be known.
+        # Load the dialects of ops that are created by name.
         for dialect in ("func", "bufferization"):
             _ = wheel.ir.Context.current.dialects[dialect]
         reader = Reader(wheel, module, name, source)
@@ -155,13 +155,13 @@ def _refuse(wheel: Any, module: Any, reader: Reader, is_bad: Callable[[Any], boo
 
 
 def _called(op: Any) -> str:
-    """The name of an op, and what it calls."""
+    """Return the name of an op, with the target of a custom call."""
     target = "call_target_name"
     return f"{op.name} @{op.attributes[target].value}" if target in op.attributes else op.name
 
 
 class _Unit:
-    """A module with one function, which some ops of another one are copied to."""
+    """A module with one function, to which some ops of another one are copied."""
 
     def __init__(self, wheel: Any, function: Any, part: Part):
         ir = wheel.ir
@@ -208,7 +208,7 @@ class _Unit:
             self._values[old] = new
 
     def _redirect(self, op: Any) -> None:
-        """Operands that are values of the old function become those of the new one."""
+        """Replace operands from the old function by the corresponding values of the new one."""
         for position, operand in enumerate(op.operands):
             if operand in self._values:
                 op.operands[position] = self._values[operand]
@@ -219,7 +219,7 @@ class _Unit:
 
 
 class _Kind:
-    """How a tensor goes through buffers."""
+    """The conversion between a tensor and buffers."""
 
     def __init__(self, ir: Any, type: Any):
         self._ir = ir

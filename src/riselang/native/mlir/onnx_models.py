@@ -1,6 +1,6 @@
-"""ONNX models as modules of MLIR's torch dialect; all of it runs in a worker process.
+"""Imports ONNX models to MLIR's torch dialect, in a worker process.
 
-Each node becomes a `torch.operator` of the name `onnx.OP`, at the location of the node's name.
+Each node becomes a `torch.operator` named `onnx.OP`, whose location is the node's name.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ OWN_DOMAINS = ("", "ai.onnx")
 
 
 def import_onnx(source: str | bytes, what: str) -> bytes:
-    """The bytecode of a model, which is given by its bytes or the path of its file."""
+    """Import a model, given by its bytes or the path of its file, and return its bytecode."""
     try:
         return call_isolated(_imported, source, what)
     except Died as error:
@@ -44,7 +44,7 @@ def _imported(source: str | bytes, what: str) -> bytes:
             warnings.simplefilter("ignore")
             importer.NodeImporter.define_function(info.main_graph, module.operation).import_all()
     except Exception as error:
-        # The importer raises its own error, and KeyError and the like for what it did not expect.
+        # The importer raises its own error, but also KeyError and others for unexpected input.
         reason = _reason(onnx, str(error).strip() or repr(error))
         if "Non topologically" in reason:
             raise UserError(f"{what}: the model is not valid: {reason}") from None
@@ -55,7 +55,7 @@ def _imported(source: str | bytes, what: str) -> bytes:
 
 
 def _reason(onnx: Any, error: str) -> str:
-    """What the importer says, with the name of a type."""
+    """Return the first line of an importer's error, with the names of types."""
     unknown = re.fullmatch(r"Unknown ONNX tensor element type: (\d+)", error)
     if unknown is None:
         return error.splitlines()[0]
@@ -71,12 +71,12 @@ def _loaded(onnx: Any, source: str | bytes) -> Any:
     except OSError as error:
         raise UserError(f"{source} cannot be read: {error.strerror or error}") from None
     except Exception as error:
-        # Each format of a file has a parser with errors of its own; they have no common base.
+        # The parsers of the file formats raise errors without a common base class.
         raise UserError(f"this is not an ONNX model: {error}") from None
 
 
 def _with_types(onnx: Any, proto: Any, what: str) -> Any:
-    """The model without calls of its own functions, and with the types of all values."""
+    """Inline the model's own functions, and infer the types of all values."""
     if any(each.data_location == onnx.TensorProto.EXTERNAL for each in proto.graph.initializer):
         raise UserError(f"{what}: the weights are in another file; give the path of the model")
     try:
@@ -85,13 +85,13 @@ def _with_types(onnx: Any, proto: Any, what: str) -> Any:
         inference = importlib.import_module("onnx.shape_inference")
         return inference.infer_shapes(proto, check_type=True)
     except Exception as error:
-        # The inliner and the inference are C++, and their errors have no common base.
+        # The errors of the inliner and of shape inference have no common base class.
         reason = " ".join(str(error).split())
         raise UserError(f"{what}: the model is not valid: {reason}") from None
 
 
 def _nodes(graph: Any) -> Iterator[Any]:
-    """All nodes, also those of graphs in attributes."""
+    """Iterate over all nodes, including those of graphs in attributes."""
     for node in graph.node:
         yield node
         for attribute in node.attribute:
@@ -100,9 +100,9 @@ def _nodes(graph: Any) -> Iterator[Any]:
 
 
 def _with_names(proto: Any) -> Any:
-    """The model with names for all nodes, and one for ONNX's own domain.
+    """Name all nodes of a model, and normalize the name of ONNX's own domain.
 
-    Errors name a node without a name by its first result.
+    A node without a name gets the name of its first result.
     """
     for node in _nodes(proto.graph):
         node.name = node.name or next(filter(None, node.output), "")
@@ -115,7 +115,7 @@ def _with_names(proto: Any) -> Any:
 
 
 def _check_domains(graph: Any, what: str) -> None:
-    """The importer takes an op of any domain for ONNX's own op of that name."""
+    """Report ops of other domains, which the importer would confuse with ONNX's own ops."""
     for node in _nodes(graph):
         if node.domain:
             raise LimitationError(

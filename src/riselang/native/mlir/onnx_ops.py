@@ -1,7 +1,7 @@
-"""ONNX ops in modules of MLIR's torch dialect, before the passes of the MLIR wheel convert them.
+"""Checks and rewrites ONNX ops in torch dialect modules before the MLIR wheel converts them.
 
-What these passes are known to convert wrongly is written in other ops, or refused by name; so are
-element types of which they die.
+Ops that the wheel's passes are known to convert incorrectly are rewritten to other ops, or reported
+as unsupported; so are element types on which the passes crash.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ELEMENTS = {
     "si8": "int8", "si16": "int16", "si32": "int32", "si64": "int64", "ui8": "uint8",
     "ui32": "uint32",
 }  # fmt: skip
-"""The element types that are converted, by what MLIR and ONNX call them."""
+"""The supported element types: their names in MLIR and in ONNX."""
 _REFUSED = {
     "ui16": "uint16", "ui64": "uint64", "ui4": "uint4", "si4": "int4", "!torch.str": "string",
     "f8E4M3FN": "float8e4m3fn", "f8E4M3FNUZ": "float8e4m3fnuz", "f8E5M2": "float8e5m2",
@@ -26,13 +26,13 @@ _REFUSED = {
 _TENSOR = re.compile(r"^!torch\.vtensor<(?:\[[^\]]*\],)?(?P<element>.*)>$")
 _OTHERS = {"!torch.list<": "sequence", "!torch.optional<": "optional"}
 _INT32 = 6
-"""ONNX's number of an element type."""
+"""ONNX's number for the element type int32."""
 _FLOAT = re.compile(r",b?f\d+>$")
 _NODE = re.compile(r'loc\("(?P<name>[^"]+)"')
 
 
 class Node:
-    """An ONNX op of a module."""
+    """An ONNX op in a module."""
 
     def __init__(self, ir: Any, op: Any):
         self._ir = ir
@@ -53,7 +53,7 @@ class Node:
         return self.op.attributes[name].value if name in self.op.attributes else default
 
     def numbers(self, attribute: str) -> list[int]:
-        """A list of numbers; empty where it is not given."""
+        """Return an attribute that is a list of integers; empty if it is absent."""
         name = f"torch.onnx.{attribute}"
         found = self.op.attributes
         return [each.value for each in found[name]] if name in found else []
@@ -71,11 +71,11 @@ class Node:
         del self.op.attributes[f"torch.onnx.{attribute}"]
 
     def add(self, kind: str, operands: list[Any], type: Any, **numbers: int) -> Any:
-        """The result of another op before this one."""
+        """Insert an op before this one, and return its result."""
         return self._added({}, kind, operands, type, numbers)
 
     def add_like(self, kind: str, operands: list[Any], type: Any, **numbers: int) -> Any:
-        """The same with the attributes of this op."""
+        """Insert an op with the attributes of this one before it, and return its result."""
         own = {name: self.op.attributes[name] for name in self.op.attributes}
         return self._added(own, kind, operands, type, numbers)
 
@@ -102,7 +102,7 @@ class Node:
 
 
 def prepare_onnx(ir: Any, module: Any) -> None:
-    """Refuse and rewrite what the passes die of, or get wrong."""
+    """Report or rewrite ops on which the passes crash, or which they convert incorrectly."""
     found: list[Node] = []
 
     def visit(op: Any) -> Any:
@@ -129,13 +129,13 @@ def _check_types(node: Node) -> None:
         )
         if name is not None:
             raise LimitationError(
-                f"the op {node.label} takes or gives {name} values, which are not supported; "
+                f"the op {node.label} takes or returns {name} values, which are not supported; "
                 f"use one of the types {', '.join(ELEMENTS.values())}"
             )
 
 
 def _rewrite_mod(node: Node) -> None:
-    """C's `fmod` of floats is exact; the passes divide, and lose the digits of large quotients."""
+    """Rewrite `fmod` of floats, which is exact; the passes lose digits of large quotients."""
     x, y = node.op.operands
     type = node.op.results[0].type
     if not node.number("fmod", 0) or not _FLOAT.search(str(type)):
@@ -149,19 +149,19 @@ def _rewrite_mod(node: Node) -> None:
 
 
 def _rewrite_bool_reduction(node: Node) -> None:
-    """The largest and smallest of truth values are those of numbers; the passes mix them up."""
+    """Rewrite Boolean max and min as those of integers; the passes confuse them."""
     x, type = node.op.operands[0], node.op.results[0].type
     if not str(type).endswith(",i1>"):
         return
     operands = [node.add("Cast", [x], _with_element(x.type, "si32"), to=_INT32)]
     number = _with_element(type, "si32")
     found = node.add_like(node.kind, [*operands, *node.op.operands[1:]], number)
-    # Of no values, it is the smallest or largest number that there is.
+    # For an empty reduction, the result is the smallest or largest integer.
     node.replace(node.add("Greater", [found, node.add("Sub", [found, found], number)], type))
 
 
 def _rewrite_lp_normalization(node: Node) -> None:
-    """Zeros stay zeros, also those that are divided by a norm of zero."""
+    """Keep zeros as zeros, even if the norm is zero."""
     (x,) = node.op.operands
     zero = node.add("Sub", [x, x], x.type)
     is_zero = node.add("Equal", [x, zero], _with_element(x.type, "i1"))
@@ -170,7 +170,7 @@ def _rewrite_lp_normalization(node: Node) -> None:
 
 
 def _rewrite_cross_entropy(node: Node) -> None:
-    """A weighted mean is divided by the sum of the weights; the passes divide by zero."""
+    """Divide a weighted mean by the sum of the weights; the passes divide by zero."""
     if len(node.op.operands) < 3 or node.text("reduction", "mean") != "mean":
         return
     x, labels, weights = node.op.operands
@@ -181,7 +181,7 @@ def _rewrite_cross_entropy(node: Node) -> None:
 
 
 def _rewrite_max_pool(node: Node) -> None:
-    """Windows over the end, of `ceil_mode`, are padding; the passes move them to the left."""
+    """Replace `ceil_mode` by padding at the end; the passes shift the windows to the left."""
     if not node.number("ceil_mode", 0):
         return
     kernel, given = node.numbers("kernel_shape"), node.numbers("pads")
@@ -218,7 +218,7 @@ def _with_element(type: Any, element: str) -> Any:
 
 
 def _check_pool(node: Node) -> str:
-    """The passes take no notice of dilations, and divide norms in 3D by the wrong number."""
+    """Report dilations, which the passes ignore, and 3D norms, which they scale incorrectly."""
     if any(each != 1 for each in node.numbers("dilations")):
         return "with dilations, which MLIR's conversion ignores"
     is_deep = node.kind == "LpPool" and len(node.numbers("kernel_shape")) > 2
@@ -241,7 +241,7 @@ _CHECKS: dict[str, Callable[[Node], str]] = {
     "LpPool": _check_pool,
     "SpaceToDepth": _check_space_to_depth,
 }
-"""Why an op is refused; an empty text where it is not."""
+"""Functions that return why an op is not supported, or an empty string."""
 _REWRITES: dict[str, Callable[[Node], None]] = {
     "LpNormalization": _rewrite_lp_normalization,
     "MaxPool": _rewrite_max_pool,

@@ -1,7 +1,7 @@
-"""StableHLO modules, text or bytecode, as plain values.
+"""Reads StableHLO modules, text or bytecode, as plain Python values.
 
-The MLIR wheel parses and verifies them in a worker process, calls are inlined there, and what CHLO
-has beyond StableHLO becomes ops of StableHLO, but for those that the math library computes at once.
+The MLIR wheel parses and verifies them in a worker process, inlines calls, and converts CHLO ops to
+StableHLO ops, except those for which the math library has a function.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from riselang.support.profiling import timed
 LIBRARY_CHLO = frozenset(
     f"chlo.{name}" for name in ("erf", "tan", "sinh", "cosh", "asin", "acos", "atan")
 )
-"""Ops of CHLO that are kept, as custom calls of their names."""
+"""CHLO ops that are kept, as custom calls with their names."""
 _FILE = re.compile(r'"((?:[^"\\]|\\.)*)":(\d+):(\d+)')
 _NAME = re.compile(r'"((?:[^"\\]|\\.)*)"(?!:\d)')
 _RESOURCE = re.compile(r'(?:"([^"]*)"|([\w.$-]+))\s*:\s*"0x([0-9A-Fa-f]*)"')
@@ -41,9 +41,9 @@ _RESOURCE_NAME = re.compile(r'dense_resource<(?:"([^"]*)"|([^>]*))>')
 def read_functions(
     source: str | bytes, name: str, types: Sequence[str] | None = None
 ) -> dict[str, GraphFunction]:
-    """The public functions of a module, calls inlined; `name` is what errors call its file.
+    """Read the public functions of a module, with calls inlined; errors refer to it by `name`.
 
-    `types` are those of the arguments of `main`, where the module leaves lengths open.
+    `types` are the argument types of `main`, if the module has dynamic dimensions.
     """
     with timed("MLIR"):
         text = source if isinstance(source, str) else as_text(source, name)
@@ -62,7 +62,7 @@ def _functions(source: str, name: str, types: Sequence[str] | None) -> dict[str,
 def prepared_module(
     source: str, name: str, types: Sequence[str] | None = None
 ) -> Generator[tuple[Any, Any]]:
-    """The wheel and a module in it, calls inlined, in a context of its own, in this process."""
+    """Parse a module in its own context in this process, and inline its calls."""
     wheel, context = _started()
     ir = wheel.ir
     with hold_forks(), context, ir.Location.unknown():
@@ -75,12 +75,12 @@ def prepared_module(
         try:
             yield wheel, module
         except (RuntimeError, UnicodeDecodeError) as error:
-            # Texts that are no Unicode.
+            # Invalid Unicode.
             raise UserError(f"{name} cannot be read: {error}") from None
 
 
 def parsed_text(source: str, name: str) -> str:
-    """A module as MLIR prints it after reading it: in generic form, each op with its location."""
+    """Parse a module, and return it in generic form with a location for each op."""
     try:
         with timed("MLIR"):
             return call_isolated(_generic_text, source, name)
@@ -109,23 +109,23 @@ def _generic_text(source: str, name: str) -> str:
 
 
 def _started() -> tuple[Any, Any]:
-    """The MLIR wheel, and a context for a module."""
+    """Return the MLIR wheel and a context for a module."""
     wheel = mlir.stablehlo_wheel()
     context = mlir.new_context()
-    # Annotations of other dialects do no harm, and ops of them are refused by name.
+    # Attributes of other dialects are harmless, and their ops are reported by name.
     context.allow_unregistered_dialects = True
     wheel.stablehlo.register_dialect(context)
     return wheel, context
 
 
 def _parsed(wheel: Any, source: str) -> Any:
-    # CHLO is registered by nobody, but a pass that needs it loads it.
+    # CHLO is not registered, but a pass that depends on it loads it.
     run(wheel, wheel.ir.Module.parse("module {}"), "stablehlo-compatibility-expander")
     return wheel.ir.Module.parse(source)
 
 
 def _check_names(wheel: Any, module: Any, name: str, source: str) -> None:
-    """Refuse ops without a dialect, of which the inliner dies."""
+    """Report ops without a dialect, on which the inliner crashes."""
     reader, found = Reader(wheel, module, name, source), list[Any]()
 
     def visit(op: Any) -> Any:
@@ -136,11 +136,11 @@ def _check_names(wheel: Any, module: Any, name: str, source: str) -> None:
     module.operation.walk(visit)
     if found:
         place = reader.location(found[0].location)
-        raise UserError(f"this is no StableHLO: no dialect has the op {found[0].name!r}", place)
+        raise UserError(f"this is not StableHLO: no dialect has the op {found[0].name!r}", place)
 
 
 def _prepare(wheel: Any, module: Any, types: Sequence[str] | None) -> None:
-    """Inline calls and composites, close what is open, and leave no CHLO."""
+    """Inline calls and composites, refine dynamic dimensions, and convert CHLO ops."""
     run(wheel, module, "func.func(stablehlo-legalize-composite-to-call),inline,symbol-dce")
     if types is not None:
         passes = (
@@ -192,9 +192,9 @@ def _refusal(error: Exception, name: str, source: str) -> RiseError:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         described = [line for line in lines if line.startswith("error:")] or lines[:1]
         reason = described[0].removeprefix("error:").strip() if described else "no reason given"
-        return UserError(f"{name} is no StableHLO module: {reason}")
+        return UserError(f"{name} is not a StableHLO module: {reason}")
     location = _place(name, source.splitlines(), int(found[1]), int(found[2]))
-    return UserError(f"this is no StableHLO: {found[3].strip()}", location)
+    return UserError(f"this is not StableHLO: {found[3].strip()}", location)
 
 
 def _place(name: str, lines: Sequence[str], line: int, column: int) -> SourceLocation:
@@ -203,7 +203,7 @@ def _place(name: str, lines: Sequence[str], line: int, column: int) -> SourceLoc
 
 
 class Reader:
-    """The ops of one module as plain values."""
+    """Reads the ops of one module as plain Python values."""
 
     def __init__(self, wheel: Any, module: Any, name: str, source: str):
         self._wheel = wheel
@@ -259,7 +259,7 @@ class Reader:
         return found
 
     def _name_of(self, location: Any) -> str:
-        """The name in a location; the wheel dies of some when it is asked for it directly."""
+        """Return the name in a location, from its text, since the wheel's accessors may crash."""
         text = str(location).removeprefix("loc(")
         while text.startswith("callsite("):
             text = text.removeprefix("callsite(")
@@ -273,7 +273,7 @@ class Reader:
             try:
                 attributes[name] = self._attribute(op.attributes[name])
             except TypeError:
-                # The wheel cannot give constants of complex numbers; their op is refused.
+                # The wheel cannot convert complex constants; their op is reported later.
                 attributes[name] = OpaqueAttribute(name)
         regions = tuple(self._block(region, op) for region in op.regions)
         results: list[GraphValue] = []
@@ -285,7 +285,7 @@ class Reader:
         return GraphOp(op.name, operands, tuple(results), attributes, regions, location, label)
 
     def _only_place(self, op: str) -> SourceLocation | None:
-        """Where an op stands in the text, if its name is there once."""
+        """Return the location of an op in the text, if its name occurs once."""
         if self._source.count(op) != 1:
             return None
         before = self._source[: self._source.index(op)]
@@ -302,7 +302,7 @@ class Reader:
         return TensorKind(shape, str(type.element_type))
 
     def location(self, location: Any) -> SourceLocation | None:
-        """The first place in a file that a location has: that of the callee of a call."""
+        """Return the first file location in a location; for a call site, that of the callee."""
         found = _FILE.search(str(location))
         if found is None:
             return None
@@ -346,7 +346,7 @@ class Reader:
         return OpaqueAttribute(text)
 
     def _resource(self, attribute: Any, text: str) -> Any:
-        """A constant whose elements stand at the end of the file."""
+        """Read a constant whose elements are in the resource section of the file."""
         found = _RESOURCE_NAME.match(text)
         assert found is not None
         name = found[1] or found[2]
@@ -360,7 +360,7 @@ class Reader:
 
 
 def _resources(text: str) -> dict[str, bytes]:
-    """The blobs behind `{-# dialect_resources`: an alignment, then the elements."""
+    """Read the blobs of `{-# dialect_resources`: an alignment, then the elements."""
     start = text.rfind("{-#")
     found: dict[str, bytes] = {}
     if start >= 0:
@@ -378,9 +378,9 @@ _DTYPES: Mapping[str, Any] = {
 
 
 def dtype_of(element: str) -> np.dtype[Any]:
-    """The dtype that the elements of a constant have in memory."""
+    """Return the NumPy dtype for the elements of a constant."""
     if element == "bf16":
-        # Takes long to import, and is rarely needed.
+        # Imported here, since this is slow and rarely needed.
         import ml_dtypes
 
         return np.dtype(ml_dtypes.bfloat16)
@@ -412,7 +412,7 @@ def _dense(attribute: Any, ir: Any) -> Any:
 
 
 def _bfloats(text: str, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """The elements of `dense<...>`, which the wheel has no other way to give."""
+    """Parse the elements of `dense<...>`, for which the wheel has no accessor."""
     body = text[text.index("<") + 1 : text.rindex(">", 0, text.rindex(":"))]
     if body.startswith('"0x'):
         return np.frombuffer(bytes.fromhex(body[3:-1]), dtype)

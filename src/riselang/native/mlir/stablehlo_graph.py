@@ -1,6 +1,6 @@
-"""Programs of other systems as MLIR has them, as plain values: ops, types and attributes.
+"""Plain Python values for StableHLO programs: ops, types and attributes.
 
-`mlir.py` walks a module of the wheel and gives these, so that who reads them needs no wheel.
+`stablehlo.py` creates them from a module of the MLIR wheel, so that front ends do not need it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from riselang.support.errors import SourceLocation
 
 @dataclass(frozen=True)
 class TensorKind:
-    """The type of a tensor; a length that is open is None."""
+    """The type of a tensor; a dynamic dimension is None."""
 
     shape: tuple[int | None, ...]
     element: str
@@ -29,21 +29,21 @@ class GraphValue:
     """A value of a program: the result of an op, or an argument of a block."""
 
     type: TensorKind | str
-    """A tensor, or the text of any other type."""
+    """A tensor type, or the text of any other type."""
     name: str = ""
-    """What its author calls it, if that is known."""
+    """Its name in the source program, if known."""
 
 
 @dataclass(frozen=True)
 class OpaqueAttribute:
-    """An attribute that nobody here reads, as text."""
+    """An attribute that is not interpreted, as text."""
 
     text: str
 
 
 @dataclass(frozen=True, eq=False)
 class GraphOp:
-    """One op; attributes are numbers, texts, tuples, numpy arrays, or mappings of them."""
+    """An op; attributes are numbers, strings, tuples, NumPy arrays, or mappings of them."""
 
     name: str
     operands: tuple[GraphValue, ...]
@@ -52,18 +52,18 @@ class GraphOp:
     regions: tuple[GraphBlock, ...]
     location: SourceLocation | None
     label: str = ""
-    """What its author calls the place it comes from, if that is known."""
+    """The name of its location in the source program, if known."""
 
 
 @dataclass(frozen=True, eq=False)
 class GraphBlock:
-    """A region of one block; its last op gives the results."""
+    """A region of one block; its last op returns the results."""
 
     arguments: tuple[GraphValue, ...]
     operations: tuple[GraphOp, ...]
 
     def walk(self) -> Iterator[GraphOp]:
-        """All ops, also those in regions, in order."""
+        """Iterate over all ops, including those in regions, in order."""
         for op in self.operations:
             yield op
             for region in op.regions:
@@ -77,5 +77,5 @@ class GraphFunction:
     name: str
     body: GraphBlock
     results: tuple[str, ...]
-    """What the results are called, where that is known; else empty texts."""
+    """The names of the results; empty strings if they are not known."""
     location: SourceLocation | None

@@ -1,4 +1,4 @@
-"""StableHLO modules in the form that every reader of MLIR takes: generic, with exact numbers."""
+"""Converts StableHLO modules to a form that xDSL parses: generic, with exact floats."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _KINDS: dict[str, np.dtype[np.generic]] = {
 
 
 def has_stablehlo(text: str) -> bool:
-    """Whether a text has ops of StableHLO, which xDSL does not know."""
+    """Whether a text has StableHLO or CHLO ops, which xDSL does not know."""
     return _OP.search(text) is not None
 
 
 def generic_form(text: str, name: str) -> str:
-    """The module in generic form; floats that are written are given by their bits.
+    """Return a module in generic form, with float constants as bits.
 
-    xDSL reads `0xFF800000` as a number where MLIR means the bits of one.
+    xDSL parses `0xFF800000` as a number, but in MLIR it is the bits of a float.
     """
     return _FLOATS.sub(_as_bits, parsed_text(text, name))
 

@@ -1,6 +1,6 @@
-"""Modules of MLIR's torch dialect, which PyTorch and ONNX models are imported as, to StableHLO.
+"""Converts torch dialect modules, imported from PyTorch and ONNX models, to StableHLO.
 
-The passes of the MLIR wheel that do it abort on some modules, so they run in a worker process.
+The MLIR passes for this abort on some modules, so they run in a worker process.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ TORCH = (
     "torchdynamo-export-to-torch-backend-pipeline",
     "torch-backend-to-stablehlo-backend-pipeline",
 )
-"""From what the FX importer makes of a PyTorch module."""
+"""Passes for modules from the FX importer of PyTorch."""
 ONNX = (
     "func.func(convert-torch-onnx-to-torch)",
     "torch-lower-to-backend-contract",
     "torch-backend-to-stablehlo-backend-pipeline",
 )
-"""From what the ONNX importer makes of a model."""
+"""Passes for modules from the ONNX importer."""
 _NO_CONVERSION = "has no conversion to StableHLO for these types and attributes"
 _PLACE = re.compile(r'error: "(?P<name>[^"]*)"(?::(?P<line>\d+):(?P<column>\d+))?: (?P<rest>.*)')
 _LEFT = re.compile(
@@ -40,28 +40,28 @@ _NAME = re.compile(r'<\{name = "(?P<name>[\w.]+)"')
 
 
 class NotConverted(Exception):
-    """A pass refuses the module: why, and the place in the source of the model, if it has one."""
+    """A pass fails on the module: the reason, and the location in the model's source, if any."""
 
     def __init__(self, reason: str, location: SourceLocation | None, is_vague: bool = False):
         super().__init__(reason, location, is_vague)
         self.reason = reason
         self.location = location
         self.is_vague = is_vague
-        """Whether the op is not known."""
+        """Whether the op that cannot be converted is not known."""
 
 
 @dataclass(frozen=True)
 class OneOp:
-    """A module with one op of another one."""
+    """A module with a single op of another module."""
 
     label: str
     module: bytes
 
 
 def convert_to_stablehlo(module: str | bytes, passes: Sequence[str], what: str) -> str:
-    """The StableHLO text of a module; `what` is the importer that errors name.
+    """Convert a module to StableHLO text; errors refer to the importer as `what`.
 
-    Where the passes die, the op that they die of is named, if it can be found alone.
+    If the passes crash, the error names the op that they crash on, if it can be isolated.
     """
     try:
         with timed("MLIR"):
@@ -87,7 +87,7 @@ def convert_to_stablehlo(module: str | bytes, passes: Sequence[str], what: str) 
 
 
 def _culprit(module: str | bytes, passes: Sequence[str], failure: type[Exception]) -> str:
-    """The first op that fails so alone; nothing if there is none."""
+    """Return the first op that fails in this way in isolation, or an empty string."""
     try:
         for each in call_isolated(_ops_alone, module):
             try:
@@ -125,7 +125,7 @@ def _started() -> tuple[Any, Any]:
 
 
 def _refusal(error: str) -> NotConverted:
-    """The first diagnostic, in terms of the ops and nodes of the model where it names them."""
+    """Return the first diagnostic, in terms of the model's ops and nodes where possible."""
     lines = [line.strip() for line in error.splitlines() if line.strip()]
     first = next((line for line in lines if "error:" in line), lines[0] if lines else "no reason")
     place, left = _PLACE.search(first), _LEFT.search(error)
@@ -142,13 +142,13 @@ def _refusal(error: str) -> NotConverted:
     named = _NAME.search(first) if op == "torch.operator" else None
     op = (named["name"] if named else op).removeprefix("onnx.")
     if op.startswith(("torch.constant.", "torch.vtensor.literal")):
-        # What takes a constant that is left is left, too.
+        # An op that uses an unconverted constant is not converted either.
         return NotConverted(f"an op {_NO_CONVERSION}", location, is_vague=True)
     return NotConverted(f"{op}{node} {_NO_CONVERSION}", location)
 
 
 def _ops_alone(source: str | bytes) -> list[OneOp]:
-    """Each op of the main function in a module of its own, with the constants that it takes."""
+    """Isolate each op of the main function in its own module, with its constant operands."""
     wheel, context = _started()
     ir = wheel.ir
     with context, ir.Location.unknown():
@@ -163,7 +163,7 @@ def _ops_alone(source: str | bytes) -> list[OneOp]:
 
 
 def _kind(op: Any) -> str:
-    """What an op does; the passes treat ops of one kind alike."""
+    """Return the name, attributes and types of an op, which determine its conversion."""
     types = [str(each.type) for each in (*op.operands, *op.results)]
     attributes = [f"{name}={op.attributes[name]}" for name in op.attributes]
     return f"{op.name} {attributes} {types}"
@@ -201,5 +201,5 @@ def _alone(ir: Any, function: Any, op: Any) -> bytes:
 
 
 def _is_constant(owner: Any) -> bool:
-    """Whether the value comes from an op without operands, and not from an argument."""
+    """Whether the owner of a value is an op without operands, and not a block."""
     return hasattr(owner, "operands") and not len(owner.operands)

@@ -1,4 +1,4 @@
-"""What the passes of the MLIR wheel from the torch dialect to StableHLO are known to get wrong."""
+"""Works around known errors in the MLIR passes from the torch dialect to StableHLO."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _FLOATS = re.compile(r",b?f\d+>$")
 
 
 def check_torch(ir: Any, module: Any) -> None:
-    """Refuse ops of PyTorch that are converted wrongly."""
+    """Report PyTorch ops that are converted incorrectly."""
     for op in _ops(ir, module, "torch.aten.fmod."):
         if _FLOATS.search(str(op.results[0].type)):
             raise LimitationError(
@@ -25,8 +25,8 @@ def check_torch(ir: Any, module: Any) -> None:
 def floor_remainders(ir: Any, module: Any) -> None:
     """Give remainders the sign of the divisor, as in Python.
 
-    `torch.aten.remainder` has it, but becomes `stablehlo.remainder`, which has that of the
-    dividend. No other op of PyTorch or ONNX becomes one of numbers that are less than zero.
+    `torch.aten.remainder` has this sign, but becomes `stablehlo.remainder`, which has the sign of
+    the dividend. No other PyTorch or ONNX op becomes a remainder of negative numbers.
     """
     for op in _ops(ir, module, "stablehlo.remainder"):
         _floor(ir, op)

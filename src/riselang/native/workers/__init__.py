@@ -1,1 +1,1 @@
-"""Processes that compile jobs, or run foreign parsers on users' files."""
+"""Worker processes that compile jobs, or run third-party parsers on users' files."""

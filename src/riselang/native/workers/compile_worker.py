@@ -1,7 +1,7 @@
-"""A process that compiles jobs: one a line comes in, its machine code or nothing goes out.
+"""A process that compiles jobs: it reads one job per line, and writes its machine code.
 
-It is run as a file. MLIR and LLVM are all that it needs, so it does not import the package as a
-whole, which would take longer than many a job.
+It is run as a script. It needs only MLIR and LLVM, so it does not import the whole package, which
+would take longer than many jobs.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import types
 from pathlib import Path
 
 LENGTH = struct.Struct("<q")
-"""What stands before machine code; -1 where there is none."""
+"""The header of a reply: the length of the machine code, or -1 if compilation failed."""
 PATIENCE = 60.0
-"""Seconds to wait for the first job."""
+"""The number of seconds to wait for the first job."""
 
 
 def main() -> None:
@@ -33,7 +33,7 @@ def main() -> None:
         try:
             code = Job.from_json(line).object_code()
         except Exception:
-            # Whoever asked compiles it again and finds out why.
+            # The caller compiles the job again, and reports the error.
             output.write(LENGTH.pack(-1))
         else:
             output.write(LENGTH.pack(len(code)) + code)

@@ -1,6 +1,6 @@
-"""Messages between this process and its workers: a length, then a pickled value.
+"""Messages between a process and its workers: a length, then a pickled value.
 
-Both ends are ours, so pickle is safe here; it keeps which values of a graph are the same one.
+Both ends are trusted, so pickle is safe here; it preserves sharing between values of a graph.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def send(stream: IO[bytes], value: Any) -> None:
 
 
 def receive(stream: IO[bytes]) -> Any:
-    """The next value; an EOFError where the other end is gone."""
+    """Receive the next value; raise EOFError if the other end is closed."""
     (length,) = _LENGTH.unpack(_read(stream, _LENGTH.size))
     return pickle.loads(_read(stream, length))
 
@@ -37,7 +37,7 @@ def _read(stream: IO[bytes], length: int) -> bytes:
 
 
 class _Pickler(pickle.Pickler):
-    """Sends one element of an array whose elements are all the same one."""
+    """Sends a broadcast scalar, an array whose strides are all 0, as one element."""
 
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, np.ndarray) and obj.size > 1 and not any(obj.strides):

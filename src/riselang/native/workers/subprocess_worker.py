@@ -1,8 +1,8 @@
-"""Calls that run foreign parsers and passes on users' modules, in a worker process.
+"""Runs third-party parsers and passes on users' modules in a worker process.
 
-Such code may abort, or overflow its stack; here that ends the worker, and is a `Died`. A worker is
-kept for the next call, and ends by itself when none comes. It is run as a file: MLIR and LLVM are
-all that it needs, so it does not import the package as a whole.
+Such code may abort, or overflow its stack; this ends only the worker, and raises `Died`. A worker
+is reused for the next call, and exits if none comes. It is run as a script: it needs only MLIR and
+LLVM, so it does not import the whole package.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from pathlib import Path
 from typing import IO, Any, ParamSpec, TypeVar
 
 PATIENCE = 120.0
-"""Seconds that a worker waits for the next call."""
+"""The number of seconds that a worker waits for the next call."""
 _KEPT = 2
-"""As many idle workers are kept; calls in more threads start others, which end after the call."""
+"""The number of idle workers that are kept; others are stopped after their call."""
 _LAST_WORDS = 2000
-"""Characters of what a worker wrote before its end that are looked at."""
+"""The number of characters of a worker's stderr that are searched for an error."""
 
 
 _P = ParamSpec("_P")
@@ -36,11 +36,11 @@ _Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
 
 class Died(Exception):
-    """The worker ended without an answer; the text says how."""
+    """The worker ended without a reply; the message is its signal or exit code."""
 
 
 def call_isolated(function: Callable[_P, _R], *arguments: _P.args, **options: _P.kwargs) -> _R:
-    """What a function of a module of `native` returns in a worker; what it raises is raised."""
+    """Call a function of `native` in a worker, and return its result or raise its error."""
     call = (function, arguments, options)
     try:
         return _answer(_idle_worker() or _Worker(), call)
@@ -49,7 +49,7 @@ def call_isolated(function: Callable[_P, _R], *arguments: _P.args, **options: _P
 
 
 class _Expired(Exception):
-    """The worker had ended before the call reached it."""
+    """The worker had exited before the call reached it."""
 
 
 def _answer(worker: _Worker, call: _Call) -> Any:
@@ -67,10 +67,10 @@ def _answer(worker: _Worker, call: _Call) -> Any:
 
 
 class _Worker:
-    """A process that takes one call after the other."""
+    """A process that executes calls one after the other."""
 
     def __init__(self) -> None:
-        # A file, not a pipe: nobody reads while the worker writes.
+        # A file, not a pipe, since it is not read while the worker runs.
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115
         self._calls = 0
         command = [sys.executable, "-P", str(Path(__file__)), json.dumps(sys.path)]
@@ -84,12 +84,12 @@ class _Worker:
             raise LimitationError(f"a worker process cannot be started: {error}") from None
 
     def answer(self, call: _Call) -> tuple[bool, Any]:
-        """Whether the function failed, and its error or result."""
+        """Return whether the function failed, and its error or result."""
         from riselang.native.workers.messages import receive, send
 
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        # The worker shares the position in the file.
+        # The worker shares the file position.
         self._errors.seek(0)
         self._errors.truncate()
         self._calls += 1
@@ -102,7 +102,7 @@ class _Worker:
         return self._process.poll() is None
 
     def end(self) -> Exception:
-        """Why there is no answer: it died of the call, or had ended before, since none came."""
+        """Return the reason for a missing reply: a crash, or an earlier exit after a timeout."""
         code = self._process.wait()
         self._errors.seek(0)
         text = self._errors.read(_LAST_WORDS).decode(errors="replace")
@@ -120,7 +120,7 @@ class _Worker:
 
     def close(self) -> None:
         for stream in (self._process.stdin, self._process.stdout, self._errors):
-            # What was on the way to a worker that is gone cannot be written.
+            # Closing flushes buffered data, which fails if the worker is gone.
             with contextlib.suppress(OSError):
                 if stream is not None:
                     stream.close()
@@ -152,7 +152,7 @@ def _end_workers() -> None:
 
 
 def _forget_workers() -> None:
-    """The pipes of a worker belong to one process alone."""
+    """Close the pipes of workers in a forked child: they belong to the parent."""
     while _idle:
         _idle.pop().close()
 
@@ -166,10 +166,10 @@ def main() -> None:
     package.__path__ = [str(Path(__file__).parents[2])]
     sys.modules["riselang"] = package
     sys.path = json.loads(sys.argv[1])
-    # An interruption is for the process that asks, which then ends this one.
+    # Ctrl-C is handled by the parent process, which then stops this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     answers = os.fdopen(os.dup(1), "wb")
-    # What foreign code prints is no answer.
+    # Output of third-party code goes to stderr, not to the replies.
     os.dup2(2, 1)
     _serve(sys.stdin.buffer, answers)
 
@@ -179,7 +179,7 @@ def _serve(calls: IO[bytes], answers: IO[bytes]) -> None:
 
     while select.select([calls], [], [], PATIENCE)[0]:
         try:
-            # What is found where the caller finds it, which may have changed.
+            # Imports use the caller's search path, which may have changed.
             sys.path = receive(calls)
             importlib.invalidate_caches()
             function, arguments, options = receive(calls)
@@ -187,13 +187,13 @@ def _serve(calls: IO[bytes], answers: IO[bytes]) -> None:
             return
         try:
             answer = False, function(*arguments, **options)
-        except Exception as error:  # whatever it is, the caller is told
+        except Exception as error:  # any error is sent to the caller
             answer = True, _sent_error(function.__name__, error)
         send(answers, answer)
 
 
 def _sent_error(function: str, error: Exception) -> Exception:
-    """The error that the caller is told: our own as it is."""
+    """Return the error to send to the caller: errors of riselang unchanged."""
     from riselang.support.errors import InternalError, LimitationError
 
     if type(error).__module__.startswith("riselang."):

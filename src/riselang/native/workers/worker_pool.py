@@ -1,8 +1,8 @@
-"""Compiling many jobs on several cores.
+"""Compiles many jobs in parallel, on several cores.
 
-MLIR and LLVM are called under locks, so threads would wait for each other: the jobs go to
-processes. The process that asks works, too. A worker that fails, or cannot be started, is done
-without.
+MLIR and LLVM are called under locks, so threads would wait for each other; the jobs are distributed
+over processes, including the current one. If a worker fails or cannot be started, the others do
+its jobs.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from riselang.native.workers.compile_worker import LENGTH
 from riselang.support.forking import after_in_child
 
 WORTH_WORKERS = 16
-"""A module with fewer functions is compiled before a worker has started."""
+"""A module with fewer functions is compiled faster than a worker starts."""
 
 
 class _Queue:
-    """Jobs that wait, and the machine code of those that are done."""
+    """Pending jobs, and the machine code of finished ones."""
 
     def __init__(self) -> None:
         self.waiting: deque[tuple[int, Job]] = deque()
@@ -51,7 +51,7 @@ class _Queue:
             self.changed.notify_all()
 
     def take(self) -> tuple[int, Job] | None:
-        """The next job; None when there are no more."""
+        """Take the next job; None if there are no more."""
         with self.changed:
             while not self.waiting and not self.is_complete:
                 self.changed.wait()
@@ -63,7 +63,7 @@ class _Queue:
 
 
 def compile_jobs(jobs: Iterable[Job], processes: int) -> list[bytes]:
-    """The machine code of each job, in order, made by so many processes, this one among them."""
+    """Compile jobs in `processes` processes, including this one; return the code in order."""
     queue = _Queue()
     threads = [threading.Thread(target=_serve, args=(queue,)) for _ in range(processes - 1)]
     for thread in threads:
@@ -81,7 +81,7 @@ def compile_jobs(jobs: Iterable[Job], processes: int) -> list[bytes]:
     finally:
         for thread in threads:
             thread.join()
-    # What a worker could not do is done here, and its error is told.
+    # Jobs that failed in a worker are compiled here, which raises their errors.
     _compile_here(queue)
     return [queue.done[number] for number in range(count)]
 
@@ -93,9 +93,9 @@ def _compile_here(queue: _Queue) -> None:
 
 
 _idle: list[subprocess.Popen[bytes]] = []
-"""Workers that were started and have nothing to do yet."""
+"""Workers that were started and have no jobs yet."""
 _of_parent: list[subprocess.Popen[bytes]] = []
-"""Those of the process that this one was forked from, which it neither asks nor waits for."""
+"""Workers of the process that this one was forked from, which this one does not use."""
 
 
 @after_in_child
@@ -109,7 +109,7 @@ def _leave_workers() -> None:
 
 
 def start_workers(count: int) -> None:
-    """Start workers for jobs that will come soon; those for which none come end by themselves."""
+    """Start workers for jobs that will come soon; a worker without jobs exits after a while."""
     while len(_idle) < count and (process := _started()) is not None:
         _idle.append(process)
 
@@ -125,7 +125,7 @@ def _started() -> subprocess.Popen[bytes] | None:
 
 
 def _serve(queue: _Queue) -> None:
-    """Pass jobs to a process of its own."""
+    """Pass jobs to one worker process."""
     try:
         process = _idle.pop()
     except IndexError:
@@ -140,7 +140,7 @@ def _serve(queue: _Queue) -> None:
                 return
             queue.done[taken[0]] = code
     finally:
-        # It may be gone already, with what was written to it still on the way.
+        # The process may be gone already, with unflushed data.
         process.kill()
         with contextlib.suppress(OSError):
             process.communicate()
