@@ -50,7 +50,7 @@ def test_there_is_no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_there_is_no_gpu() -> None:
-    with pytest.raises(UserError, match=r"refuses cuInit: a reason \(100\)"):
+    with pytest.raises(UserError, match=r"cuInit of the GPU driver failed: a reason \(100\)"):
         cuda.Driver(Library(cuInit=100))
 
 
@@ -77,7 +77,7 @@ def test_the_driver_says_why_it_does_not_take_code() -> None:
 
 def test_too_little_memory_is_a_limit() -> None:
     driver = cuda.Driver(Library(cuMemAllocAsync=2))
-    with pytest.raises(LimitationError, match="refuses cuMemAllocAsync"):
+    with pytest.raises(LimitationError, match="cuMemAllocAsync of the GPU driver failed"):
         driver.allocated(1 << 60)
 
 
