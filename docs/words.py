@@ -120,8 +120,8 @@ def python_prose(text: str) -> Iterator[tuple[int, str]]:
 
 
 def without_code(text: str) -> str:
-    """A text without what stands in backticks, links' targets and indented code."""
-    text = re.sub(r"``?[^`\n]+``?", _blank, text)
+    """A text without code in backticks or braces, targets of links and indented code."""
+    text = re.sub(r"``?[^`\n]+``?|\{[^{}\n]*\}", _blank, text)
     text = re.sub(r"\]\([^)\n]*\)", _blank, text)
     return re.sub(r"^(?: {4,}|\t)(?:>>>|\.\.\.|%|func|\$).*$", _blank, text, flags=re.MULTILINE)
 

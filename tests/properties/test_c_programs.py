@@ -26,7 +26,7 @@ void f(int n, int m, float a1[37]) {
 
 
 def test_a_region_of_which_isl_makes_no_loops_is_refused() -> None:
-    with pytest.raises(Refusal, match=r"test\.c:\d+:\d+: error: isl makes no loops"):
+    with pytest.raises(Refusal, match=r"test\.c:\d+:\d+: error: isl generates no loops"):
         check_same(NO_LOOPS, "f", {"n": 6, "m": 5}, 1344, "isl", is_changed=False)
 
 

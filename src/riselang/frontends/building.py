@@ -1,8 +1,8 @@
-"""Typed nodes by the pattern: what a front end builds programs of, where all types are known.
+"""Typed pattern nodes, from which front ends build programs whose types are all known.
 
-A `Builder` knows the scope in which new values are made. Functions are given as Python functions
-from nodes to nodes, and become lambdas; one that only passes its argument to a pattern becomes that
-pattern.
+A `Builder` tracks the scope in which new values are created. Functions are passed as Python
+functions from nodes to nodes, and become lambdas; one that only passes its argument to a pattern
+becomes that pattern.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def rank_of(type: RiseType) -> int:
 
 
 class Builder:
-    """Makes nodes in the scope of the moment, at the location of the moment."""
+    """Creates nodes in the current scope, at the current location."""
 
     def __init__(self) -> None:
         self.scope = build.Scope()
@@ -64,7 +64,7 @@ class Builder:
 
     @contextmanager
     def located(self, location: SourceLocation | None) -> Generator[None]:
-        """What is made inside stands at this location."""
+        """Set the location of everything that is built in this context."""
         outer, self.location = self.location, location
         try:
             yield
@@ -79,13 +79,13 @@ class Builder:
     def operation(
         self, op: str, operands: Sequence[Node], type: ScalarType, predicate: str | None = None
     ) -> Node:
-        """An op of arith or math by its MLIR name, or a name that stands for one (`add`)."""
+        """Build an arith or math op by its MLIR name, or by a generic name (`add`)."""
         return build.Operation(
             type, op, operands, predicate, scope=self.scope, location=self.location
         )
 
     def convert(self, value: Node, type: ScalarType) -> Node:
-        """A signed integer, truth value or float as another type."""
+        """Convert a signed integer, Boolean or float to another type."""
         if value.type == type:
             return value
         return build.Conversion(type, value, scope=self.scope, location=self.location)
@@ -120,7 +120,7 @@ class Builder:
         return build.Variable(type, name, scope=self.scope, location=self.location)
 
     def program(self, parameters: Sequence[build.Variable], body: Node) -> Node:
-        """The function of all that was made; without parameters, its value."""
+        """Return the function of everything that was built; without parameters, its value."""
         if not parameters:
             return body
         type = fun(*(each.type for each in parameters), body.type)
@@ -129,7 +129,7 @@ class Builder:
     # Patterns
 
     def apply(self, spec: PatternSpec, sizes: Sequence[Argument], *arguments: Node) -> Node:
-        """A pattern with all its sizes and types, applied to all its arguments."""
+        """Apply a pattern with all its sizes and types to all its arguments."""
         parameters = dict(zip(spec.parameters, sizes, strict=True))
         type = spec.instantiate(parameters)
         use = build.PatternUse(type, spec, parameters, scope=self.scope, location=self.location)
@@ -145,7 +145,7 @@ class Builder:
         return self._mapped(pattern_registry.MAP, made, xs)
 
     def map_seq(self, function: Function, xs: Node, name: str = "x") -> Node:
-        """A map as one sequential loop, which also copies where the function changes nothing."""
+        """Map in one sequential loop, which also copies if the function is the identity."""
         made = self.function([element_of(xs.type)], [name], function)
         return self._mapped(pattern_registry.MAP_SEQ, made, xs)
 
@@ -158,13 +158,13 @@ class Builder:
         return self.apply(spec, [length_of(xs), element_of(xs.type), output], function, xs)
 
     def map_at(self, depth: int, function: Function, xs: Node) -> Node:
-        """A function under so many dimensions."""
+        """Map a function under `depth` dimensions."""
         if depth == 0:
             return function(xs)
         return self.map(lambda x: self.map_at(depth - 1, function, x), xs)
 
     def map_pairs_at(self, depth: int, function: Function, xs: Node, ys: Node) -> Node:
-        """The pairs that two arrays have at a depth, each through a function."""
+        """Map a function over the pairs of elements of two arrays at `depth`."""
         if depth == 0:
             return function(self.pair(xs, ys))
         return self.map(
@@ -177,7 +177,7 @@ class Builder:
         return self.apply(pattern_registry.ZIP, sizes, xs, ys)
 
     def zip_all(self, arrays: Sequence[Node]) -> Node:
-        """Tuples of the elements of arrays of one length; they nest to the right."""
+        """Zip arrays of one length into tuples, which nest to the right."""
         *first, result = arrays
         for xs in reversed(first):
             result = self.zip(xs, result)
@@ -193,7 +193,7 @@ class Builder:
         return result
 
     def parts(self, value: Node, count: int) -> list[Node]:
-        """The components of a tuple of so many."""
+        """Return the components of a tuple of `count`."""
         found: list[Node] = []
         for _ in range(count - 1):
             first, second = components(value.type)
@@ -202,7 +202,7 @@ class Builder:
         return [*found, value]
 
     def reduce(self, function: Function2, start: Node, xs: Node) -> Node:
-        """A left fold; the function takes (accumulator, element)."""
+        """Reduce from left to right; the function takes (accumulator, element)."""
         element, result = element_of(xs.type), start.type
         made = self.function([result, element], ["total", "x"], function)
         return self.apply(
@@ -225,7 +225,7 @@ class Builder:
         return self.apply(pattern_registry.SORT, [length_of(xs), element], made, xs)
 
     def scatter_with(self, function: Function2, indices: Node, start: Node, values: Node) -> Node:
-        """Each value combined with what is at its index, by f(old, new)."""
+        """Combine each value with the one at its index, by f(old, new)."""
         element = element_of(start.type)
         made = self.function([element, element], ["old", "new"], function)
         sizes = [length_of(start), length_of(values), element]
@@ -285,11 +285,11 @@ class Builder:
         return self.apply(pattern_registry.AT, [length_of(xs), element_of(xs.type)], position, xs)
 
     def first(self, xs: Node) -> Node:
-        """The only element of an array, or the first of several."""
+        """Return the only element of an array, or the first of several."""
         return self.at(self.clamp_idx(length_of(xs), self.literal(0, index)), xs)
 
     def slice_at(self, size: int, start: Node, xs: Node) -> Node:
-        """`size` elements from an index in [0, length - size] on."""
+        """Return `size` elements from an index in [0, length - size]."""
         sizes = [as_nat(size), length_of(xs) - size, element_of(xs.type)]
         return self.apply(pattern_registry.SLICE_AT, sizes, start, xs)
 
@@ -308,12 +308,12 @@ class Builder:
         return self.apply(pattern_registry.TO_MEM, ["heap", value.type], value)
 
     def stored(self, value: Node) -> Node:
-        """A value that is read often, in memory unless reading it costs nothing."""
+        """Store a value that is read often in memory, unless reading it is free."""
         return value if build.is_view(value) else self.to_mem(value)
 
 
 def unstored(node: Node) -> Node:
-    """What is stored where it goes to need not be stored before."""
+    """Drop a `toMem` whose value is stored anyway."""
     return node.arguments[0] if _uses(node, pattern_registry.TO_MEM) else node
 
 
@@ -325,7 +325,7 @@ def _uses(node: Node, spec: PatternSpec) -> TypeGuard[build.Application]:
 
 
 def _without_parameter(variables: Sequence[build.Variable], body: Node) -> Node | None:
-    """`fun(x, x |> transpose)` is `transpose`."""
+    """Eta-reduce: `fun(x, x |> transpose)` is `transpose`."""
     if len(variables) != 1 or not isinstance(body, build.Application):
         return None
     *given, last = body.arguments
@@ -342,7 +342,7 @@ def _without_parameter(variables: Sequence[build.Variable], body: Node) -> Node 
 
 
 def _is_partial(node: Node) -> bool:
-    """Whether this is a pattern that lacks its argument, which mentions no variable."""
+    """Whether this is a pattern without its argument that mentions no variable."""
     if isinstance(node, build.PatternUse):
         return True
     return (

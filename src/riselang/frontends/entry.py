@@ -1,4 +1,4 @@
-"""Entry points of the front ends, whose machinery is imported at their first use."""
+"""Entry points of the front ends, whose implementations are imported at first use."""
 
 from __future__ import annotations
 
@@ -29,13 +29,14 @@ def from_stablehlo(
     strategy: Strategy | str | None = None,
     fallback: str | None = None,
 ) -> Any:
-    """A StableHLO module, as text, as bytecode or in a file, as a model to call.
+    """Import a StableHLO module, as text, as bytecode or in a file, as a callable model.
 
-    `function` is the one to take, `main` by default. The other options are those of `rl.jit`;
-    `float` is "relaxed" by default, since StableHLO leaves the order of reductions open. A module
-    that leaves lengths open, such as that of a batch, is compiled for the shapes of each call.
-    With `fallback="linalg"`, ops that do not become patterns go through MLIR's own lowering to
-    loops, beside the others; `report()` of the model says which op went where.
+    `function` is the one to import, `main` by default. The other options are those of `rl.jit`;
+    `float` is "relaxed" by default, since StableHLO does not specify the order of reductions. A
+    module with dynamic dimensions, such as the batch, is compiled for the shapes of each call.
+
+    With `fallback="linalg"`, ops that do not become patterns are compiled by MLIR's own lowering to
+    loops, next to the others; `report()` of the model says how each op is compiled.
     """
     from riselang.frontends.stablehlo.model.model_reader import read_model
 
@@ -58,7 +59,7 @@ def load_model(
     effort: str | None = None,
     strategy: Strategy | str | None = None,
 ) -> Any:
-    """A model that was saved, with the arrays that were bound; the options are its own, or new."""
+    """Load a saved model, with its bound arrays; the options are its own, or new ones."""
     from riselang.frontends.stablehlo.model.model_reader import read_saved_model
 
     return read_saved_model(
@@ -81,11 +82,11 @@ def from_jax(
     strategy: Strategy | str | None = None,
     fallback: str | None = None,
 ) -> Any:
-    """A function of JAX as a model to call, for arguments like `specs`.
+    """Import a JAX function as a callable model, for arguments like `specs`.
 
     These are arrays, `jax.ShapeDtypeStruct`s or types, such as `rl.Array["B", 784, rl.f32]`, or
-    lists and dictionaries of them. A length with a name is open. The results come as a tuple.
-    The options are those of `rl.from_stablehlo`.
+    lists and dictionaries of them. A length with a name is a dynamic dimension. The results are a
+    tuple. The options are those of `rl.from_stablehlo`.
     """
     from riselang.frontends.jax import read_jax
 
@@ -107,7 +108,7 @@ def from_tensorflow(
     strategy: Strategy | str | None = None,
     fallback: str | None = None,
 ) -> Any:
-    """A function of TensorFlow as a model to call, for arguments like `specs`.
+    """Import a TensorFlow function as a callable model, for arguments like `specs`.
 
     These are tensors, `tf.TensorSpec`s or types such as `rl.Array[4, 784, rl.f32]`. The variables
     that it uses are bound. The options are those of `rl.from_stablehlo`.
@@ -132,9 +133,9 @@ def from_torch(
     strategy: Strategy | str | None = None,
     fallback: str | None = None,
 ) -> Any:
-    """A module of PyTorch as a model to call, for arguments like these.
+    """Import a PyTorch module as a callable model, for arguments like these.
 
-    They are tensors, or types such as `rl.Array[4, 784, rl.f32]`. The weights come along. The
+    They are tensors, or types such as `rl.Array[4, 784, rl.f32]`. The weights are included. The
     options are those of `rl.from_stablehlo`.
     """
     from riselang.frontends.torch import read_torch
@@ -157,9 +158,9 @@ def from_onnx(
     strategy: Strategy | str | None = None,
     fallback: str | None = None,
 ) -> Any:
-    """An ONNX model, in a file, in bytes or as a `ModelProto`, as a model to call.
+    """Import an ONNX model, in a file, in bytes or as a `ModelProto`, as a callable model.
 
-    The weights come along. The options are those of `rl.from_stablehlo`.
+    The weights are included. The options are those of `rl.from_stablehlo`.
     """
     from riselang.frontends.onnx import read_onnx
 
@@ -181,9 +182,9 @@ def from_keras(
     strategy: Strategy | str | None = None,
     fallback: str | None = None,
 ) -> Any:
-    """A model of Keras as one to call, for inputs like `specs`, its weights bound.
+    """Import a Keras model as a callable model, for inputs like `specs`, with its weights bound.
 
-    Without specs, on Keras' backend JAX, it is for batches of any size. The options are those of
+    Without specs, on Keras's JAX backend, it is for batches of any size. The options are those of
     `rl.from_stablehlo`.
     """
     from riselang.frontends.keras import read_keras
@@ -205,19 +206,19 @@ def from_c(
     library: str | None = None,
     checks: bool = True,
 ) -> CFunction:
-    """A function of a C file, or of C text, as a Python function with the same parameters.
+    """Import a function of a C file, or of C text, as a Python function with the same parameters.
 
-    Scalars are passed by value and arrays as numpy arrays, which are written in place. `function`
-    may be left out where the file has one function, or one with `#pragma scop`. `defines` are
-    macros (`-D`), `include` folders with headers (`-I`). The loops are in an order that suits the
-    machine, with the same result, bit by bit; `schedule="source"` keeps that of the text. Large
-    products of matrices run as patterns, where `float` permits the order of their sums, and so do
-    windows that move over arrays; `schedule="patterns"` runs all that is lifted so. With
-    `library="blas"`, which permits any order, products are calls of BLAS routines.
+    Scalars are passed by value and arrays as NumPy arrays, which are written in place. `function`
+    may be omitted if the file has one function, or one with `#pragma scop`. `defines` are macros
+    (`-D`), `include` folders with headers (`-I`). The loops are reordered for the machine, with
+    bitwise identical results; `schedule="source"` keeps the source order. Large matrix
+    multiplications run as patterns, if `float` permits the order of their sums, and so do sliding
+    windows; `schedule="patterns"` runs everything that is lifted as patterns. With
+    `library="blas"`, which permits any order, matrix multiplications are calls of BLAS routines.
 
-    An access outside of an array raises `UserError`: at the call where subscripts are affine, else
-    as the function runs. `checks=False` leaves out those that cost time as it runs, so that an
-    index from data that is wrong ends the process.
+    An out-of-bounds access raises `UserError`: at the call if subscripts are affine, else at run
+    time. `checks=False` omits the checks that cost time at run time, so a wrong data-dependent
+    index is undefined behavior.
     """
     from riselang.frontends.c.loading import load_function
 

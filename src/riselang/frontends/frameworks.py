@@ -1,4 +1,4 @@
-"""What the front ends of frameworks share: importing them, and the types of arguments."""
+"""Shared parts of the framework front ends: imports, and argument types."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from riselang.support.errors import UserError
 
 
 def framework(name: str, extra: str, what: str) -> Any:
-    """A module of a framework, or an error that says how to get it."""
+    """Import a module of a framework; raises an error that says how to install it."""
     try:
         return importlib.import_module(name)
     except ImportError as error:
@@ -22,19 +22,19 @@ def framework(name: str, extra: str, what: str) -> Any:
 
 
 def require(name: str, extra: str, what: str) -> None:
-    """Check that a module of a framework is there, without importing it."""
+    """Check that a framework module is installed, without importing it."""
     if importlib.util.find_spec(name) is None:
         raise _missing(extra, what, "is not installed")
 
 
 def _missing(extra: str, what: str, reason: str) -> UserError:
     return UserError(
-        f"{what} needs {extra}, which {reason}; pip install 'riselang[{extra}]' brings it"
+        f"{what} needs {extra}, which {reason}; install it with pip install 'riselang[{extra}]'"
     )
 
 
 def dimensions(spec: ArraySpec | ScalarType, what: str) -> tuple[list[Nat], ScalarType]:
-    """The lengths and the element type of `rl.Array["N", 4, rl.f32]`."""
+    """Return the lengths and the element type of `rl.Array["N", 4, rl.f32]`."""
     type: RiseType = spec.type if isinstance(spec, ArraySpec) else spec
     lengths: list[Nat] = []
     while isinstance(type, ArrayType):
@@ -46,8 +46,8 @@ def dimensions(spec: ArraySpec | ScalarType, what: str) -> tuple[list[Nat], Scal
 
 
 def fixed_shape(spec: ArraySpec | ScalarType, what: str) -> tuple[tuple[int, ...], Any]:
-    """The shape and dtype of a spec whose lengths are all numbers."""
+    """Return the shape and dtype of a spec with constant lengths."""
     lengths, element = dimensions(spec, what)
     if not all(length.is_constant for length in lengths):
-        raise UserError(f"{what}: the lengths of {spec!r} must be numbers here")
+        raise UserError(f"{what}: the lengths of {spec!r} must be constants here")
     return tuple(length.constant for length in lengths), numpy_dtype(element)

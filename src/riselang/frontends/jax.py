@@ -1,4 +1,4 @@
-"""Functions of JAX: `jax.export` makes StableHLO of them."""
+"""JAX functions, exported to StableHLO with `jax.export`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WHAT = "from_jax"
 
 
 def read_jax(function: Callable[..., Any], specs: Sequence[Any], choices: dict[str, Any]) -> Any:
-    """The model of a function of arrays, or of lists and dictionaries of them."""
+    """Create the model of a function of arrays, or of lists and dictionaries of them."""
     jax = framework("jax", "jax", WHAT)
     export = framework("jax.export", "jax", WHAT)
 
@@ -30,7 +30,7 @@ def read_jax(function: Callable[..., Any], specs: Sequence[Any], choices: dict[s
     scope = export.SymbolicScope()
     leaf = functools.partial(_spec, jax, export, scope)
     given = [jax.tree.map(leaf, spec, is_leaf=_is_spec) for spec in specs]
-    # An argument that is not used is one nevertheless.
+    # Unused arguments are kept.
     jitted = jax.jit(called, keep_unused=True)
     try:
         exported = export.export(jitted)(*given)
@@ -44,7 +44,7 @@ def _is_spec(value: Any) -> bool:
 
 
 def _spec(jax: Any, export: Any, scope: Any, value: Any) -> Any:
-    """The shape and type of an argument: of an array, or as `rl.Array` says it."""
+    """Return the shape and type of an argument: of an array, or from an `rl.Array`."""
     if isinstance(value, ArraySpec | ScalarType):
         lengths, element = dimensions(value, WHAT)
         text = ", ".join(str(length) for length in lengths)

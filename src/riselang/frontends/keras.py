@@ -1,4 +1,4 @@
-"""Models of Keras 3, on any of its backends."""
+"""Keras 3 models, on any of its backends."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ WHAT = "from_keras"
 
 
 def read_keras(model: Any, specs: Sequence[Any], choices: dict[str, Any]) -> Any:
-    """The model for inputs like these, its weights bound; without specs, for a batch of any size.
+    """Create the model for inputs like these, its weights bound; without specs, for any batch size.
 
-    What a model does in training, such as dropout, is not done.
+    Training behavior of a model, such as dropout, is disabled.
     """
     keras = framework("keras", "keras", WHAT)
     backend = keras.backend.backend()
@@ -32,7 +32,7 @@ def read_keras(model: Any, specs: Sequence[Any], choices: dict[str, Any]) -> Any
         from riselang.frontends.torch import read_torch
 
         return read_torch(model.eval(), given, choices)
-    raise LimitationError(f"{WHAT}: the backend {backend} of Keras is not supported")
+    raise LimitationError(f"{WHAT}: the Keras backend {backend} is not supported")
 
 
 def _on_jax(model: Any, specs: Sequence[Any], choices: dict[str, Any]) -> Any:
@@ -52,10 +52,10 @@ def _inputs(inputs: Sequence[Any]) -> Any:
 
 
 def _input_spec(tensor: Any, backend: str) -> ArraySpec:
-    """The type of an input of the model; the batch is open where the backend can leave it open."""
+    """Return the type of a model input; the batch is dynamic if the backend supports that."""
     if None in tensor.shape and backend != "jax":
         raise UserError(
-            f"{WHAT}: the batch of {tensor.name} is open; give the types of inputs, as in "
+            f"{WHAT}: the batch of {tensor.name} is dynamic; give the types of inputs, as in "
             "rl.from_keras(model, rl.Array[1, 784, rl.f32])"
         )
     lengths = ["B" if length is None else length for length in tensor.shape]

@@ -1,4 +1,4 @@
-"""ONNX models: the importer of the MLIR wheel makes StableHLO of them, in a worker process."""
+"""ONNX models, converted to StableHLO by the importer of the MLIR wheel in a worker process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WHAT = "from_onnx"
 
 
 def read_onnx(source: str | Path | bytes | Any, choices: dict[str, Any]) -> Any:
-    """The model in a file, in bytes, or an `onnx.ModelProto`; its weights are constants."""
+    """Read the model in a file, in bytes, or an `onnx.ModelProto`; its weights are constants."""
     require("onnx", "onnx", WHAT)
     module = import_onnx(_path_or_bytes(source), WHAT)
     return read_model(convert_to_stablehlo(module, ONNX, WHAT), name="<onnx>", **choices)
@@ -35,5 +35,5 @@ def _path_or_bytes(source: Any) -> str | bytes:
     except ValueError as error:
         raise UserError(
             f"{WHAT}: the model is too large to be passed ({error}); save it to a file, with its "
-            "weights in another one, and give its path"
+            "weights in another one, and pass its path"
         ) from None

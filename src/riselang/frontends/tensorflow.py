@@ -1,4 +1,4 @@
-"""Functions of TensorFlow: its bridge to XLA makes StableHLO of them."""
+"""TensorFlow functions, converted to StableHLO by TensorFlow's XLA bridge."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WHAT = "from_tensorflow"
 def read_tensorflow(
     function: Callable[..., Any], specs: Sequence[Any], choices: dict[str, Any]
 ) -> Any:
-    """The model of a function of tensors; its variables are bound to their values of now."""
+    """Create the model of a tensor function; its variables are bound to their current values."""
     tensorflow = framework("tensorflow", "tensorflow", WHAT)
     inner = getattr(function, "python_function", function)
     compiled = tensorflow.function(inner, jit_compile=True, autograph=False)
@@ -50,7 +50,7 @@ def _tensor(tensorflow: Any, spec: Any) -> Any:
 
 
 def _captured(concrete: Any) -> list[Any]:
-    """The values of the variables and tensors that a function takes from outside."""
+    """Return the values of the variables and tensors that a function captures."""
     variables = {id(each.handle): each for each in concrete.variables}
     found: list[Any] = []
     for captured in concrete.captured_inputs:

@@ -1,4 +1,4 @@
-"""PyTorch modules: torch.export and the importer of the MLIR wheel make StableHLO of them.
+"""PyTorch modules, converted to StableHLO by torch.export and the importer of the MLIR wheel.
 
 The passes of the wheel run in a worker process.
 """
@@ -22,14 +22,14 @@ WHAT = "from_torch"
 
 
 def read_torch(module: Any, arguments: Sequence[Any], choices: dict[str, Any]) -> Any:
-    """The model of a module for arguments like these; its weights are constants."""
+    """Create the model of a module for arguments like these; its weights are constants."""
     torch = framework("torch", "torch", WHAT)
     importer = framework("torch_mlir.fx", "torch", WHAT)
     given = [_tensor(torch, each) for each in arguments]
     try:
         with torch.no_grad():
             made = importer.export_and_import(module, *given, output_type="raw")
-    except Exception as error:  # of PyTorch, torch-mlir and the module itself: any kind
+    except Exception as error:  # from PyTorch, torch-mlir or the module itself: any type
         reason = str(error).strip().splitlines()
         raise LimitationError(
             f"{WHAT}: PyTorch cannot export the module: {reason[0] if reason else error!r}"

@@ -211,7 +211,8 @@ def test_arrays_that_live_inside_have_lengths_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("length", "reason"), [("n", "one is -1"), ("n + 2147483647L * 2147483647", "no memory")]
+    ("length", "reason"),
+    [("n", "one is -1"), ("n + 2147483647L * 2147483647", "not enough memory")],
 )
 def test_memory_that_there_is_not_is_refused(length: str, reason: str) -> None:
     text = f"void f(int n, double a[1]) {{ double t[{length}]; t[0] = 1; a[0] = t[0]; }}"

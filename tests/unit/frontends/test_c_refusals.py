@@ -1,4 +1,4 @@
-"""What cannot be modelled is refused at its place, with a reason and what would help."""
+"""What cannot be modeled is refused at its location, with a reason and what would help."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ CASES = {
     "while (n > 0) n--;": "a while loop",
     "do n--; while (n > 0);": "a do loop",
     "switch (n) { case 1: a[0] = 1; }": "a switch",
-    "for (int i = 0; i < n; i++) { if (a[i] > 3) break; a[i] = 1; }": "break is no static",
-    "for (int i = 0; i < n; i++) { if (i > 3) continue; a[i] = 1; }": "continue is no static",
+    "for (int i = 0; i < n; i++) { if (a[i] > 3) break; a[i] = 1; }": "break is not static",
+    "for (int i = 0; i < n; i++) { if (i > 3) continue; a[i] = 1; }": "continue is not static",
     "for (int i = 1; i < n; i *= 2) a[i] = 1;": "the step of this loop",
-    "for (int i = 0; ; i++) a[i] = 1;": "a part of the head of this loop is missing",
-    "int j = 0; for (j = j; j < n; j++) a[j] = 1;": "j begins with its own value",
-    "for (int i = 0; i >= 0; i++) a[i] = 1;": "this loop has no end",
+    "for (int i = 0; ; i++) a[i] = 1;": "a part of the loop head is missing",
+    "int j = 0; for (j = j; j < n; j++) a[j] = 1;": "j is initialized with its own value",
+    "for (int i = 0; i >= 0; i++) a[i] = 1;": "this loop does not terminate",
     "for (int i = 0; i < n; i++) { a[i] = 1; i = 3; }": "i is changed in the body of its loop",
-    "for (int i = 0; i < n; i++) a[i] = g(i);": "g is not defined in this file",
-    "for (int i = 0; i < n; i++) g(i);": "g is not defined in this file",
+    "for (int i = 0; i < n; i++) a[i] = g(i);": "g is neither defined in this file",
+    "for (int i = 0; i < n; i++) g(i);": "g is neither defined in this file",
     "for (int i = 0; i < n; i++) a[i] = q->a;": "this kind of expression",
     "for (int i = 0; i < n; i++) a[i] = p[i][0];": "p is an array of pointers",
     "for (int i = 0; i < n; i++) a[i] = where[i];": "where is a pointer that may point anywhere",
     "double *b = a; b[0] = 1;": "b is a pointer that may point anywhere",
-    "for (int i = 0; i < n; i++) a[i] = 1 + (a[0] = 3.0);": "an assignment inside of an expression",
-    "int k = 0; a[k++] = 1;": "an assignment inside of an expression",
-    "for (float x = 0; x < 3; x += 1) a[0] = x;": "x is no integer",
+    "for (int i = 0; i < n; i++) a[i] = 1 + (a[0] = 3.0);": "an assignment inside an expression",
+    "int k = 0; a[k++] = 1;": "an assignment inside an expression",
+    "for (float x = 0; x < 3; x += 1) a[0] = x;": "x is not an integer",
     "for (unsigned char i = 0; i < 300; i++) a[0] += i;": "may wrap around",
     "for (unsigned i = 5; i >= 0; i--) a[i] = 1;": "may wrap around",
     "static double kept; kept += 1; a[0] = kept;": "kept is static",
     "volatile double x = 1; a[0] = x;": "is volatile",
     "long double x = 1; a[0] = x;": "a value of type long double",
-    "double b[3] = {1, 2, 3}; a[0] = b[1];": "the elements of b are listed",
-    "goto end; end: a[0] = 1;": "goto is no static",
+    "double b[3] = {1, 2, 3}; a[0] = b[1];": "b has an initializer list",
+    "goto end; end: a[0] = 1;": "goto is not static",
     "if (n > 3) return; a[0] = 1;": "a return before the end",
     "for (int i = 0; i < n; i++) { int m = n; n = i; double b[m]; b[0] = 1; a[i] = b[0]; }":
         "a length of b",
-    "for (int i = 0; i < n; i++) for (i = 0; i < 3; i++) a[i] = 1;": "i is the variable of a loop",
+    "for (int i = 0; i < n; i++) for (i = 0; i < 3; i++) a[i] = 1;": "i is also the variable",
 }  # fmt: skip
 
 
@@ -79,7 +79,7 @@ def test_functions_that_call_themselves_are_refused() -> None:
         ("#include <nothing.h>\n", "clang refuses this: 'nothing.h' file not found"),
         ("void f(void) {\n#pragma scop\n}", "bad.c:2:1: error: this region has no #pragma endscop"),
         ("void f(void) {\n#pragma endscop\n}", "expected a #pragma scop before this endscop"),
-        ("#pragma scop\n#pragma endscop\n", "this #pragma scop stands in no function"),
+        ("#pragma scop\n#pragma endscop\n", "this #pragma scop is outside any function"),
         ("int \0;", "the file has a zero byte"),
     ],
 )
@@ -123,7 +123,7 @@ def test_a_marked_region_that_is_refused_is_a_failure(
     code, out, err = run(capsys, str(path))
     assert code == 1
     assert "func.func @f_scop0" in out
-    assert f"{path}:9:3: warning: a while loop is no static control flow" in err
+    assert f"{path}:9:3: warning: a while loop is not static control flow" in err
     assert "note: write it as a for loop" in err
 
 

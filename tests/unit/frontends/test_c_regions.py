@@ -16,7 +16,7 @@ HEAD = "void f(int n, double a[n]) {"
 LOOP = "for (int i = 0; i < n; i++) {"
 BEGIN, END = "#pragma scop", "#pragma endscop"
 OTHER_BLOCK = "expected this #pragma endscop in the block of its #pragma scop"
-INSIDE = "stands in the middle of a statement"
+INSIDE = "is in the middle of a statement"
 WRONG = {
     "ends in the loop": (4, OTHER_BLOCK, [HEAD, BEGIN, LOOP, END, "a[i] = 1; }", "}"]),
     "ends at the end of the loop": (5, OTHER_BLOCK, [HEAD, BEGIN, LOOP, "a[i] = 1;", END, "} }"]),
@@ -29,8 +29,8 @@ WRONG = {
     "does not end": (2, "has no #pragma endscop", [HEAD, BEGIN, "a[0] = 1;", "}"]),
     "nests": (4, "expected a #pragma endscop before",
               [HEAD, BEGIN, LOOP, BEGIN, "a[i] = 1;", END, "}", END, "}"]),
-    "begins outside": (1, "stands in no function", [BEGIN, HEAD, "a[0] = 1; }", END]),
-    "ends outside": (3, "stands in no function", [HEAD, BEGIN + "\na[0] = 1; }", END]),
+    "begins outside": (1, "is outside any function", [BEGIN, HEAD, "a[0] = 1; }", END]),
+    "ends outside": (3, "is outside any function", [HEAD, BEGIN + "\na[0] = 1; }", END]),
     "ends before the body": (
         4, INSIDE, [HEAD, BEGIN, "for (int i = 0; i < n; i++)", END, "a[i] = 1;", "}"]),
     "begins in the head": (

@@ -109,13 +109,13 @@ NOT_LIFTED = {
     "for (int i = 0; i < n; i++) y[0] += y[i];": "read elsewhere",
     "for (int i = 0; i < n; i++) z[i] = D[i][i];": "two dimensions",
     "for (int i = 0; i < n; i++) D[i][i] = z[i];": "loop of its own",
-    "for (int i = 0; i < n; i++) z[i] = i;": "number of an iteration",
-    "for (int i = 0; i < n; i++) z[i] = i > 0 ? y[i - 1] : 0.0;": "number of an iteration",
+    "for (int i = 0; i < n; i++) z[i] = i;": "depends on a loop variable",
+    "for (int i = 0; i < n; i++) z[i] = i > 0 ? y[i - 1] : 0.0;": "depends on a loop variable",
     "for (int i = 0; i < n; i++) z[i] = y[i] < 1.0 ? y[i + l] : 0.0;": "depends on a condition",
     "for (int i = 0; i < n; i++) z[i] = y[i / 2];": "quotient",
-    "for (int i = 0; i < n; i++) z[i] = (int)y[i];": "integer of a float",
+    "for (int i = 0; i < n; i++) z[i] = (int)y[i];": "converts a float to an integer",
     "for (int i = 0; i < n; i++) z[i] = y[(int)z[i]];": "not affine",
-    "for (int i = 0; i < n; i++) if (y[i] > 0.0) z[i] = y[i];": "data decide",
+    "for (int i = 0; i < n; i++) if (y[i] > 0.0) z[i] = y[i];": "data-dependent",
     "for (int i = 0; i < l; i++) for (int k = 0; k < 4; k++) x[i] += y[2 * i + 2 * k];": "by one",
 }  # fmt: skip
 

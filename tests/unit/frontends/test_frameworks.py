@@ -45,7 +45,7 @@ def test_types_of_arguments() -> None:
     fixed: Any = rl.Array[2, 3, rl.i8]
     assert fixed_shape(fixed, "test") == ((2, 3), "int8")
     assert fixed_shape(rl.f64, "test") == ((), "float64")
-    with pytest.raises(rl.UserError, match="must be numbers"):
+    with pytest.raises(rl.UserError, match="must be constants"):
         fixed_shape(spec, "test")
 
 

@@ -141,7 +141,7 @@ def test_what_nobody_takes_is_refused_by_name_and_place() -> None:
     with pytest.raises(rl.LimitationError) as caught:
         rl.from_stablehlo(FOURIER, fallback="linalg")
     assert str(caught.value).startswith("<text>:3:8: error: stablehlo.fft is not supported")
-    assert "stablehlo-legalize-to-linalg does not take it" in str(caught.value)
+    assert "stablehlo-legalize-to-linalg does not support it" in str(caught.value)
 
 
 def test_an_op_that_the_pass_dies_of_is_refused() -> None:
@@ -154,7 +154,7 @@ def test_an_op_that_the_pass_dies_of_is_refused() -> None:
         rl.from_stablehlo(text, fallback="linalg")
     assert str(caught.value).startswith(
         "<text>:2:8: error: stablehlo.bitcast_convert is not supported: tensor<2xcomplex<f32>> is "
-        "no array of a program, and stablehlo-legalize-to-linalg crashes on it"
+        "not supported in programs, and stablehlo-legalize-to-linalg crashes on it"
     )
 
 

@@ -100,7 +100,7 @@ def test_arrays_of_all_types_are_saved(element: str, tmp_path: Path) -> None:
 def test_a_file_that_is_no_model(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "broken.model"
     path.write_bytes(content)
-    with pytest.raises(rl.UserError, match="is no model that was saved"):
+    with pytest.raises(rl.UserError, match="is not a saved model"):
         rl.load_model(path)
     with pytest.raises(rl.UserError, match="cannot be read"):
         rl.load_model(tmp_path / "none.model")

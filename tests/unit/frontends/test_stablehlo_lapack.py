@@ -139,5 +139,5 @@ def test_single_precision() -> None:
 
 def test_letters_that_lapack_does_not_have() -> None:
     text = call("lapack_spotrf_ffi", "uplo=X", ["3x3xf32"], ["3x3xf32", "i32"])
-    with pytest.raises(LimitationError, match="its uplo is none of L, U"):
+    with pytest.raises(LimitationError, match="its uplo is not one of L, U"):
         rl.from_stablehlo(text)(np.eye(3, dtype=np.float32))

@@ -165,7 +165,9 @@ def test_a_loop_would_draw_the_same_numbers_in_each_round() -> None:
         }
       return %0 : tensor<f32>
     }"""
-    with pytest.raises(rl.LimitationError, match="each of its rounds would draw the same numbers"):
+    with pytest.raises(
+        rl.LimitationError, match="each iteration of which would draw the same numbers"
+    ):
         rl.from_stablehlo(text)
 
 

@@ -121,7 +121,7 @@ def test_loops_of_c_that_are_no_patterns(folder: Path) -> None:
     data = explored("loops.c")
     assert [stage["key"] for stage in data["stages"]] == ["affine", "llvm", "optimized", "asm"]
     assert data["steps"] == []
-    assert any("not recognised" in line for line, _ in data["lines"])
+    assert any("not recognized" in line for line, _ in data["lines"])
     # Each loop and the statement, from the source to the assembly.
     for stage in ("affine", "asm"):
         assert {"loops.c:3:3", "loops.c:4:5"} <= linked(data, stage)

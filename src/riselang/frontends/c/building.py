@@ -1,4 +1,4 @@
-"""Regions as programs: text of MLIR and LLVM, an object with a C header, functions to call."""
+"""Programs from regions: MLIR and LLVM text, an object file with a C header, callable functions."""
 
 from __future__ import annotations
 
@@ -53,22 +53,22 @@ from riselang.support.errors import UserError
 from riselang.support.lazy import cached_property
 from riselang.support.recursion import deep
 
-_KIND = "loops of C"
+_KIND = "C loops"
 
 
 @dataclass(frozen=True)
 class CProgram:
-    """Regions on their way to code."""
+    """Regions, and how they are compiled."""
 
     regions: tuple[Scop, ...]
     options: Options
     schedule: str = "source"
     checks: bool = True
-    """Whether functions in this process look for accesses outside of arrays."""
+    """Whether functions in this process check for out-of-bounds accesses."""
 
     @cached_property
     def scops(self) -> tuple[Scop, ...]:
-        """The regions with what the float permission makes of them."""
+        """The regions, transformed as the float permission allows."""
         if self.options.float == "strict":
             return self.regions
         return tuple(contracted(scop) for scop in self.regions)
@@ -86,13 +86,13 @@ class CProgram:
 
     @property
     def _is_changed(self) -> bool:
-        """Whether something runs in another order than that of the text."""
+        """Whether anything runs in another order than the source."""
         return self._is_arranged or self.options.library != "none"
 
     @cached_property
     @deep
     def module(self) -> ModuleOp:
-        """A function for each region, to be looked at."""
+        """A module to print, with a function for each region."""
         return module_of(self.scops, self._trees, is_arranged=self._is_arranged)
 
     def affine(self) -> str:
@@ -100,16 +100,16 @@ class CProgram:
 
     @deep
     def linalg(self) -> str:
-        """Statements over whole arrays as structured ops, and loops with the rest."""
+        """Print statements over whole arrays as structured ops, and the rest as loops."""
         steps = [with_structures(scop, self.schedule) for scop in self.scops]
         return module_text(module_of(self.scops, steps, is_arranged=self._is_arranged))
 
     def notation(self) -> str:
-        """What was recognised and lifted, as programs in RISE's notation."""
+        """Print the recognized and lifted statements as programs in RISE's notation."""
         return "\n\n".join(f"def {each.name} =\n{each.term}" for each in self._programs()) + "\n"
 
     def rise(self) -> str:
-        """The same as ops of the dialect `rise`, for all sizes."""
+        """Print the same as ops of the `rise` dialect, for all sizes."""
         kernels = [
             term_kernel(each.name, each.term, float=self.options.float) for each in self._programs()
         ]
@@ -124,7 +124,7 @@ class CProgram:
         return found
 
     def text(self, stage: str) -> str:
-        """The regions at a stage."""
+        """Print the regions at a stage."""
         texts = {
             "affine": self.affine,
             "linalg": self.linalg,
@@ -141,11 +141,11 @@ class CProgram:
         return texts[stage]()
 
     def _linked(self, *, is_checked: bool) -> ModuleOp:
-        """The functions with what makes them callable from C.
+        """Build the functions with entry points that C can call.
 
-        Where arguments are checked at the call, arrays that are written share no memory with
-        others; so do those that C declares `restrict`. Else loops in another order than that of the
-        text come with those of the text beside them, or not at all where nothing can be checked.
+        If arguments are checked at the call, arrays that are written share no memory with others;
+        neither do those that C declares `restrict`. Otherwise, reordered loops come with a second
+        version in source order, or are not used at all if aliasing cannot be checked.
         """
         functions: list[func.FuncOp] = []
         called: Called = {}
@@ -175,7 +175,7 @@ class CProgram:
         is_arranged: bool,
         is_apart: bool,
     ) -> func.FuncOp:
-        """The function of a region; LLVM is told which of its arrays lie apart from others."""
+        """Build the function of a region; LLVM is told which of its arrays do not alias."""
         function, used = function_of(scop, tree, f"{prefix}{scop.name}", is_arranged=is_arranged)
         called.update(used)
         distinct = [
@@ -188,7 +188,7 @@ class CProgram:
         return function
 
     def _plain_tree(self, scop: Scop) -> Any:
-        """The loops of the text."""
+        """Return the loops in source order."""
         return loops(scop, "source")
 
     def _refuse_globals(self, scop: Scop) -> None:
@@ -196,7 +196,7 @@ class CProgram:
             if scop.is_whole and variable not in scop.function.parameters:
                 raise Refusal(
                     variable.place, f"{variable.name} is not a parameter of {scop.name}",
-                    "pass it as one",
+                    "add it as a parameter",
                 )  # fmt: skip
 
     def _job(self, *, is_checked: bool) -> Job:
@@ -208,11 +208,11 @@ class CProgram:
         return self._job_of(module, pipeline, entries)
 
     def linked_module(self) -> ModuleOp:
-        """What is compiled, with its places, before MLIR gets it."""
+        """Return the module that is compiled, with its locations, before it is passed to MLIR."""
         return self._linked(is_checked=False)
 
     def located_ir(self, module: ModuleOp) -> str:
-        """LLVM IR of `linked_module` in which every instruction says where it comes from."""
+        """Return the LLVM IR of `linked_module`, in which every instruction has a location."""
         complete_locations(module)
         pipeline = pipelines.cpu(threads=False, bf16=False, debug_info=True)
         return self._job_of(module, pipeline, "", debug_info=True).llvm_ir
@@ -238,7 +238,7 @@ class CProgram:
         return with_hidden(job.whole_ir, names)
 
     def object_code(self) -> bytes:
-        """Machine code to be linked with C."""
+        """Return machine code to be linked with C."""
         return llvm.object_code(self.llvm_ir, self.options.effort)
 
     def assembly(self) -> str:
@@ -248,9 +248,9 @@ class CProgram:
         return header(self.scops, name)
 
     def _machine_code(self) -> bytes:
-        """From the cache, or compiled and left there.
+        """Load machine code from the cache, or compile and store it.
 
-        The key is what the regions are, so that nothing is searched for and proven again.
+        The key identifies the regions, so scheduling and proofs are not repeated.
         """
         cache, key = default_cache(), self._key()
         if cache is None or key is None:
@@ -262,7 +262,7 @@ class CProgram:
         return code
 
     def _kept(self, data: bytes | None) -> bytes | None:
-        """The machine code in an entry of the cache, if it can be used."""
+        """Return the machine code in a cache entry, if it is usable."""
         try:
             code = None if data is None else unseal(_KIND, data)
             if code is not None:
@@ -278,7 +278,7 @@ class CProgram:
         return fingerprint("c", isl().version.VERSION, self.schedule, self.options, *texts)
 
     def functions(self) -> dict[str, CFunction]:
-        """The functions in this process, ready to call."""
+        """Return the functions in this process, ready to call."""
         if self.checks:
             regions = tuple(map(checked, self.regions))
             return replace(self, regions=regions, checks=False).functions()
@@ -287,13 +287,13 @@ class CProgram:
         return {**lifted, **(self._loaded(rest) if rest else {})}
 
     def _lifted(self) -> dict[str, CFunction]:
-        """Those with products of matrices that run as patterns."""
+        """Return the functions with matrix multiplications that run as patterns."""
         lift = function_of_patterns if self.schedule == PATTERNS else lifted_function
         found = [lift(scop, self.options, self._loaded) for scop in self.regions]
         return {each.__name__: each for each in found if each is not None}
 
     def _loaded(self, regions: Sequence[Scop]) -> dict[str, CFunction]:
-        """Regions as loops, compiled and loaded."""
+        """Compile and load regions as loops."""
         program = replace(self, regions=tuple(regions))
         if self.options.library == "blas":
             libraries.prepare(libraries.BLAS)

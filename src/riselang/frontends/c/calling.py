@@ -1,4 +1,5 @@
-"""C functions in Python: scalars by value, arrays of numpy in place; mistakes are found before."""
+"""Calling C functions from Python: scalars by value, NumPy arrays in place; arguments are
+checked."""
 
 from __future__ import annotations
 
@@ -43,18 +44,19 @@ Arrays = Mapping[Variable, Array]
 Load = Callable[[Sequence[Scop]], "Mapping[str, CFunction]"]
 """Compiles regions as loops."""
 Values = Mapping[Variable, Any]
-"""Of scalars."""
+"""The values of scalars."""
 
 
 @dataclass(frozen=True)
 class _Input:
-    """What a parameter takes. Known before a call: to find it out takes longer than some calls."""
+    """The expected argument of a parameter, computed in advance since it takes longer than some
+    calls."""
 
     variable: Variable
     is_buffer: bool
     is_written: bool
     shape: tuple[int | None, ...]
-    """The lengths that are numbers in the declaration."""
+    """The lengths that are constants in the declaration."""
 
     @staticmethod
     def of(scop: Scop, variable: Variable) -> _Input:
@@ -70,9 +72,9 @@ class CFunction(ABC):
         self._scop = scop
         self._load = load
         self._unproven: frozenset[Checked] = frozenset()
-        """Accesses that were found to leave their arrays, if data let them happen."""
+        """Accesses that may be out of bounds if data-dependent conditions allow them."""
         self._checked: CFunction | None = None
-        """The function that looks at them as it runs."""
+        """The version that checks them at run time."""
         self.__name__ = scop.name
         self._footprints = Footprints(scop)
         self._inputs = tuple(_Input.of(scop, variable) for variable in scop.inputs)
@@ -108,7 +110,8 @@ class CFunction(ABC):
         return function.run(passed, arrays, values)
 
     def _with_checks(self, unproven: frozenset[Checked]) -> CFunction:
-        """The function with checks of what may leave its array in this call, or did in others."""
+        """Return the version that checks all accesses that may be out of bounds in this or earlier
+        calls."""
         if self._checked is None or not unproven <= self._unproven:
             self._unproven |= unproven
             scop = checked(self._scop, self._unproven)
@@ -117,7 +120,7 @@ class CFunction(ABC):
 
     @abstractmethod
     def run(self, passed: Sequence[Any], arrays: Arrays, values: Values) -> Any:
-        """What the function does, with arguments that are right: as C takes them, and by name."""
+        """Run the function with checked arguments: as C takes them, and by name."""
 
     def _ordered(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
         names = self.parameters
@@ -129,12 +132,12 @@ class CFunction(ABC):
             found = [*("..." for _ in arguments), *named]
             raise UserError(
                 f"{self.__name__} takes {len(names)} arguments ({', '.join(names)}), but found "
-                f"{len(found)}{f': {unknown[0]} is none of them' if unknown else ''}"
+                f"{len(found)}{f': {unknown[0]} is not one of them' if unknown else ''}"
             )
         return [*arguments, *(named[name] for name in names[len(arguments) :])]
 
     def _check_overlap(self, spans: list[tuple[int, int, Variable]]) -> None:
-        """An array that is written must not share memory with any other."""
+        """Check that an array that is written does not share memory with any other."""
         for start, end, variable in spans:
             if variable not in self._scop.written:
                 continue
@@ -177,7 +180,7 @@ class CompiledCFunction(CFunction):
 
 
 def _callable_at(code: Code, name: str, result: Any, kinds: Sequence[Any]) -> Callable[..., Any]:
-    """A function of machine code, which raises what ends a call early where something can."""
+    """Return a function of machine code, which raises pending errors and interruptions."""
     guarded = code.address(f"{GUARDED}{name}")
     if not guarded:
         return ctypes.CFUNCTYPE(result, *kinds)(code.address(name))
@@ -194,7 +197,7 @@ def _callable_at(code: Code, name: str, result: Any, kinds: Sequence[Any]) -> Ca
 
 
 def _scalar(argument: Any, variable: Variable) -> Any:
-    """A number of the parameter's type; an integer must fit."""
+    """Convert to the parameter's type; an integer must fit."""
     type = variable.type
     refuse_masked(argument, variable.name)
     is_array = isinstance(argument, np.ndarray) and argument.ndim == 0
@@ -221,7 +224,7 @@ def _checked(argument: Any, taken: _Input) -> Array:
     check_layout(array, variable.name, written=taken.is_written)
     is_flat = len(expected) == 1 and expected[0] is None
     if is_flat:
-        return array  # a pointer, which may point into anything
+        return array  # a pointer, which may point into any array
     fits = array.ndim == len(expected) and all(
         wanted is None or wanted == found
         for wanted, found in zip(expected, array.shape, strict=True)

@@ -21,7 +21,7 @@ from riselang.support.recursion import deep
 
 @dataclass(frozen=True)
 class CFile:
-    """A file that was read; regions are modelled when they are asked for."""
+    """A parsed file; regions are modeled on demand."""
 
     parsed: ParsedFile
     functions: tuple[Function, ...]
@@ -52,7 +52,7 @@ class CFile:
         return {function.name: function for function in self.functions}
 
     def marked(self, function: str | None = None) -> list[Region]:
-        """The regions between pragmas, of one function or of all."""
+        """Return the regions between pragmas, of one function or of all."""
         regions = marked_regions(self._own_functions, self.marks)
         if function is not None:
             self.function(function)
@@ -66,19 +66,19 @@ class CFile:
         return self._by_name[name]
 
     def only_function(self) -> Function:
-        """The function that is meant where none is named: the one with marks, or the only one."""
+        """Return the default function: the one with pragmas, or the only one."""
         marked = list(dict.fromkeys(region.function.name for region in self.marked()))
         names = marked or [each.name for each in self._own_functions if not each.is_static]
         if len(names) == 1:
             return self._by_name[names[0]]
         known = ", ".join(names) or "none"
         raise UserError(
-            f"{self.parsed.name}: it is not clear which function is meant; name one of: {known}"
+            f"{self.parsed.name}: several functions are candidates; name one of: {known}"
         )
 
     @deep
     def model(self, region: Region) -> Scop:
-        """The model of a region; raises a Refusal where something cannot be modelled."""
+        """Extract the model of a region; raises an error if something cannot be modeled."""
         try:
             inliner = Inliner(self._by_name, [region.function.name])
             statements = inliner.statements(region.statements)
@@ -87,12 +87,12 @@ class CFile:
             raise Refusal(region.place, "expressions nest too deeply") from None
 
     def whole(self, name: str | None = None) -> Scop:
-        """The model of a whole function."""
+        """Extract the model of a whole function."""
         function = self.only_function() if name is None else self.function(name)
         return self.model(whole_function(function))
 
     def detected(self, function: str | None = None) -> tuple[list[Scop], list[Refusal]]:
-        """The largest regions with loops that can be modelled, and why others cannot."""
+        """Return the longest regions with loops that can be modeled, and the errors of others."""
         chosen = self._own_functions if function is None else [self.function(function)]
         scops: list[Scop] = []
         refusals: list[Refusal] = []

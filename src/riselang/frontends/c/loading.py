@@ -1,4 +1,4 @@
-"""`rl.from_c`: from a file or a text to a function."""
+"""The implementation of `rl.from_c`: from a file or text to a function."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from riselang.support.io import decode
 from riselang.support.progress import progress
 
 TEXT = "<c>"
-"""What a text is called that comes from no file."""
+"""The name in errors of text that does not come from a file."""
 
 
 def read_text(source: str | Path) -> tuple[str, str]:
-    """The text of a file, or a text itself, and its name."""
+    """Return the text of a file, or the text itself, and its name."""
     if isinstance(source, str) and ("\n" in source or "{" in source):
         return source, TEXT
     try:

@@ -1,4 +1,4 @@
-"""A report of what each statement of a region was recognised as, and which loops are parallel."""
+"""The report of what each statement of a region was recognized as, and which loops are parallel."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from riselang.support.config import Options
 
 
 def report(scop: Scop, options: Options, schedule: str = "source") -> str:
-    """One line for each statement, and one where no other order was found than that of the text."""
+    """Format one line for each statement, and one if only the source order was found."""
     lines = [f"{scop.place}: {scop.name}: {len(scop.statements)} statements"]
     ways = _ways(scop, options)
     for found in recognised(scop):
@@ -25,12 +25,12 @@ def report(scop: Scop, options: Options, schedule: str = "source") -> str:
         lines.append(f"  {found.statement.place}: {described(scop, found)}{way}")
     reason = order(scop, schedule).reason if schedule != "source" else ""
     if reason:
-        lines.append(f"  {scop.place}: the order of the text stays: {reason}")
+        lines.append(f"  {scop.place}: the source order is kept: {reason}")
     return "\n".join(lines) + "\n"
 
 
 def _ways(scop: Scop, options: Options) -> dict[str, str]:
-    """How statements run that are lifted, and why."""
+    """Return how lifted statements run, and why."""
     ways: dict[str, str] = {}
     for found in recognised(scop):
         structure = None if found.tactic is None else _structure(scop, found)
@@ -56,9 +56,9 @@ def _structure(scop: Scop, found: Recognised) -> Structure | None:
 
 
 def described(scop: Scop, found: Recognised) -> str:
-    """What a statement is, or the nearest tactic and the condition that failed."""
+    """Describe a statement, or the nearest tactic and the condition that failed."""
     if found.tactic is None:
-        return f"not recognised: {found.reason}"
+        return f"not recognized: {found.reason}"
     around = f" in the loops over {', '.join(found.around)}" if found.around else ""
     try:
         lifting_of(scop, found)

@@ -1,7 +1,7 @@
-"""StableHLO to patterns.
+"""The conversion of StableHLO to patterns.
 
-Comes in: a StableHLO module, text or bytecode, read by `native.stablehlo`. Goes out: a `Model`, a
-kernel with its constants. Each op becomes patterns by a small function that is registered under its
-name (`registry.py`): scalar functions of elementwise ops in `arithmetic.py`, whole tensors in the
-files beside it. Read `tensors.py`, then `lowering.py`.
+In: a StableHLO module, text or bytecode, read by `native.stablehlo`. Out: a `Model`, a kernel with
+its constants. Each op becomes patterns by a small function that is registered under its name
+(`registry.py`): the scalar functions of elementwise ops are in `ops/elementwise.py`, those of whole
+tensors in the other files of `ops`. Read `tensors.py`, then `lowering.py`.
 """

@@ -1,4 +1,4 @@
-"""Which elementwise ops become one map: those whose only user is another one's map."""
+"""Clustering of elementwise ops: an op joins the map of its only user."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from riselang.native.mlir.stablehlo_graph import GraphBlock, GraphOp, GraphValue
 
 
 def roots(block: GraphBlock, is_elementwise: Callable[[GraphOp], bool]) -> dict[GraphOp, GraphOp]:
-    """For each elementwise op, the one in whose map it is computed, which may be itself.
+    """Return, for each elementwise op, the op in whose map it is computed, which may be itself.
 
-    An op joins its users where all of them are in one map of its own shape.
+    An op joins its users if all of them are in one map of its own shape.
     """
     users = _users(block)
     found: dict[GraphOp, GraphOp] = {}
@@ -29,7 +29,7 @@ def roots(block: GraphBlock, is_elementwise: Callable[[GraphOp], bool]) -> dict[
 
 
 def _users(block: GraphBlock) -> dict[GraphValue, list[GraphOp | None]]:
-    """The ops of a block that use each value; None for one that is deeper inside."""
+    """Return the ops of a block that use each value; None for one in a nested region."""
     users: dict[GraphValue, list[GraphOp | None]] = {}
     for op in block.operations:
         for operand in op.operands:

@@ -1,9 +1,9 @@
-"""Pass `convert-stablehlo-to-rise`: functions of StableHLO become functions with RISE programs.
+"""Pass `convert-stablehlo-to-rise`: StableHLO functions become RISE programs.
 
     rise-opt model.mlir -p convert-stablehlo-to-rise
 
-Each public function of tensors becomes one between buffers, those of its results first. What it
-calls is part of it, so private functions are gone afterwards.
+Each public tensor function becomes a function on buffers, those of its results first. The functions
+it calls are inlined, so no private functions remain.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from riselang.term.to_dialect import program_module
 
 @dataclass(frozen=True)
 class ConvertStablehloToRisePass(ModulePass):
-    """Makes patterns of the ops of StableHLO; what is not supported is refused by name."""
+    """Converts StableHLO ops to patterns; unsupported ops are reported by name."""
 
     name = "convert-stablehlo-to-rise"
 
@@ -69,15 +69,15 @@ def _program(graph: GraphFunction) -> Program:
     program = program_of(graph)
     if program.constants:
         raise LimitationError(
-            f"the function {program.name} has constants of many elements, which a function between "
-            "buffers has no place for; `rise import` and rl.from_stablehlo take them",
+            f"the function {program.name} has large constants, which a function on "
+            "buffers cannot hold; use `rise import` or rl.from_stablehlo",
             graph.location,
         )
     return program
 
 
 def _file(module: ModuleOp) -> str:
-    """The file that a module was read from."""
+    """Return the file that a module was read from."""
     for op in module.walk():
         if isinstance(op.location, FileLineColLoc):
             return op.location.filename.data
@@ -91,7 +91,7 @@ def _text(module: ModuleOp) -> str:
 
 
 class _Printer(Printer):
-    """Prints the bits of floats, of which xDSL's printer rounds some."""
+    """Prints the exact bits of floats, some of which xDSL's printer rounds."""
 
     def print_attribute(self, attribute: Attribute) -> None:
         if not isinstance(attribute, DenseIntOrFPElementsAttr):

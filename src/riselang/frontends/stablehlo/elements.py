@@ -1,7 +1,7 @@
-"""The element types of tensors, and what they are in RISE.
+"""Tensor element types, and their RISE equivalents.
 
-RISE has no unsigned types: an unsigned integer is a signed one of the same bits, and the ops for
-which it matters are the unsigned ones of arith.
+RISE has no unsigned types: an unsigned integer is a signed one with the same bits, and ops for
+which the sign matters become the unsigned ones of arith.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from riselang.support.errors import LimitationError, SourceLocation
 
 @dataclass(frozen=True)
 class Element:
-    """What a tensor is made of."""
+    """A tensor element type."""
 
     name: str
     scalar: ScalarType
@@ -69,12 +69,12 @@ COMPLEX: Mapping[str, Element] = {
     f"complex<{part.name}>": Element(f"complex<{part.name}>", part.scalar)
     for part in (ELEMENTS["f32"], ELEMENTS["f64"])
 }
-"""No elements of programs, but of what MLIR makes loops of: pairs of a scalar."""
+"""Complex elements, pairs of scalars: not supported in programs, only by the linalg fallback."""
 
 
 @dataclass(frozen=True)
 class TensorType:
-    """A tensor whose lengths and elements are known."""
+    """A tensor type with a static shape and a supported element type."""
 
     shape: tuple[int, ...]
     element: Element
@@ -89,15 +89,16 @@ def tensor_type(
     location: SourceLocation | None,
     elements: Mapping[str, Element] = ELEMENTS,
 ) -> TensorType:
-    """The type of a value; refuses what is no tensor of known shape and supported elements."""
+    """Return the type of a value; it must be a tensor with a static shape and supported
+    elements."""
     type = value.type
     if not isinstance(type, TensorKind):
         raise LimitationError(f"{what} has the type {type}, which is not supported", location)
     shape = tuple(length for length in type.shape if length is not None)
     if len(shape) != len(type.shape):
         raise LimitationError(
-            f"{what} has the type {type}, whose lengths are not all known; give shapes, or export "
-            "the model for fixed ones",
+            f"{what} has the type {type}, whose shape is dynamic; give shapes, or export "
+            "the model with static ones",
             location,
         )
     if type.element not in elements:

@@ -1,4 +1,5 @@
-"""A StableHLO function as a term: op by op, elementwise ops that belong together in one map."""
+"""Lowering of a StableHLO function to a term: op by op, with clustered elementwise ops in one
+map."""
 
 from __future__ import annotations
 
@@ -58,7 +59,7 @@ OP_MODULES = (
     elementwise, bitwise, dot_general, control_flow, convolution, dynamic_indexing, data_movement,
     rng, rng_bit_generator, reduction, triangular_solve, lapack,
 )  # fmt: skip
-"""Where ops are registered."""
+"""The modules that register ops."""
 
 
 @dataclass(frozen=True)
@@ -74,11 +75,11 @@ class Program:
 
 
 CALLS = ("Sharding", "annotate_device_placement")
-"""Custom calls that change nothing."""
+"""Custom calls without an effect."""
 
 
 def op_name(op: GraphOp) -> str:
-    """The name under which an op is registered; a call of the math library is that of CHLO."""
+    """Return the name under which an op is registered; for a math library call, its CHLO name."""
     if op.name == "stablehlo.bitcast_convert" and _rank(op.operands[0]) != _rank(op.results[0]):
         return bitwise.PARTS
     if op.name != "stablehlo.custom_call":
@@ -94,7 +95,7 @@ def _rank(value: GraphValue) -> int:
 
 
 def check_supported(function: GraphFunction) -> None:
-    """Refuses a program with ops that are not supported, the first of them at its place."""
+    """Raise an error for a program with unsupported ops, located at the first of them."""
     known = {*WHOLE, *ELEMENTWISE, *STRUCTURAL}
     missing = [op for op in function.body.walk() if op_name(op) not in known]
     if not missing:
@@ -111,7 +112,7 @@ def check_supported(function: GraphFunction) -> None:
 
 
 class RefusedOp(LimitationError):
-    """An op of the body that is not supported in the form that it has."""
+    """An op of the body that is not supported in its form."""
 
     def __init__(self, error: LimitationError, op: GraphOp):
         super().__init__(error.message, error.location or op.location, *error.notes)
@@ -119,7 +120,7 @@ class RefusedOp(LimitationError):
 
 
 def _culprit(error: LimitationError, op: GraphOp) -> GraphOp:
-    """An op, or the one in its map that is refused; what is in its regions is a part of it."""
+    """Return an op, or the unsupported one in its map; ops in its regions are a part of it."""
     is_map = op_name(op) in ELEMENTWISE
     return error.op if is_map and isinstance(error, RefusedOp) else op
 
@@ -127,7 +128,7 @@ def _culprit(error: LimitationError, op: GraphOp) -> GraphOp:
 def lower(
     function: GraphFunction, names: Sequence[str], whole_function: GraphFunction | None = None
 ) -> Program:
-    """The term of a function, or of a part of a whole one; `names` are those of its parameters."""
+    """Lower a function, or a part of a whole one, to a term; `names` are its parameter names."""
     check_supported(function)
     lowering = Lowering(_streams(whole_function or function))
     types = [
@@ -161,18 +162,18 @@ def _streams(function: GraphFunction) -> dict[GraphOp, int]:
 
 
 class Lowering:
-    """One program on its way to a term."""
+    """The state of lowering one program to a term."""
 
     def __init__(self, streams: Mapping[GraphOp, int]) -> None:
         self.builder = Builder()
         self._streams = streams
         self.variables: list[build.Variable] = []
-        """Parameters for constants."""
+        """The parameters for constants."""
         self.constants: list[np.ndarray[Any, Any]] = []
         self._outermost = self.builder.scope
         self._values: dict[GraphValue, Tensor] = {}
         self._waiting: dict[GraphValue, GraphOp] = {}
-        """Elementwise ops that become part of another one's map."""
+        """Elementwise ops that become part of another op's map."""
 
     def bound_constant(self, value: np.ndarray[Any, Any], type: TensorType) -> Tensor:
         name = f"constant{len(self.constants)}"
@@ -217,11 +218,11 @@ class Lowering:
         return found if isinstance(found, list) else [found]
 
     def _empty(self, type: TensorType) -> Tensor:
-        """A tensor without elements, whatever would have been computed."""
+        """Return a tensor without elements; the op computes nothing."""
         return zeros(self.builder, type.element, type.shape)
 
     def _cluster(self, root: GraphOp, read: Op) -> Tensor:
-        """The map that computes an elementwise op and those that only it needs."""
+        """Build the map that computes an elementwise op and those that only it needs."""
         members = self._members(root)
         made = {op.results[0] for op in members}
         operands = dict.fromkeys(each for op in members for each in op.operands)
@@ -246,7 +247,7 @@ class Lowering:
             raise RefusedOp(error, op) from None
 
     def _members(self, root: GraphOp) -> list[GraphOp]:
-        """An op and those that wait to become part of its map, each behind what it needs."""
+        """Return an op and the pending ops of its cluster, in topological order."""
         found: dict[GraphOp, None] = {}
         stack = [root]
         while stack:
@@ -261,7 +262,7 @@ class Lowering:
 
 
 def _spread(tensor: Tensor, shape: Sequence[int]) -> Tensor:
-    """A scalar where the others have elements: it is the same for all."""
+    """Broadcast a scalar operand to the shape of the others."""
     if tensor.rank == 0 and shape:
         return replace(tensor, shape=tuple(shape))
     return tensor

@@ -1,7 +1,6 @@
-"""What each op becomes: registered by name, where it is defined.
+"""The registry of supported ops, which register by name where they are defined.
 
-`--supported`, the table in the documentation and the check before anything is compiled read these
-registries.
+`--supported`, the table in the documentation and the check before compilation read it.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Op:
-    """An op with types that are known and supported."""
+    """An op with known, supported types."""
 
     name: str
     operands: tuple[TensorType, ...]
@@ -34,14 +33,14 @@ class Op:
     location: SourceLocation | None
     label: str = ""
     stream: int | None = None
-    """Which of the `rng` ops of its program it is; None in a region. See Note [Numbers of rng]."""
+    """The index of an `rng` op in its program; None in a region. See Note [Numbers of rng]."""
 
     @property
     def result(self) -> TensorType:
         return self.results[0]
 
     def integers(self, name: str, default: Sequence[int] | None = None) -> tuple[int, ...]:
-        """A list of integers, or `default` where there is none."""
+        """Return a list of integers, or `default` if the attribute is missing."""
         value = self.attributes.get(name)
         if value is None:
             if default is None:
@@ -56,44 +55,44 @@ class Op:
         return int(value)
 
     def refused(self, reason: str, *notes: str) -> LimitationError:
-        """What to raise where an op has a form that is not supported."""
+        """Return the error for an op in an unsupported form."""
         return LimitationError(
             f"{self.name} is not supported here: {reason}", self.location, *notes
         )
 
 
 def place_notes(label: str) -> list[str]:
-    """What to say of the place of an op in the program it was made of."""
+    """Return notes about the location of an op in its source program."""
     return [f"it comes from {label}"] if label else []
 
 
 class Regions(Protocol):
-    """What lowers the regions of an op."""
+    """Lowers the regions of an op."""
 
     builder: Builder
 
     def call(self, region: GraphBlock, arguments: Sequence[Tensor]) -> list[Tensor]:
-        """The results of a region for these arguments, in the scope of the moment."""
+        """Return the results of a region for these arguments, in the current scope."""
         ...
 
     def bound_constant(self, value: np.ndarray[Any, Any], type: TensorType) -> Tensor:
-        """A constant of many elements, which comes in as an argument."""
+        """Return a large constant, which is passed as an argument."""
         ...
 
 
 Scalar = Callable[[Builder, Op, Sequence[Node]], Node]
-"""What an elementwise op computes of scalars."""
+"""The scalar function of an elementwise op."""
 Whole = Callable[[Regions, Op, Sequence[Tensor]], "Tensor | list[Tensor]"]
-"""What an op makes of tensors."""
+"""The lowering of an op on tensors."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """An op that is supported."""
+    """A supported op."""
 
     name: str
     summary: str
-    """What it becomes."""
+    """The patterns that it becomes."""
 
 
 ELEMENTWISE: dict[str, Scalar] = {}
@@ -106,7 +105,7 @@ def _register(name: str, summary: str) -> None:
 
 
 def elementwise(*names: str, summary: str = "") -> Callable[[Scalar], Scalar]:
-    """Registers what elementwise ops compute of scalars."""
+    """Register the scalar function of elementwise ops."""
 
     def register(function: Scalar) -> Scalar:
         for name in names:
@@ -118,7 +117,7 @@ def elementwise(*names: str, summary: str = "") -> Callable[[Scalar], Scalar]:
 
 
 def lowers(*names: str, summary: str) -> Callable[[Whole], Whole]:
-    """Registers what ops make of whole tensors."""
+    """Register the lowering of ops on whole tensors."""
 
     def register(function: Whole) -> Whole:
         for name in names:
@@ -130,7 +129,7 @@ def lowers(*names: str, summary: str) -> Callable[[Whole], Whole]:
 
 
 def supported() -> list[str]:
-    """The names of all ops that are supported, in order."""
+    """Return the sorted names of all supported ops."""
     return sorted({*ENTRIES, *STRUCTURAL})
 
 

@@ -1,4 +1,4 @@
-"""What is supported, as text."""
+"""The table of supported ops."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ EXPANDED = (
     "chlo.erfc", "chlo.is_inf", "chlo.is_neg_inf", "chlo.is_pos_inf", "chlo.lgamma",
     "chlo.polygamma", "chlo.square", "chlo.top_k", "chlo.zeta",
 )  # fmt: skip
-"""Ops of CHLO that MLIR makes ops of StableHLO of, before anything is lowered."""
+"""CHLO ops that MLIR expands to StableHLO ops before lowering."""
 
 
 def entries() -> list[Entry]:
-    """Each op that is supported, by name."""
-    # Ops are registered where they are defined.
+    """Return the supported ops, sorted by name."""
+    # Importing the modules registers the ops.
     import_module("riselang.frontends.stablehlo.lowering")
-    expanded = [Entry(name, "ops of StableHLO") for name in EXPANDED]
+    expanded = [Entry(name, "StableHLO ops") for name in EXPANDED]
     calls = Entry("func.call", "the body of the function")
     composite = Entry("stablehlo.composite", "the body of its decomposition")
     found = {each.name: each for each in (*ENTRIES.values(), *expanded, calls, composite)}
@@ -27,6 +27,6 @@ def entries() -> list[Entry]:
 
 
 def supported_table() -> str:
-    """One op a line, and the element types."""
+    """Format one line for each op, and the element types."""
     lines = [f"{each.name:34} {each.summary.replace('`', '')}" for each in entries()]
     return "\n".join([*lines, "", f"elements: {' '.join(ELEMENTS)}", ""])

@@ -1,8 +1,8 @@
-"""Tensors on their way to patterns: a node, and how it is repeated along the other dimensions.
+"""Tensors during lowering: a node, and the dimensions along which it is broadcast.
 
-A broadcast costs nothing until something needs the whole array: `zip` and `map` close over what
-does not change along a dimension. Constants and iotas are made anew wherever they are used, so that
-nothing is kept in memory for them.
+A broadcast costs nothing until something needs the whole array: `zip` and `map` capture values that
+do not vary along a dimension. Constants and iotas are rebuilt wherever they are used, so they are
+never stored in memory.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from riselang.term.build import Node
 
 @dataclass(frozen=True, eq=False)
 class Tensor:
-    """A tensor of `shape`: an array with a dimension for each one in `varying`, in order."""
+    """A tensor of `shape`: an array with one dimension for each in `varying`, in order."""
 
     element: Element
     shape: tuple[int, ...]
     varying: tuple[int, ...]
-    """The dimensions that the array has; along the others it is repeated."""
+    """The dimensions that the array has; along the others it is broadcast."""
     make: Callable[[], Node]
-    """The array; a new node each time where it is cheap to make."""
+    """Builds the array; a new node each time if it is cheap."""
 
     @property
     def rank(self) -> int:
@@ -42,12 +42,12 @@ class Tensor:
 
 
 def whole(element: Element, shape: Sequence[int], node: Node) -> Tensor:
-    """A tensor that an array holds."""
+    """Return a tensor that an array holds entirely."""
     return Tensor(element, tuple(shape), tuple(range(len(shape))), lambda: node)
 
 
 def repeated(tensor: Tensor, shape: Sequence[int], places: Sequence[int]) -> Tensor:
-    """The tensor with its dimensions at `places`, which ascend, of a larger shape."""
+    """Broadcast a tensor to a larger shape; its dimensions are those at `places`, which ascend."""
     varying = tuple(places[each] for each in tensor.varying)
     return Tensor(tensor.element, tuple(shape), varying, tensor.make)
 
@@ -60,7 +60,7 @@ def array_type(element: Element, shape: Sequence[int]) -> RiseType:
 
 
 def node_of(builder: Builder, tensor: Tensor) -> Node:
-    """The whole array, repeated by `generate` where that is needed."""
+    """Return the whole array, broadcast with `generate` if needed."""
 
     def expand(node: Node, dimension: int) -> Node:
         if all(each in tensor.varying for each in range(dimension, tensor.rank)):
@@ -77,7 +77,7 @@ def zero(builder: Builder, element: Element) -> Node:
 
 
 def filled(builder: Builder, value: Node, shape: Sequence[int]) -> Node:
-    """An array with one value in all places."""
+    """Fill an array with one value."""
     if not shape:
         return value
     return builder.generate(shape[0], lambda _: filled(builder, value, shape[1:]))
@@ -92,7 +92,7 @@ def constant(builder: Builder, element: Element, shape: Sequence[int], number: f
 
 
 def iota(builder: Builder, element: Element, shape: Sequence[int], dimension: int) -> Tensor:
-    """The index along a dimension."""
+    """Return the index along a dimension."""
     length = shape[dimension]
 
     def make() -> Node:
@@ -110,7 +110,7 @@ def combined(
     element: Element,
     function: Callable[[list[Node]], Node],
 ) -> Tensor:
-    """A scalar function of the elements of tensors of one shape, as a nest of maps over zips."""
+    """Apply a scalar function to the elements of tensors of one shape, as nested maps over zips."""
     varying = sorted({each for tensor in tensors for each in tensor.varying})
     nodes = [tensor.make() for tensor in tensors]
 

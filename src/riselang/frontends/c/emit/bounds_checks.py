@@ -1,11 +1,11 @@
-"""What is checked while a region runs, for calls from Python.
+"""Run-time checks in a region, for calls from Python.
 
-A subscript that is affine is compared with the lengths of its array at the call (`footprints.py`).
-All others are compared before each access: those that data decide, and those of which the proof at
-the call fails, since a condition that data decide may keep the program from getting there. Nothing
-outside of an array is touched then: a load gives 0, a store does nothing, and the first failure is
-left in a buffer for the caller. The program goes on, since its loops cannot be left. Divisors of
-integers are compared with zero, where some processors trap.
+An affine subscript is compared with the lengths of its array at the call (`footprints.py`). All
+others are compared before each access: data-dependent ones, and those for which the proof at the
+call fails, since a data-dependent condition may prevent the access. Nothing out of bounds is
+accessed: a load gives 0, a store does nothing, and the first failure is stored in a buffer for the
+caller. The program continues, since its loops cannot be left. Integer divisors are compared with
+zero, for which some CPUs trap.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ from riselang.frontends.c.parse.syntax import (
 from riselang.support.errors import OutOfRangeError, SourceLocation, UserError
 
 FAILURE = MemRefType(i64, [4])
-"""How many checks failed; the number of the first; its index; the length it has to be below."""
+"""The number of failed checks, the number of the first one, its index, and the bound of that."""
 REPORT = "rise_c_report"
 """The function that a failed check calls."""
 MOST_DIMENSIONS = 64
-"""What the number of a check is multiplied with, to make room for that of the dimension."""
+"""The factor of the check number in a code that also encodes the dimension."""
 
 Checked = tuple[str, Access]
 """The name of a statement, and one of its accesses."""
@@ -54,7 +54,7 @@ Checked = tuple[str, Access]
 
 @dataclass(frozen=True)
 class Check:
-    """Something that may fail, and where it was written; without an array it is a division."""
+    """A check, and its location in the source; without an array it is a division."""
 
     place: SourceLocation
     array: Variable | None
@@ -68,7 +68,8 @@ class Check:
 
 
 def checked(scop: Scop, unproven: AbstractSet[Checked] = frozenset()) -> Scop:
-    """A region whose accesses are checked as it runs: those that data decide, and `unproven`."""
+    """Return a region whose accesses are checked at run time: data-dependent and `unproven`
+    ones."""
     statements = tuple(_checked(each, unproven) for each in scop.statements)
     return replace(scop, statements=statements, is_checked=True)
 
@@ -83,7 +84,7 @@ def _checked(statement: ModelStatement, unproven: AbstractSet[Checked]) -> Model
 
 
 def is_trapping(expression: Expression) -> bool:
-    """Whether an expression is a division that processors may trap: by zero, or by -1."""
+    """Whether an expression is a division that CPUs may trap: by zero, or by -1."""
     if not isinstance(expression, Binary) or expression.operator not in ("/", "%"):
         return False
     divisor = expression.right
@@ -93,12 +94,12 @@ def is_trapping(expression: Expression) -> bool:
 
 @lru_cache(maxsize=64)
 def checks_of(scop: Scop) -> tuple[Check, ...]:
-    """All checks of a region, by their numbers; they are the same for the same text."""
+    """Return all checks of a region in order; equal texts have equal checks."""
     return tuple(_check(node) for node in _checked_nodes(scop))
 
 
 def numbers_of(scop: Scop) -> Mapping[int, int]:
-    """The numbers of checks, by the identities of the expressions that they are for."""
+    """Return the numbers of checks, by the identities of the expressions that they are for."""
     return {id(node): number for number, node in enumerate(_checked_nodes(scop))}
 
 
@@ -121,7 +122,7 @@ def _checked_nodes(scop: Scop) -> Iterator[Expression]:
 
 
 def open_arrays(scop: Scop) -> Sequence[Variable]:
-    """Arrays whose lengths the declaration leaves open, so that the caller has to say them."""
+    """Return the arrays whose lengths are not declared, so that the caller must pass them."""
     if not checks_of(scop):
         return ()
     views = {each: scop.views.get(each) for each in scop.inputs if each.is_array}
@@ -132,7 +133,7 @@ def open_arrays(scop: Scop) -> Sequence[Variable]:
 
 
 def raise_failure(scop: Scop, failure: Sequence[int]) -> None:
-    """Raises what the first check found that failed, if one did."""
+    """Raise the error of the first check that failed, if any."""
     if not failure[0]:
         return
     number, dimension = divmod(int(failure[1]), MOST_DIMENSIONS)
@@ -140,7 +141,8 @@ def raise_failure(scop: Scop, failure: Sequence[int]) -> None:
 
 
 def report_function() -> func.FuncOp:
-    """Counts a failure; the first one is kept. Regions run on one thread."""
+    """Build the function that counts failures and stores the first one. Regions run on one
+    thread."""
     index = IndexType()
     types: list[Attribute] = [FAILURE, i64, index, index]
     block = Block(arg_types=types)

@@ -1,7 +1,7 @@
-"""Entry points with the interface of C: scalars by value and bare pointers.
+"""Entry points with a C interface: scalars by value and bare pointers.
 
 MLIR passes a buffer as a descriptor. A function in MLIR computes the lengths of arrays from the
-other parameters, as their declarations say, and one in LLVM IR takes what C passes.
+other parameters, as declared, and one in LLVM IR takes the arguments that C passes.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from riselang.frontends.c.parse.c_types import CType
 from riselang.frontends.c.parse.syntax import Access, Expression, Variable
 
 INNER = "rise_c_"
-"""What stands before the name of the function that does the work."""
+"""The name prefix of the function that does the work."""
 PLAIN = "rise_plain_"
-"""What stands before the name of one with the loops of the text, for arrays that share memory."""
+"""The name prefix of the version with loops in source order, for arrays that alias."""
 OUTER = "rise_entry_"
-"""What stands before the name of the one that makes buffers of pointers."""
+"""The name prefix of the function that turns pointers into buffers."""
 _UNKNOWN = 1 << 40
-"""The outermost length of an array whose declaration does not say it; nobody reads it."""
+"""The outermost length of an array whose declaration omits it; it is never read."""
 _LLVM_FLOATS = {32: "float", 64: "double"}
 
 
@@ -49,10 +49,9 @@ def is_buffer(scop: Scop, variable: Variable) -> bool:
 
 
 def wrapper(scop: Scop, *, has_plain: bool) -> func.FuncOp:
-    """The function that makes buffers of pointers and calls the one that works.
+    """Build the function that turns pointers into buffers and calls the one that does the work.
 
-    Where there is one with the loops of the text beside it, that is called for arrays that share
-    memory.
+    If there is also a version in source order, that is called for arrays that alias.
     """
     types = [_bare(input_type(scop, variable)) for variable in scop.inputs]
     open_ = open_arrays(scop)
@@ -87,7 +86,7 @@ def wrapper(scop: Scop, *, has_plain: bool) -> func.FuncOp:
 def _chosen(
     emitter: Emitter, passed: Sequence[SSAValue], outputs: Sequence[Attribute]
 ) -> Sequence[SSAValue]:
-    """The results of the loops of the text where arrays share memory, else of the others."""
+    """Call the version in source order if arrays alias, else the other one; return the results."""
     scop = emitter.scop
     buffers = {
         variable: value
@@ -106,7 +105,7 @@ def _chosen(
 
 
 def _bare(type: Attribute) -> Attribute:
-    """A buffer whose lengths are not known comes as one of a single element."""
+    """Return the type of an unknown-length buffer: one of a single element."""
     if isinstance(type, MemRefType) and DYNAMIC_INDEX in type.get_shape():
         return MemRefType(type.element_type, [1])
     return type
@@ -115,7 +114,7 @@ def _bare(type: Attribute) -> Attribute:
 def _buffer(
     emitter: Emitter, variable: Variable, argument: SSAValue, size: SSAValue | None
 ) -> SSAValue:
-    """An array of C as a buffer; `size` is how many elements it has, if that is known."""
+    """Turn a C array into a buffer; `size` is its number of elements, if known."""
     if not variable.is_array:
         return argument
     type = array_type(variable, emitter.scop.views.get(variable))
@@ -152,7 +151,7 @@ def _length(emitter: Emitter, extent: Expression | tuple[Linear, ...] | None) ->
 
 
 def llvm_entry(scop: Scop) -> str:
-    """LLVM IR of the function that C calls."""
+    """Return LLVM IR of the function that C calls."""
     taken: list[str] = []
     passed: list[str] = []
     for at, variable in enumerate(scop.inputs):
@@ -179,7 +178,7 @@ def llvm_entry(scop: Scop) -> str:
 
 
 def _numbers(shape: Sequence[int]) -> list[int]:
-    """The lengths and strides of a descriptor."""
+    """Return the lengths and strides of a descriptor."""
     strides: list[int] = []
     stride = 1
     for length in reversed(shape):

@@ -1,4 +1,4 @@
-"""What may go wrong as a region runs, written so that nothing does (`checking.py`)."""
+"""Emission of checked accesses and operations (`bounds_checks.py`)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from riselang.frontends.c.parse.syntax import Access, Binary, Expression, Litera
 
 
 class CheckEmitter:
-    """Writes accesses and operations with their checks."""
+    """Emits accesses and operations with their checks."""
 
     def __init__(self, out: Output):
         self._out = out
@@ -24,7 +24,7 @@ class CheckEmitter:
     # Accesses
 
     def load(self, access: Access, buffer: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
-        """An element as it is in memory, or zero."""
+        """Load an element, or zero if it is out of bounds."""
         out, type = self._out, access.variable.type.stored
 
         def failed() -> SSAValue:
@@ -51,7 +51,7 @@ class CheckEmitter:
         out.insert(scf.IfOp(is_inside, [], Region(stored), Region(failed)))
 
     def _is_inside(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
-        """Whether all indices are below the lengths of a buffer."""
+        """Emit whether all indices are below the lengths of a buffer."""
         out = self._out
         tests = [
             out.add(arith.CmpiOp(index, self._length(buffer, at), "ult"))
@@ -70,7 +70,7 @@ class CheckEmitter:
     def _report_indices(
         self, access: Access, buffer: SSAValue, indices: Sequence[SSAValue]
     ) -> None:
-        """The first dimension that an access leaves; the report keeps what comes first."""
+        """Report the first dimension that is out of bounds; the report keeps the first call."""
         out = self._out
         for at, index in enumerate(indices):
             length = self._length(buffer, at)
@@ -101,7 +101,7 @@ class CheckEmitter:
     # Operations
 
     def distance(self, right: SSAValue, type: CType) -> SSAValue:
-        """How far to shift: more than the bits there are leaves LLVM free to choose."""
+        """Emit a shift distance in range: LLVM leaves the result of others undefined."""
         most = self._out.add(arith.ConstantOp.from_int_and_width(type.bits - 1, type.bits))
         return self._out.add(arith.AndIOp(right, most))
 
@@ -112,16 +112,16 @@ class CheckEmitter:
         right: SSAValue,
         operation: Callable[..., Operation],
     ) -> SSAValue:
-        """A division of integers, which fails where the divisor is zero.
+        """Emit an integer division, which fails if the divisor is zero.
 
-        The least number by -1 wraps around, as other operations do; some processors trap.
+        The least number divided by -1 wraps around, as other operations do; some CPUs trap.
         """
         out, type = self._out, expression.type
         zero = self._zero(type.mlir)
 
         def failed() -> SSAValue:
             if out.failure is None:
-                return zero  # a length, which is known to be right before the call
+                return zero  # a length, which is checked before the call
             none = out.indices.constant(0)
             self._report(expression, 0, none, none)
             return zero
@@ -144,8 +144,8 @@ class CheckEmitter:
         return out.choice(is_right, type.mlir, divided, failed)
 
     def integer(self, value: SSAValue, source: CType, target: CType) -> SSAValue:
-        """A float as an integer; one that does not fit is the least of those that are computed, as
-        processors have it, since LLVM may make another number of it wherever it is used."""
+        """Emit a float-to-integer conversion; a float out of range becomes the least integer, as on
+        CPUs, since LLVM may give a different result at each use."""
         out = self._out
         is_whole = target.bits == 64 or (target.bits == 32 and not target.is_signed)
         bits, is_signed = (64 if is_whole else 32), target.is_signed or target.bits < 64

@@ -1,6 +1,6 @@
-"""Sums with products, rounded once: what the permission `contract` makes of float arithmetic.
+"""FMA contraction: the float permission `contract` fuses multiplications and additions.
 
-It is decided here, on the source, for each expression: the leftmost product of a sum is taken.
+It is decided here, on the source, for each expression: the leftmost product of a sum is contracted.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from riselang.frontends.c.parse.syntax import (
 
 
 def contracted(scop: Scop) -> Scop:
-    """A region whose sums with products are rounded once."""
+    """Contract products and sums in a region."""
     result = scop.result
     return replace(
         scop,

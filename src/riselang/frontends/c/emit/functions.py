@@ -1,4 +1,4 @@
-"""A function of MLIR for a region."""
+"""An MLIR function for a region."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from riselang.frontends.c.model.scop_parameters import Parameter
 from riselang.frontends.c.parse.syntax import Access, Expression, Literal, Variable
 
 STACK_BYTES = 16 << 10
-"""Local arrays up to this size are on the stack."""
+"""Local arrays up to this size are allocated on the stack."""
 
 
 def module_of(scops: Sequence[Scop], trees: Sequence[Any], *, is_arranged: bool) -> ModuleOp:
-    """A module with a function for each region, and what they call.
+    """Build a module with a function for each region, and declarations of what they call.
 
-    Where loops are arranged for the machine, innermost ones are of vectors, and elements stay in
-    registers; arrays must not share memory then.
+    If loops are scheduled for the machine, innermost ones are vectorized, and elements stay in
+    registers; arrays must not alias then.
     """
     functions: list[func.FuncOp] = []
     called: Called = {}
@@ -38,7 +38,7 @@ def module_of(scops: Sequence[Scop], trees: Sequence[Any], *, is_arranged: bool)
 
 
 def declarations(called: Called) -> list[func.FuncOp]:
-    """What is called, declared."""
+    """Declare the functions that are called."""
     return [
         func.FuncOp.external(name, inputs, [] if output is None else [output])
         for name, (inputs, output) in called.items()
@@ -48,9 +48,9 @@ def declarations(called: Called) -> list[func.FuncOp]:
 def function_of(
     scop: Scop, tree: Any, name: str, *, is_arranged: bool
 ) -> tuple[func.FuncOp, Called]:
-    """The function of a region whose loops isl has made, and the functions it calls.
+    """Build the function of a region from isl's loops, and return it with the functions it calls.
 
-    A tuple is several trees, or what else adds ops, one after the other.
+    A tuple is a sequence of ASTs, or of functions that emit ops.
     """
     types = [input_type(scop, variable) for variable in scop.inputs]
     types += [FAILURE] if checks_of(scop) else []
@@ -77,7 +77,7 @@ def function_of(
 
 
 def input_type(scop: Scop, variable: Variable) -> Attribute:
-    """What a variable from outside is for the function: a buffer, or a value."""
+    """Return the type of an input variable: a buffer, or a value."""
     if variable.is_array:
         return array_type(variable, scop.views.get(variable))
     if variable in scop.written and not variable.is_parameter:
@@ -102,14 +102,14 @@ def _static(extent: Expression | tuple[Linear, ...] | None) -> int:
 
 
 class _Prologue:
-    """What a function begins with: values of parameters, and memory for what lives inside."""
+    """The start of a function: parameter values, and buffers for local variables."""
 
     def __init__(self, emitter: Emitter):
         self._out = emitter
         self._scop = emitter.scop
 
     def run(self, arguments: Sequence[SSAValue]) -> list[SSAValue]:
-        """The buffers that are freed at the end."""
+        """Emit the prologue, and return the buffers that are freed at the end."""
         for variable, argument in zip(self._scop.inputs, arguments, strict=True):
             argument.name_hint = variable.hint
             if variable.is_array or isinstance(argument.type, MemRefType):
@@ -123,7 +123,7 @@ class _Prologue:
         return [buffer for v in self._scop.locals if (buffer := self._local(v)) is not None]
 
     def _copied(self, variable: Variable, argument: SSAValue) -> None:
-        """A parameter that the function changes has a place of its own."""
+        """Copy a parameter that the function changes to its own buffer."""
         self._local(variable)
         target = Access(variable.place, variable.type, variable, ())
         with self._out.at(variable.place):

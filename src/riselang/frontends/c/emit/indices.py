@@ -18,16 +18,16 @@ INDEX = IndexType()
 
 
 class Indices:
-    """Values of loops and parameters by name, and what is computed from them."""
+    """Values of loops and parameters by name, and expressions of them."""
 
     def __init__(self, insert: Callable[[Operation], Operation]):
         self._insert = insert
         self.symbols: dict[str, SSAValue] = {}
-        """Parameters, the same in the whole function."""
+        """Parameters, constant in the whole function."""
         self.loops: dict[str, SSAValue] = {}
-        """Loops that affine maps may mention."""
+        """Loops that affine maps may use."""
         self.others: dict[str, SSAValue] = {}
-        """Loops of scf, and what else is not affine."""
+        """scf loops, and other values that are not affine."""
 
     def add(self, op: Operation) -> SSAValue:
         return self._insert(op).results[0]
@@ -38,9 +38,9 @@ class Indices:
         return not any(self._is_folded_wrongly(value) for value in values)
 
     def _is_folded_wrongly(self, linear: Linear) -> bool:
-        """Whether a loop is subtracted in what is divided.
+        """Whether a loop variable is subtracted in a dividend.
 
-        MLIR takes `-i mod 2` for 1 where it knows only that i is negative.
+        MLIR simplifies `-i mod 2` to 1 where it knows only that i is negative.
         """
         for atom, _ in linear.terms:
             if isinstance(atom, str):
@@ -53,7 +53,7 @@ class Indices:
         return False
 
     def map(self, values: Sequence[Linear]) -> tuple[AffineMapAttr, list[SSAValue]]:
-        """A map of dimensions for loops and symbols for parameters, and its operands."""
+        """Return a map of dimensions for loops and symbols for parameters, and its operands."""
         names = list(dict.fromkeys(name for value in values for name in value.names()))
         dims = [name for name in self.loops if name in names]
         symbols = [name for name in self.symbols if name in names]
@@ -68,7 +68,7 @@ class Indices:
         return AffineMapAttr(AffineMap(len(dims), len(symbols), results)), operands
 
     def access_map(self, values: Sequence[Linear]) -> tuple[AffineMapAttr, list[SSAValue]]:
-        """A map of dimensions alone, which parameters may be too: the text of accesses has no
+        """Return a map of dimensions alone, also for parameters: the text of accesses has no
         symbols."""
         names = list(dict.fromkeys(name for value in values for name in value.names()))
         known = {**self.loops, **self.symbols}
@@ -79,7 +79,7 @@ class Indices:
         return AffineMapAttr(AffineMap(len(dims), 0, results)), [known[name] for name in dims]
 
     def value(self, linear: Linear) -> SSAValue:
-        """A quasi-affine expression as an index."""
+        """Emit a quasi-affine expression as an index."""
         if len(linear.terms) == 1 and linear.constant == 0 and linear.terms[0][1] == 1:
             atom = linear.terms[0][0]
             if isinstance(atom, str):
@@ -115,14 +115,14 @@ class Indices:
             total = self.add(arith.AddiOp(total, scaled))
         return total
 
-    # Expressions of isl with cases
+    # Piecewise isl expressions
 
     def truth(self, expression: Any, bindings: Bindings) -> SSAValue:
-        """A condition of isl as a truth value."""
+        """Emit an isl condition as an i1."""
         return self._truth(self.of_tree(expression, bindings))
 
     def of_tree(self, expression: Any, bindings: Bindings) -> SSAValue:
-        """Any expression of isl as an index, or as a truth value."""
+        """Emit any isl expression as an index, or as an i1."""
         types = isl().ast_expr_type
         if expression.get_type() == types.id:
             name = expression.get_id().get_name()
@@ -150,7 +150,7 @@ class Indices:
         return total
 
     def _truth(self, value: SSAValue) -> SSAValue:
-        """A condition of isl may be a number: zero is false."""
+        """Convert an isl condition that is an integer: zero is false."""
         if value.type != INDEX:
             return value
         return self.add(arith.CmpiOp(value, self.constant(0), "ne"))

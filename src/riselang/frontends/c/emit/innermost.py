@@ -1,4 +1,4 @@
-"""Innermost loops that are arranged for the machine: in vectors, or with elements in registers."""
+"""Innermost loops scheduled for the machine: vectorized, or with elements in registers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from riselang.support.errors import SourceLocation
 
 
 class Loops(Protocol):
-    """What innermost loops need of the walk through the others."""
+    """The interface to the loop emitter that innermost loops need."""
 
     bindings: dict[str, Linear]
 
@@ -32,18 +32,19 @@ class Loops(Protocol):
 
 
 class Innermost:
-    """Writes innermost loops."""
+    """Emits innermost loops."""
 
     def __init__(self, emitter: Emitter, loops: Loops):
         self._out = emitter
         self._loops = loops
 
     def is_written(self, name: str, node: Any) -> bool:
-        """Writes a loop in vectors, or else with elements in registers; false where neither can."""
+        """Emit a loop vectorized, or else with elements in registers; False if neither is
+        possible."""
         return self._in_vectors(name, node) or self._in_registers(name, node)
 
     def ask_ahead(self, name: str, node: Any) -> None:
-        """At the beginning of a loop that is written one by one: what it needs later."""
+        """Emit prefetches at the start of a scalar loop, for elements that it needs later."""
         users = only_users(node.for_get_body())
         try:
             instances = [self._instance(user, {name: Linear.of(name)}) for user in users]
@@ -52,7 +53,8 @@ class Innermost:
         ask_ahead(self._out, instances, name, trees.number(node.for_get_inc()))
 
     def _in_vectors(self, name: str, node: Any) -> bool:
-        """An innermost loop in vectors, and what is left of it one by one; whether it could be."""
+        """Emit an innermost loop vectorized, with a scalar tail; return whether that is
+        possible."""
         users = only_users(node.for_get_body())
         if not is_parallel(node) or not users or trees.number(node.for_get_inc()) != 1:
             return False
@@ -69,7 +71,7 @@ class Innermost:
             stride = indices.constant(lanes)
             count = out.add(arith.SubiOp(upper, lower))
             whole = out.add(arith.SubiOp(count, out.add(arith.RemSIOp(count, stride))))
-            # No iteration at all may be less than none.
+            # The trip count may be negative if there are no iterations.
             end = out.add(arith.MaxSIOp(lower, out.add(arith.AddiOp(lower, whole))))
             runs = out.add(arith.CmpiOp(lower, end, "slt"))
             block = Block()
@@ -84,7 +86,7 @@ class Innermost:
         return True
 
     def _in_registers(self, name: str, node: Any) -> bool:
-        """An innermost loop some of whose elements stay in registers; whether there are any."""
+        """Emit an innermost loop with elements in registers; return whether there are any."""
         users = only_users(node.for_get_body())
         try:
             instances = [self._instance(user, {name: Linear.of(name)}) for user in users]
@@ -106,7 +108,7 @@ class Innermost:
         return True
 
     def _bounds(self, node: Any) -> tuple[SSAValue, SSAValue]:
-        """The first value of a loop, and the first that it does not reach."""
+        """Return the first value of a loop, and the first value past its end."""
         indices, out = self._out.indices, self._out
         lower = indices.of_tree(node.for_get_init(), self._loops.bindings)
         upper = indices.of_tree(node.for_get_cond().get_op_arg(1), self._loops.bindings)
@@ -118,7 +120,7 @@ class Innermost:
         self, name: str, lower: SSAValue, upper: SSAValue, stride: SSAValue, node: Any,
         kept: Sequence[Kept],
     ) -> None:  # fmt: skip
-        """A loop that hands elements from iteration to iteration."""
+        """Emit a loop with loop-carried elements."""
         out, written = self._out, [each for each in kept if each.is_written]
         outer = dict(out.registers)
         values = {each.element: self._loaded(each) for each in kept}
@@ -150,7 +152,7 @@ class Innermost:
         self, name: str, lower: SSAValue, upper: SSAValue, stride: SSAValue, node: Any,
         instances: Sequence[Instance], vectors: VectorEmitter | None,
     ) -> None:  # fmt: skip
-        """A loop over vectors of iterations, or over single ones."""
+        """Emit a loop over vectors of iterations, or over single ones."""
         block = Block(arg_types=[INDEX])
         block.args[0].name_hint = self._loops.source_of(node, name)[0]
         self._loops.forget(name)

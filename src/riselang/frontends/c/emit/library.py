@@ -1,6 +1,6 @@
-"""Products of matrices as calls of BLAS routines, for lengths that are known at the call.
+"""Matrix multiplications as calls of BLAS routines, for sizes that are known at the call.
 
-Matrices are row-major; one whose rows lie the other way is passed as its transpose.
+Matrices are row-major; a column-major one is passed as its transpose.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ UPLO = {"upper": 121, "lower": 122}
 
 
 class Routines:
-    """Writes calls of routines, and what they take."""
+    """Emits calls of routines, and their arguments."""
 
     def __init__(self, out: Emitter, type: Attribute):
         self._out = out
@@ -64,7 +64,7 @@ class Routines:
 
 
 class CallEmitter(Routines):
-    """Writes the call that computes a product."""
+    """Emits the call that computes a matrix multiplication."""
 
     def __init__(self, out: Emitter, product: Product):
         super().__init__(out, product.target.array.type.mlir)
@@ -92,7 +92,8 @@ class CallEmitter(Routines):
         beta = self._constant(0.0 if product.begins_with_zero else 1.0)
         left, right = self._operand(product.left, batch), self._operand(product.right, batch)
         target = self._operand(product.target, batch)
-        # Of the right factor the columns are the rows here: it is turned where they lie so.
+        # The columns of the right factor are its rows here: it is transposed if they are
+        # contiguous.
         is_turned = product.left.loops[-1] not in product.depth
         is_right_turned = product.right.loops[-1] in product.depth
         order = self._integer(ROW_MAJOR)
@@ -110,7 +111,7 @@ class CallEmitter(Routines):
     # Arguments
 
     def _operand(self, factor: Factor, batch: SSAValue | None) -> list[SSAValue]:
-        """The address of a matrix, and how far its rows are from each other."""
+        """Return the address of a matrix, and its leading dimension."""
         out, product = self._out, self._product
         start = memref.ExtractAlignedPointerAsIndexOp.get(out.memory[factor.array])
         address = out.add(start)
@@ -126,13 +127,13 @@ class CallEmitter(Routines):
         return [out.add(arith.IndexCastOp(address, i64)), self._narrow(stride)]
 
     def _inner(self, factor: Factor) -> tuple[str, ...]:
-        """The loops that are the inner dimension of a matrix."""
+        """Return the loops that are the inner dimension of a matrix."""
         product = self._product
         groups = (product.rows, product.columns, product.depth)
         return next(group for group in groups if factor.loops[-1] in group)
 
     def _length(self, factor: Factor, loops: Sequence[str]) -> SSAValue:
-        """The product of the lengths of dimensions of an array."""
+        """Return the product of the lengths of array dimensions."""
         out = self._out
         total: SSAValue | None = None
         for loop in loops:

@@ -1,4 +1,4 @@
-"""isl's loops and conditions as ops, and statements inside of them."""
+"""Emission of isl's loops and conditions as ops, with the statements inside them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from riselang.support.errors import SourceLocation
 
 
 class LoopEmitter:
-    """Walks a tree of isl's loops."""
+    """Walks an AST of isl's loops."""
 
     def __init__(self, emitter: Emitter, *, is_arranged: bool):
         self._out = emitter
@@ -51,7 +51,7 @@ class LoopEmitter:
         elif kind == types.user:
             self._user(node)
         else:
-            raise AssertionError(f"a node of kind {kind} of isl")
+            raise AssertionError(f"an isl node of kind {kind}")
 
     # Loops
 
@@ -81,7 +81,7 @@ class LoopEmitter:
             self._affine_for(name, lower, upper, step, node)
 
     def _once(self, name: str, value: Any, node: Any) -> None:
-        """A loop with one iteration: its variable is a name for something else."""
+        """Emit a loop with one iteration: its variable is bound to an expression."""
         try:
             linear = trees.linear(value, self.bindings)
             self.forget(name)
@@ -93,7 +93,7 @@ class LoopEmitter:
         self.node(node.for_get_body())
 
     def forget(self, name: str) -> None:
-        """What a name meant before: isl gives loops that stand side by side the same one."""
+        """Drop the previous binding of a name: isl gives consecutive loops the same one."""
         indices = self._out.indices
         for known in (indices.loops, indices.others, self.bindings):
             known.pop(name, None)
@@ -135,7 +135,7 @@ class LoopEmitter:
         return block
 
     def source_of(self, node: Any, name: str) -> tuple[str, SourceLocation]:
-        """The loop of C that a loop is for: one whose variable is computed from its own."""
+        """Return the C loop that a loop implements: one whose variable is computed from its own."""
         call = first_user(node).user_get_expr()
         statement = self._out.scop.statement(callee(call))
         for at, (variable, iterator) in enumerate(statement.iterators):

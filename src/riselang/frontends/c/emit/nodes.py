@@ -1,4 +1,4 @@
-"""Questions about nodes of isl's loops."""
+"""Queries about the nodes of isl's AST."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 from riselang.frontends.c.model.isl_text import isl
 
 PARALLEL = "rise.parallel"
-"""The attribute of loops whose iterations do not depend on each other."""
+"""The mark of loops whose iterations do not depend on each other."""
 
 
 def only_users(node: Any) -> list[Any]:
-    """The calls of statements in a body; none where there is anything else."""
+    """Return the statement calls in a body; none if there is anything else."""
     types = isl().ast_node_type
     kind = node.get_type()
     if kind == types.user:
@@ -30,7 +30,7 @@ def callee(call: Any) -> str:
 
 
 def first_user(node: Any) -> Any:
-    """The first statement inside of a node."""
+    """Return the first statement inside a node."""
     types = isl().ast_node_type
     while node.get_type() != types.user:
         kind = node.get_type()
@@ -49,5 +49,5 @@ def is_parallel(node: Any) -> bool:
     try:
         annotation = node.get_annotation()
     except isl().Error:
-        return False  # there is none
+        return False  # it has no annotation
     return bool(annotation.get_name() == PARALLEL)

@@ -1,4 +1,4 @@
-"""A place in a function where ops are added."""
+"""The insertion point for ops in a function."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from riselang.support.errors import SourceLocation
 
 
 class Output:
-    """A place in a function where ops are added, all located in the C file."""
+    """An insertion point in a function; all ops have locations in the C file."""
 
     def __init__(self, scop: Scop, block: Block):
         self.scop = scop
@@ -25,7 +25,7 @@ class Output:
         self._place = scop.place
         self.indices = Indices(self.insert)
         self.failure: SSAValue | None = None
-        """The buffer for checks that fail, where there are any."""
+        """The buffer for failed checks, if there are any."""
 
     def insert(self, op: Operation) -> Operation:
         op.location = file_location(self._place.file, self._place.line, self._place.column)
@@ -36,7 +36,7 @@ class Output:
 
     @contextmanager
     def at(self, place: SourceLocation) -> Generator[None]:
-        """What is added stands at a place in the C file."""
+        """Set the location in the C file of the ops that are added in this context."""
         outer, self._place = self._place, place
         try:
             yield

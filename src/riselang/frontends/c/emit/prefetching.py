@@ -1,8 +1,8 @@
-"""Elements that an innermost loop finds in another row in each iteration, asked for ahead.
+"""Prefetching of elements that each iteration of an innermost loop finds in another row.
 
-Where elements lie together the machine guesses what is next. Where each iteration goes to another
-row it does not, and every access waits for memory. That costs nothing where iterations are short,
-since the machine begins several of them at a time, but it does where statements stand side by side.
+The hardware prefetcher detects contiguous accesses, but not accesses to a different row in each
+iteration, which then wait for memory. This is harmless if iterations are short, since the CPU
+overlaps several of them, but not if an iteration executes many statements.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from riselang.frontends.c.emit.vectors import Instance, step_of
 from riselang.frontends.c.model.linear import Linear
 
 AHEAD = 8
-"""Iterations after which an element is needed."""
+"""The prefetch distance in iterations."""
 LONG = 4
-"""Statements side by side from which on an iteration is long."""
+"""The number of statements from which an iteration counts as long."""
 
 
 def ask_ahead(out: Emitter, instances: Sequence[Instance], loop: str, step: int) -> None:
-    """Prefetches what a later iteration of a loop accesses far from the others."""
+    """Prefetch the elements that a later iteration of a loop accesses far from the others."""
     if len(instances) < LONG:
         return
     later = {loop: Linear.of(loop) + Linear(AHEAD * step)}
@@ -32,7 +32,7 @@ def ask_ahead(out: Emitter, instances: Sequence[Instance], loop: str, step: int)
 
 
 def _far(instances: Sequence[Instance], loop: str) -> Iterator[Element]:
-    """Elements that move to other rows; of those that lie in one row, the first and the last."""
+    """Yield the elements that move to other rows; of those in one row, the first and the last."""
     rows: dict[object, list[tuple[int, Element]]] = {}
     for instance in instances:
         for access in instance.statement.subscripts:

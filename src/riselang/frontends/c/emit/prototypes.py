@@ -1,4 +1,4 @@
-"""A C header for compiled regions: the prototypes that the C file has."""
+"""A C header for compiled regions: the prototypes of the C file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from riselang.frontends.c.parse.syntax import (
 
 
 def header(scops: Sequence[Scop], name: str) -> str:
-    """The functions as C declares them."""
+    """Format the declarations of the functions."""
     guard = re.sub(r"\W", "_", name).upper() or "REGIONS"
     return "\n".join([
         f"#ifndef RISE_{guard}_H", f"#define RISE_{guard}_H", "",
@@ -50,7 +50,7 @@ def _declared(scop: Scop, variable: Variable) -> str:
 
 
 def _length(extent: Expression | None) -> str:
-    """A length as the file declares it, with all macros replaced."""
+    """Format a length as declared, with all macros expanded."""
     match extent:
         case Literal():
             return str(extent.value)

@@ -1,8 +1,8 @@
-"""Elements that stay in registers while a loop runs.
+"""Scalar replacement: elements that stay in registers while a loop runs.
 
-An element that a loop accesses at the same place in all iterations is loaded before it, and stored
-after it if the loop writes it. That is right where nothing else that the loop writes can be that
-element, which isl proves from the iterations that statements run in.
+A loop-invariant element is loaded before the loop, and stored after it if the loop writes it. That
+is valid if nothing else that the loop writes aliases the element, which isl proves from the
+iteration domains of the statements.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from riselang.frontends.c.model.scop import Scop
 from riselang.frontends.c.parse.syntax import Access, Assign, Variable
 
 Element = tuple[Variable, tuple[Linear, ...]]
-"""An array, and indices in terms of the loops that are written."""
+"""An array, and its indices in terms of the emitted loops."""
 MOST_OPERATIONS = 20_000
-"""How much isl may do to tell two elements apart."""
+"""The limit on isl operations to prove that two elements are distinct."""
 MOST_ELEMENTS = 24
-"""As many as there are registers for, about."""
+"""The limit on elements, approximately the number of registers."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Kept:
 
 
 def kept_elements(scop: Scop, instances: Sequence[Instance], loop: str) -> list[Kept]:
-    """The elements that a loop keeps in registers."""
+    """Return the elements that a loop keeps in registers."""
     touched: list[Touched] = []
     for instance in instances:
         found = _touched(instance, loop)
@@ -66,7 +66,8 @@ def kept_elements(scop: Scop, instances: Sequence[Instance], loop: str) -> list[
 
 
 def _touched(instance: Instance, loop: str) -> list[Touched] | None:
-    """What an instance accesses; None where it is more than an assignment of plain elements."""
+    """Return the accesses of an instance; None if it is more than an assignment of plain
+    elements."""
     statement, body = instance.statement, instance.statement.body
     if not isinstance(body, Assign):
         return None
@@ -87,7 +88,7 @@ def _touched(instance: Instance, loop: str) -> list[Touched] | None:
 
 
 def _may_change(scop: Scop, kept: Touched, touched: Sequence[Touched]) -> bool:
-    """Whether something else that is accessed may be the same element, and one is written."""
+    """Whether another access may alias the element, and one of them writes."""
     is_written = any(each.is_written for each in touched if each.element == kept.element)
     return any(
         other.element[0] is kept.element[0]
@@ -99,7 +100,7 @@ def _may_change(scop: Scop, kept: Touched, touched: Sequence[Touched]) -> bool:
 
 
 def _are_apart(scop: Scop, first: Touched, second: Touched) -> bool:
-    """Whether two accesses in the same iteration never go to the same element."""
+    """Whether two accesses in the same iteration never access the same element."""
     gaps = [a - b for a, b in zip(first.element[1], second.element[1], strict=True)]
     if any(gap.is_constant and gap.constant for gap in gaps):
         return True

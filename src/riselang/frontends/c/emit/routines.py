@@ -1,4 +1,4 @@
-"""Calls of BLAS routines for vectors: gemv, ger, dot, axpy."""
+"""Calls of BLAS vector routines: gemv, ger, dot, axpy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from riselang.lowering.library_code import ROW_MAJOR
 
 
 class RoutineEmitter(Routines):
-    """Writes the call of a routine."""
+    """Emits the call of a routine."""
 
     def __init__(self, out: Emitter, routine: Routine):
         super().__init__(out, routine.target.array.type.mlir)
@@ -30,7 +30,7 @@ class RoutineEmitter(Routines):
         matrix, vector = self._routine.operands
         target, scale = self._routine.target, self._number(self._routine.scale)
         rows, columns = (self._count(loop) for loop in matrix.loops)
-        # Row by row if the target runs along rows; else the matrix is the transpose.
+        # Not transposed if the target is indexed by rows; otherwise the matrix is the transpose.
         flag = self._flag(matrix.loops[0] != target.loops[0])
         self._invoke("gemv", [
             self._integer(ROW_MAJOR), flag, rows, columns, scale, *self._matrix(matrix),
@@ -53,7 +53,7 @@ class RoutineEmitter(Routines):
         self._invoke("axpy", [count, scale, *self._vector(vector), *target])
 
     def _dot(self) -> None:
-        """The sum, scaled, is added to what is there."""
+        """Add the scaled sum to the target."""
         first, second = self._routine.operands
         count = self._count(first.loops[0])
         arguments = [count, *self._vector(first), *self._vector(second)]
@@ -72,18 +72,18 @@ class RoutineEmitter(Routines):
     # Arguments
 
     def _count(self, loop: str) -> SSAValue:
-        """How often a loop runs."""
+        """Return the trip count of a loop."""
         out = self._out
         length = out.indices.value(self._ranges[loop].length)
         return self._narrow(out.add(arith.MaxSIOp(length, out.indices.constant(0))))
 
     def _vector(self, operand: Operand) -> list[SSAValue]:
-        """The address of a vector, and how far its elements are from each other."""
+        """Return the address of a vector, and its stride."""
         at = next(at for at, axis in enumerate(operand.axes) if axis.loops)
         return [self._address(operand), self._narrow(self._stride(operand, at))]
 
     def _matrix(self, operand: Operand) -> list[SSAValue]:
-        """The address of a matrix, and how far its rows are from each other."""
+        """Return the address of a matrix, and its leading dimension."""
         return [self._address(operand), self._narrow(self._stride(operand, len(operand.axes) - 2))]
 
     def _address(self, operand: Operand) -> SSAValue:
@@ -101,7 +101,7 @@ class RoutineEmitter(Routines):
         return out.add(arith.IndexCastOp(out.add(arith.AddiOp(start, moved)), i64))
 
     def _stride(self, operand: Operand, at: int) -> SSAValue:
-        """How far elements of a dimension are from each other; never nothing."""
+        """Return the stride of a dimension; at least one."""
         out = self._out
         total = out.indices.constant(1)
         for position in range(at + 1, len(operand.axes)):

@@ -1,6 +1,6 @@
-"""Products that are made row by row through a small array, as calls: a block of rows in each.
+"""Matrix multiplications through a small row buffer, as BLAS calls on blocks of rows.
 
-The factor may be the array that the result goes to, so a block is computed beside it and copied.
+A factor may be the array of the result, so a block is computed in a separate buffer and copied.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from riselang.frontends.c.tactics.row_products import RowProduct
 
 
 class RowCallEmitter(CallEmitter):
-    """Writes the calls of a product, and the copies of its blocks and of its last row."""
+    """Emits the BLAS calls, and the copies of the blocks and of the last row."""
 
     def __init__(self, out: Emitter, rows: RowProduct):
         super().__init__(out, _in_blocks(rows.product))
@@ -48,7 +48,7 @@ class RowCallEmitter(CallEmitter):
         self._copy_last_row()
 
     def _copy_last_row(self) -> None:
-        """The small array is left with what is in the last row, if there is one."""
+        """Copy the last row, if there is one, to the small array."""
         out, product = self._out, self._whole
         rows = self._length(product.target, product.rows)
         columns = self._length(product.target, product.columns)
@@ -63,7 +63,7 @@ class RowCallEmitter(CallEmitter):
         self._invoke("copy", [self._narrow(count), source, one, target, one])
 
     def _place(self, factor: Factor, start: SSAValue) -> SSAValue:
-        """The address of an element, by how many are before it."""
+        """Return the address of an element, by the number of elements before it."""
         out = self._out
         base = out.add(memref.ExtractAlignedPointerAsIndexOp.get(out.memory[factor.array]))
         size = out.indices.constant(factor.array.type.bits // 8)
@@ -76,7 +76,7 @@ class RowCallEmitter(CallEmitter):
         return self._out.add(arith.IndexCastOp(self._out.add(start), i64))
 
     def _operand(self, factor: Factor, batch: SSAValue | None) -> list[SSAValue]:
-        """The result goes beside the array."""
+        """The result goes to a separate buffer."""
         found = super()._operand(factor, batch)
         return [self._beside(), found[1]] if factor is self._product.target else found
 

@@ -1,4 +1,4 @@
-"""The bodies of statements of the model: assignments, and what data decide."""
+"""Emission of the bodies of model statements: assignments, and data-dependent code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from riselang.frontends.c.parse.syntax import Assign, Binary, Declare, If, State
 
 
 class StatementEmitter:
-    """Writes the body of a statement of the model."""
+    """Emits the body of a model statement."""
 
     def __init__(self, emitter: Emitter):
         self._out = emitter
@@ -40,7 +40,7 @@ class StatementEmitter:
                 case syntax.For():
                     self._for(statement)
                 case _:
-                    raise AssertionError(f"{type(statement).__name__} in a statement of the model")
+                    raise AssertionError(f"{type(statement).__name__} in a model statement")
 
     def _assign(self, statement: Assign) -> None:
         value = statement.value
@@ -64,7 +64,7 @@ class StatementEmitter:
         self._out.insert(scf.IfOp(condition, [], regions[0], second_region(regions)))
 
     def _for(self, loop: syntax.For) -> None:
-        """A loop whose end depends on data: it is known when the loop begins."""
+        """Emit a loop with a data-dependent bound, which is known when the loop begins."""
         found = bound(loop)
         assert found is not None
         out, (operator, end) = self._out, found
@@ -73,7 +73,7 @@ class StatementEmitter:
         size = abs(loop.step)
         one, stride = out.indices.constant(1), out.indices.constant(size)
         if loop.step < 0:
-            # Counted from 0: the distance to the first value.
+            # Counted from 0: the distance from the first value.
             gap = out.add(arith.SubiOp(first, last))
             lower, upper = out.indices.constant(0), gap
         else:

@@ -1,8 +1,8 @@
-"""Statements over boxes of elements as ops of linalg: arrays, or parts of them, along loops.
+"""Statements over boxes of elements as linalg ops: on arrays, or parts of them, along loops.
 
-What is computed for each element is what the statement says, in the same order; loops that the
-target has not are reductions, and run upwards. Filling, copying, transposing and the product of two
-matrices have ops with names of their own.
+Each element is computed as in the statement, in the same order; loops that the target does not have
+are reductions, and run upward. Fills, copies, transpositions and matrix multiplications become
+named ops.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ONE = Linear(1)
 
 
 def is_structured(structure: Structure) -> bool:
-    """Whether a structure can be an op: of numbers, and along loops upwards."""
+    """Whether a structure can be an op: on scalars, along upward loops."""
     operands = (structure.target, *structure.reads)
     is_number = not any(each.array.type.is_bool for each in operands)
     is_along = all(_span(structure, axis) is not None for each in operands for axis in each.axes)
@@ -40,7 +40,7 @@ def is_structured(structure: Structure) -> bool:
 
 
 def _span(structure: Structure, axis: Axis) -> tuple[Linear, Linear] | None:
-    """The first index of a dimension, and how many from there on; None where it runs downwards."""
+    """Return the first index of a dimension, and its length; None if it runs downward."""
     first, last = axis.offset, Linear()
     for loop, factor in axis.loops:
         if factor < 0:
@@ -51,7 +51,7 @@ def _span(structure: Structure, axis: Axis) -> tuple[Linear, Linear] | None:
 
 
 class StructuredEmitter:
-    """Writes the op of a statement."""
+    """Emits the op of a statement."""
 
     def __init__(self, out: Emitter, structure: Structure):
         self._out = out
@@ -99,7 +99,7 @@ class StructuredEmitter:
         return self._matmul(inputs, target)
 
     def _matmul(self, inputs: Sequence[SSAValue], target: SSAValue) -> Operation | None:
-        """`C[i, j] += A[i, k] * B[k, j]`."""
+        """Match `C[i, j] += A[i, k] * B[k, j]`."""
         structure = self._structure
         if len(inputs) != 2 or len(structure.target.loops) != 2 or len(structure.folded) != 1:
             return None
@@ -111,7 +111,7 @@ class StructuredEmitter:
         return MatmulOp([left, right], [target], res=())
 
     def _fill(self, block: Block, shapes: int) -> None:
-        """The block: elements come in, and what is stored goes out."""
+        """Fill the block: its arguments are elements, and it yields the value to store."""
         out, structure = self._out, self._structure
         statement = structure.statement
         outer = (out.statement, dict(out.counters), dict(out.registers))
@@ -125,7 +125,7 @@ class StructuredEmitter:
             assert indices is not None
             out.registers[operand.array, indices] = value
         for scalar in structure.scalars:
-            # What is in memory stays the same, and is read once.
+            # Elements in memory do not change, and are read once.
             if scalar in statement.subscripts:
                 out.registers[scalar.variable, ()] = out.load(scalar)
         body = statement.body
@@ -141,7 +141,7 @@ class StructuredEmitter:
     # Operands
 
     def _buffer(self, operand: Operand) -> SSAValue:
-        """The array of an operand, or the part of it that is accessed."""
+        """Return the array of an operand, or the part of it that is accessed."""
         out, buffer = self._out, self._out.memory[operand.array]
         spans = [_span(self._structure, axis) for axis in operand.axes]
         extents = self._structure.extents[operand.array]
@@ -159,7 +159,7 @@ class StructuredEmitter:
         return length.constant if length.is_constant else self._out.indices.value(length)
 
     def _shapes(self) -> tuple[list[SSAValue], list[AffineMapAttr]]:
-        """A buffer that nobody reads, for the lengths of loops that no array has alone."""
+        """Return a dummy buffer for the lengths of loops that no array has alone."""
         structure, out = self._structure, self._out
         operands = (structure.target, *structure.reads)
         alone = {axis.loops[0][0] for each in operands for axis in each.axes
@@ -186,12 +186,12 @@ class StructuredEmitter:
 
 
 def _is_plain(operand: Operand) -> bool:
-    """Whether each dimension is a loop of its own."""
+    """Whether each dimension has its own loop."""
     return all(len(axis.loops) == 1 and axis.loops[0][1] == 1 for axis in operand.axes)
 
 
 def _is_product(structure: Structure) -> bool:
-    """`target + one * other`, rounded once or twice."""
+    """Match `target + one * other`, rounded once or twice."""
     value, reads = structure.value, {each.access for each in structure.reads}
     if not value.type.is_float:
         return False

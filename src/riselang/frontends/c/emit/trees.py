@@ -10,11 +10,11 @@ from riselang.frontends.c.model.isl_text import isl
 from riselang.frontends.c.model.linear import Linear
 
 Bindings = Mapping[str, Linear]
-"""What names of loops that run once stand for."""
+"""The expressions that are bound to the variables of loops with one iteration."""
 
 
 class NotLinear(Exception):
-    """An expression has cases, so it is no single quasi-affine one."""
+    """An expression is piecewise, so it is not a single quasi-affine one."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Constraint:
 
 
 def linear(expression: Any, bindings: Bindings) -> Linear:
-    """An expression without cases."""
+    """Read an expression that is not piecewise."""
     types = isl().ast_expr_type
     type = expression.get_type()
     if type == types.id:
@@ -68,12 +68,12 @@ _BINARY = {
     "add": lambda left, right: left + right,
     "sub": lambda left, right: left - right,
     "mul": _times,
-    # Divisions of isl are exact, of naturals, or rounded down.
+    # isl's divisions are exact, of naturals, or rounded down.
     "div": _divided,
     "pdiv_q": _divided,
     "fdiv_q": _divided,
     "pdiv_r": _remainder,
-    # Whether this is zero is all that matters of it.
+    # Only whether this is zero matters.
     "zdiv_r": _remainder,
 }
 
@@ -87,7 +87,7 @@ def number(expression: Any) -> int:
 
 
 def choices(expression: Any, kind: str, bindings: Bindings) -> list[Linear]:
-    """What a bound is the largest (`max`) or smallest (`min`) of."""
+    """Return the operands of which a bound is the maximum (`max`) or minimum (`min`)."""
     if expression.get_type() == isl().ast_expr_type.op and operation(expression) == kind:
         return [
             choice
@@ -98,7 +98,7 @@ def choices(expression: Any, kind: str, bindings: Bindings) -> list[Linear]:
 
 
 def constraints(expression: Any, bindings: Bindings) -> list[Constraint]:
-    """A conjunction of comparisons."""
+    """Read a conjunction of comparisons."""
     if expression.get_type() != isl().ast_expr_type.op:
         raise NotLinear
     kind = operation(expression)

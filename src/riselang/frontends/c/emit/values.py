@@ -1,4 +1,4 @@
-"""Expressions of C as ops, with C's rules for types, signs and rounding."""
+"""Emission of C expressions as ops, with C's rules for types, signs and rounding."""
 
 from __future__ import annotations
 
@@ -53,24 +53,24 @@ MATH_OPS: Mapping[str, Callable[..., Operation]] = {
 
 
 Called = dict[str, tuple[list[Attribute], Attribute | None]]
-"""Functions by name, with the types of what they take and give; None gives nothing."""
+"""Functions by name, with their argument and result types; None is void."""
 
 
 class Emitter(Output):
-    """Writes expressions, with what is known of their variables."""
+    """Emits expressions, and tracks their variables."""
 
     def __init__(self, scop: Scop, block: Block):
         super().__init__(scop, block)
         self.scalars: dict[Variable, SSAValue] = {}
-        """Variables that are values and stay as they are."""
+        """Variables that are values and do not change."""
         self.memory: dict[Variable, SSAValue] = {}
         """Buffers of arrays, and of scalars that are written."""
         self.counters: dict[Variable, Linear] = {}
-        """The variables of loops, in terms of the loops that are written."""
+        """The loop variables, in terms of the emitted loops."""
         self.called: Called = {}
-        """Functions of the library, with the types of arguments and results."""
+        """Library functions, with their argument and result types."""
         self.registers: dict[tuple[Variable, tuple[Linear, ...]], SSAValue] = {}
-        """Elements that are values for the time of a loop, by their indices."""
+        """Elements that are in registers during a loop, by their indices."""
         self.statement: ModelStatement | None = None
         self._checks = CheckEmitter(self)
 
@@ -114,7 +114,7 @@ class Emitter(Output):
         return self.statement is not None and access in self.statement.checks
 
     def _element(self, access: Access) -> tuple[Variable, tuple[Linear, ...]]:
-        """An access by the indices that it has in the loops that are written."""
+        """Return an access by its indices in terms of the emitted loops."""
         known = self.statement.subscripts.get(access) if self.statement is not None else None
         if known is None or known.indices is None or not self.registers:
             return access.variable, (Linear(-1),)  # no element has this index
@@ -128,7 +128,7 @@ class Emitter(Output):
         return self.add(arith.CmpiOp(value, zero, "ne"))
 
     def _affine_indices(self, access: Access) -> list[Linear] | None:
-        """The indices of an access in terms of the loops that are written, if they are affine."""
+        """Return the indices of an access in terms of the emitted loops, if they are affine."""
         if self.statement is None or access not in self.statement.subscripts:
             return [] if not access.indices else None
         indices = self.statement.subscripts[access].indices
@@ -150,7 +150,7 @@ class Emitter(Output):
         return {name: self.counters[variable] for variable, name in self.statement.iterators}
 
     def as_index(self, expression: Expression) -> SSAValue:
-        """An integer of C as an index."""
+        """Emit a C integer as an index."""
         value = self.value(expression)
         type = expression.type
         if type.bits < 64:
@@ -182,7 +182,7 @@ class Emitter(Output):
                         expression.first, expression.second, expression.third)]  # fmt: skip
                     return self.add(math.FmaOp(parts[0], parts[1], parts[2]))
                 case _:
-                    raise AssertionError(f"{type(expression).__name__} is no value")
+                    raise AssertionError(f"{type(expression).__name__} is not a value")
 
     def _literal(self, expression: Literal) -> SSAValue:
         type = expression.type
@@ -235,7 +235,7 @@ class Emitter(Output):
         return self.add(_operations(type)[operator](left, right))
 
     def swapped(self, expression: Binary) -> SSAValue:
-        """A sum or product, the right operand first: `a += b` computes b before it reads a."""
+        """Emit a sum or product, the right operand first: `a += b` computes b before it reads a."""
         right, left = self.value(expression.right), self.value(expression.left)
         with self.at(expression.place):
             return self.add(_operations(expression.type)[expression.operator](right, left))
@@ -245,10 +245,10 @@ class Emitter(Output):
             return truth
         return self.add(arith.ExtUIOp(truth, IntegerType(type.bits)))
 
-    # Truth values
+    # Booleans
 
     def truth(self, expression: Expression) -> SSAValue:
-        """Whether a value is not zero, as an i1."""
+        """Emit whether a value is nonzero, as an i1."""
         with self.at(expression.place):
             match expression:
                 case Unary(operator="!"):
@@ -281,7 +281,8 @@ class Emitter(Output):
         return self.add(arith.CmpiOp(value, zero, "ne"))
 
     def _lazy(self, expression: Binary, *, is_and: bool) -> SSAValue:
-        """The right side is looked at only if the left does not decide."""
+        """Emit a short-circuit operator: the right operand is evaluated only if the left does not
+        decide."""
         left = self.truth(expression.left)
         if is_safe(expression.right):
             right = self.truth(expression.right)
@@ -340,7 +341,7 @@ class Emitter(Output):
 
 
 def is_safe(expression: Expression) -> bool:
-    """Whether a value may be computed though nobody asked for it: nothing is read or divided."""
+    """Whether a value may be computed speculatively: nothing is loaded or divided."""
     for part in inside(expression):
         match part:
             case Access(indices=indices):
@@ -358,7 +359,7 @@ def is_safe(expression: Expression) -> bool:
 
 
 def substituted(linear: Linear, values: Mapping[str, Linear]) -> Linear:
-    """A quasi-affine expression with others in the place of names."""
+    """Substitute quasi-affine expressions for names in another one."""
     total = Linear(linear.constant)
     for atom, factor in linear.terms:
         if isinstance(atom, str):

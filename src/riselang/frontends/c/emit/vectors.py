@@ -1,8 +1,8 @@
-"""Innermost loops whose iterations do not depend on each other, several iterations at a time.
+"""Vectorization of innermost loops whose iterations do not depend on each other.
 
-A loop becomes one over vectors, and one over what is left. Each statement is computed for all lanes
-before the next begins, which is right since no iteration needs another. Lanes do what iterations
-did, so every bit is the same.
+A loop becomes one over vectors, and a scalar tail. Each statement is computed for all lanes before
+the next begins, which is valid since no iteration needs another. Lanes compute what iterations did,
+so results are bitwise identical.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ _INTEGER_OPS = {
     "|": arith.OrIOp, "^": arith.XOrIOp,
 }  # fmt: skip
 VECTORS = 8
-"""Vectors of the machine that are computed side by side: in one statement, or in several."""
+"""The number of machine vectors that are computed together: in one statement, or in several."""
 
 
 @dataclass(frozen=True)
 class Instance:
-    """A statement in a loop, with what its iterators are there."""
+    """A statement in a loop, with the values of its iterators."""
 
     statement: ModelStatement
     counters: Mapping[Variable, Linear]
 
     def indices(self, access: Access) -> list[Linear] | None:
-        """The indices of an access in terms of the loops that are written."""
+        """Return the indices of an access in terms of the emitted loops."""
         subscript = self.statement.subscripts.get(access)
         if subscript is None or subscript.indices is None:
             return None
@@ -59,7 +59,7 @@ class Instance:
 
 
 def lanes_of(instances: Sequence[Instance], loop: str) -> int | None:
-    """How many iterations are computed at a time; None where they cannot be."""
+    """Return the vector length in iterations; None if the loop cannot be vectorized."""
     if not all(is_vectorisable(each.statement) for each in instances):
         return None
     widest = 0
@@ -78,7 +78,7 @@ def lanes_of(instances: Sequence[Instance], loop: str) -> int | None:
 
 
 def is_vectorisable(statement: ModelStatement) -> bool:
-    """Whether what a statement computes can be computed on vectors."""
+    """Whether a statement can be computed on vectors."""
     body = statement.body
     if not isinstance(body, Assign) or not body.target.indices or body.target.type.is_bool:
         return False
@@ -116,7 +116,7 @@ def _is_simple(
 
 
 def extreme(expression: Conditional) -> str | None:
-    """`min` or `max` where a choice between integers is that."""
+    """Return `min` or `max` if a conditional of integers is one; else None."""
     test = expression.condition
     if not isinstance(test, Binary) or not expression.type.is_integer:
         return None
@@ -135,7 +135,7 @@ def extreme(expression: Conditional) -> str | None:
 
 
 def values_in(expression: Expression) -> Iterator[Expression]:
-    """An expression and what it is computed from, without the subscripts of elements."""
+    """Yield an expression and its operands, without the subscripts of elements."""
     stack = [expression]
     while stack:
         found = stack.pop()
@@ -147,7 +147,7 @@ def values_in(expression: Expression) -> Iterator[Expression]:
 
 
 def step_of(instance: Instance, access: Access, loop: str) -> int | None:
-    """How far an access moves in memory in one iteration; None where it does not say."""
+    """Return the distance in memory that an access moves in one iteration; None if unknown."""
     indices = instance.indices(access)
     if indices is None or not indices:
         return None if indices is None else 0
@@ -164,7 +164,7 @@ def step_of(instance: Instance, access: Access, loop: str) -> int | None:
 
 
 class VectorEmitter:
-    """Writes statements for as many iterations as there are lanes."""
+    """Emits statements for as many iterations as there are lanes."""
 
     def __init__(
         self,
@@ -177,7 +177,7 @@ class VectorEmitter:
         self._lanes = lanes
         self._loop = loop
         self._kept = kept
-        """Elements that are the same in all iterations, loaded before the loop."""
+        """Loop-invariant elements, loaded before the loop."""
         self._instance: Instance | None = None
 
     def statement(self, instance: Instance) -> None:

@@ -1,4 +1,5 @@
-"""Which way a product or an update goes: as loops, as patterns of RISE, or as a call."""
+"""The choice of an implementation for a product or an update: loops, RISE patterns, or a library
+call."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ WINDOWED = ("convolution", "pooling")
 
 @dataclass(frozen=True)
 class Choice:
-    """A way, and why it is this one."""
+    """An implementation, and the reason for its choice."""
 
     way: Way
     reason: str = ""
@@ -46,9 +47,9 @@ class Choice:
 def for_product(
     scop: Scop, product: Product, options: Options, lengths: Mapping[str, int] | None = None
 ) -> Choice:
-    """The way of a product, for lengths of loops where they are known."""
+    """Choose the implementation of a product, for the loop lengths that are known."""
     if not has_values(scop, product):
-        return Choice(LOOPS, "a number that it is multiplied with is computed in the region")
+        return Choice(LOOPS, "one of its scalar factors is computed in the region")
     if not is_permitted(product, options):
         return Choice(LOOPS, 'another order of its sum needs float="relaxed"')
     if options.library == "blas" and (reason := _no_call(scop, product)):
@@ -62,22 +63,22 @@ def for_product(
 
 
 def for_routine(scop: Scop, routine: Routine) -> Choice:
-    """The way of what a routine for vectors computes, where a library may be called."""
+    """Choose the implementation of a vector routine, if a library may be called."""
     structure = routine.structure
     if length := too_long(scop, structure):
-        return Choice(LOOPS, f"the length {length} may be more than a routine takes")
+        return Choice(LOOPS, f"the length {length} may exceed what a routine takes")
     loops = LOOPS if structure.target.loops else SUM_LOOPS
     if best(_work(structure, _constants(structure)), (loops, VECTOR_CALL)) is loops:
         return Choice(LOOPS, "it is small")
-    return Choice(CALL, f"{routine.name} gets more of what memory delivers")
+    return Choice(CALL, f"{routine.name} makes better use of the memory bandwidth")
 
 
 def for_structure(
     structure: Structure, tactic: str, lengths: Mapping[str, int] | None = None
 ) -> Choice:
-    """The way of a statement over a box of elements, for lengths of loops where they are known."""
+    """Choose the implementation of a statement over a box, for the loop lengths that are known."""
     if tactic not in WINDOWED:
-        return Choice(LOOPS, "memory decides, each element is used once")
+        return Choice(LOOPS, "it is memory-bound, each element is used once")
     loops = STRIDED_LOOPS if _is_strided(structure) else WINDOW_LOOPS
     work = _work(structure, {**_constants(structure), **(lengths or {})})
     if best(work, (loops, WINDOW_PATTERNS)) is loops:
@@ -106,21 +107,21 @@ def _constants(structure: Structure) -> dict[str, int]:
 
 
 def _no_call(scop: Scop, product: Product) -> str:
-    """Why no routine computes a product; nothing where one does."""
+    """Return why no routine computes a product; empty if one does."""
     if product.half and not product.is_both and product.left.array is not product.right.array:
-        return "no routine computes half of a product of two arrays"
+        return "no routine computes a triangular half of a product of two arrays"
     largest = {each.name: each.largest for each in scop.parameters}
     for length in product.lengths.values():
         most = int(length) if length.isdecimal() else largest.get(length, LARGEST + 1)
         if most > LARGEST:
-            return f"the length {length} may be more than a routine takes"
+            return f"the length {length} may exceed what a routine takes"
     return ""
 
 
 def is_permitted(product: Product, options: Options) -> bool:
-    """Whether sums may be made as a product makes them: scaled before, in its order.
+    """Whether sums may be computed as a product computes them: scaled before, in its order.
 
-    A routine of a library has an order of its own.
+    A library routine has its own order.
     """
     if options.float == "relaxed":
         return True
@@ -128,7 +129,7 @@ def is_permitted(product: Product, options: Options) -> bool:
 
 
 def has_values(scop: Scop, product: Product) -> bool:
-    """Whether all that it is multiplied with is a number or comes from outside."""
+    """Whether all scalar factors are constants or inputs."""
     return all(
         part.variable in scop.inputs and part.type == product.target.array.type
         for part in product.scale

@@ -1,9 +1,9 @@
-"""What the ways to compute something take: an estimate in cycles.
+"""A cost model: the estimated cycles of each implementation.
 
-A way reaches a share of what the processor can compute, and of what memory delivers, and takes
-something to begin with and to copy its result. The slower of computing and memory decides: where
-each element is used once, it is memory that everybody waits for, and a library gains little. The
-shares are measured on a Neoverse N1.
+An implementation reaches a fraction of the CPU's peak performance and of the memory bandwidth, and
+has start-up costs and copies of its result. The slower of compute and memory counts: if each
+element is used once, everything is memory-bound, and a library gains little. The fractions are
+measured on a Neoverse N1.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from riselang.frontends.c.tactics.matching import Factor
 from riselang.support.machine import this_machine
 
 UNKNOWN_LENGTH = 1000
-"""What a loop counts as whose length is not a number."""
+"""The assumed length of a loop whose length is not a constant."""
 PER_CYCLE = 2
-"""Products of vectors in a cycle."""
+"""Vector multiply-adds per cycle."""
 BYTES_PER_CYCLE = 8
 
 
 @dataclass(frozen=True)
 class Way:
-    """How something may be computed, and how well that goes."""
+    """A possible implementation, and its efficiency."""
 
     name: str
     computing: float
-    """The share of the products that a processor can compute."""
+    """The fraction of the CPU's peak performance."""
     memory: float
-    """The share of what memory delivers."""
+    """The fraction of the memory bandwidth."""
     start: float
     """Cycles before anything is computed."""
     passes: int = 0
@@ -43,25 +43,25 @@ LOOPS = Way("loops", 0.55, 0.8, 0.0)
 PATTERNS = Way("patterns", 0.95, 1.0, 50_000.0, 1)
 CALL = Way("call", 1.0, 0.9, 2_000.0)
 VECTOR_CALL = replace(CALL, start=300.0)
-# A sum on its own waits for itself, however wide vectors are.
+# A single reduction is bound by its latency, however wide vectors are.
 SUM_LOOPS = replace(LOOPS, computing=0.18, is_vectorized=False)
-# Windows that move over an array: loops of vectors have loads that are not aligned.
+# Sliding windows: vectorized loops have unaligned loads.
 WINDOW_LOOPS = replace(LOOPS, computing=0.28)
 WINDOW_PATTERNS = replace(PATTERNS, computing=0.36)
-# What does not lie side by side is computed one by one in loops.
+# Elements that are not contiguous are computed one at a time in loops.
 STRIDED_LOOPS = replace(LOOPS, computing=0.04, is_vectorized=False)
 
 
 @dataclass(frozen=True)
 class Work:
-    """How much is to be done."""
+    """The amount of computation and memory traffic."""
 
     products: int
     elements: int
-    """Of all arrays together."""
+    """The number of elements of all arrays together."""
     results: int
     bytes: int
-    """Of an element."""
+    """The size of an element."""
 
     def cycles(self, way: Way) -> float:
         lanes = this_machine().lanes(self.bytes) if way.is_vectorized else 1
@@ -74,7 +74,7 @@ class Work:
 def work_of(
     loops: Sequence[str], factors: Sequence[Factor], lengths: Mapping[str, int], bytes: int
 ) -> Work:
-    """The work of loops over products of elements; the first factor is the target."""
+    """Return the work of loops over products of elements; the first factor is the target."""
     return work_along(loops, [factor.loops for factor in factors], lengths, bytes)
 
 
@@ -84,7 +84,7 @@ def work_along(
     lengths: Mapping[str, int],
     bytes: int,
 ) -> Work:
-    """The work of loops, for arrays that each run along some of them; the first is the target."""
+    """Return the work of loops, for arrays indexed by some of them; the first is the target."""
 
     def length(loop: str) -> int:
         return lengths.get(loop, UNKNOWN_LENGTH)
@@ -94,5 +94,5 @@ def work_along(
 
 
 def best(work: Work, ways: Sequence[Way]) -> Way:
-    """The way that takes the fewest cycles."""
+    """Return the implementation with the fewest cycles."""
     return min(ways, key=work.cycles)

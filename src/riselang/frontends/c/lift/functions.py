@@ -1,4 +1,4 @@
-"""A function of C of which some runs as patterns, and all else as loops."""
+"""A C function of which some parts run as patterns, and the rest as loops."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Step = PatternStep | StatementSteps
 
 
 def lifted_function(scop: Scop, options: Options, load: Load) -> LiftedFunction | None:
-    """A region with what is faster so as patterns; None where nothing is."""
+    """Return a region with the parts that are faster as patterns; None if there are none."""
     if not is_separable(scop) or dependences(scop) is None:
         return None
     found = {part.names: _chosen(scop, part, options, load) for part in separate_parts(scop)}
@@ -39,7 +39,7 @@ def lifted_function(scop: Scop, options: Options, load: Load) -> LiftedFunction 
 
 
 def _chosen(scop: Scop, part: Part, options: Options, load: Load) -> Step | None:
-    """A part as patterns, if that is faster where lengths are not known."""
+    """Return a part as patterns, if that is faster when lengths are not known."""
     if part.product is not None:
         step = PatternStep(scop, part.product, options, load)
         return step if for_product(scop, step.product, options).way is PATTERNS else None
@@ -52,7 +52,7 @@ def _chosen(scop: Scop, part: Part, options: Options, load: Load) -> Step | None
 
 
 def function_of_patterns(scop: Scop, options: Options, load: Load) -> PatternFunction | None:
-    """A region with every statement that is lifted as a program of its own; None without any."""
+    """Return a region with every lifted statement as a separate program; None if there are none."""
     if not is_separable(scop):
         return None
     circles = [Part(tuple(circle)) for circle in circles_of(scop)]
@@ -64,7 +64,7 @@ def function_of_patterns(scop: Scop, options: Options, load: Load) -> PatternFun
 def _steps(
     scop: Scop, parts: Sequence[Part], found: Mapping[tuple[str, ...], Step | None]
 ) -> list[Step | Scop]:
-    """Parts with their patterns, and loops between them; nothing where that cannot be."""
+    """Return parts with their patterns, and loops between them; empty if that is not possible."""
 
     def is_lifted(part: Part) -> bool:
         return found.get(part.names) is not None
@@ -78,9 +78,9 @@ def _steps(
 
 
 class LiftedFunction(CFunction):
-    """Runs the parts of a region one after the other; where a call is small, the whole of it.
+    """Runs the parts of a region in sequence; if a call is small, the whole region as loops.
 
-    Both are compiled when they are first needed.
+    Both are compiled when first needed.
     """
 
     def __init__(self, scop: Scop, load: Load, steps: Sequence[Step | Scop]):
@@ -111,7 +111,7 @@ class LiftedFunction(CFunction):
         return None
 
     def _is_worth_it(self, arrays: Arrays, values: Values) -> bool:
-        """Whether a step is faster as patterns, for the sizes of a call."""
+        """Whether any step is faster as patterns, for the sizes of a call."""
         return any(
             step.is_worth_it(arrays)
             if isinstance(step, PatternStep)

@@ -1,8 +1,9 @@
-"""Half of a product of matrices, the elements on one side of a diagonal, by blocks of rows.
+"""A triangular half of a matrix multiplication, by blocks of rows.
 
-Both matrices are copied to panels once, each row when it is first needed. A block of rows takes all
-columns up to its diagonal at once, by a RISE program for any sizes; what it computes beyond the
-diagonal is little, and is dropped where the sums are added. These loops are C, as any others.
+Both matrices are packed into panels once, each row when it is first needed. A block of rows
+multiplies with all columns up to its diagonal, by a RISE program for any sizes; the few elements
+that it computes beyond the diagonal are dropped when the sums are added. These loops are C, like
+any others.
 """
 
 from __future__ import annotations
@@ -32,15 +33,15 @@ from riselang.term.nodes import Term
 Load = Callable[[Sequence[Scop]], Mapping[str, CFunction]]
 """Compiles regions as loops."""
 LEAST_ROWS = 48
-"""Of a block: few, since half of the block on the diagonal is for nothing."""
+"""The least rows of a block: few, since half of the block on the diagonal is wasted."""
 LARGE = 1024
-"""A side of matrices whose tiles suit all that are large."""
+"""A matrix size whose tiles suit all large matrices."""
 ADD = Path(__file__).parent / "add_half.c"
 
 
 @dataclass(frozen=True)
 class HalfProduct:
-    """Computes the half of a product that a region asks for."""
+    """Computes a triangular half of a matrix multiplication."""
 
     product: Product
     load: Load
@@ -58,7 +59,7 @@ class HalfProduct:
 
     @cached_property
     def _rows(self) -> int:
-        """How many rows a block has: whole panels of both matrices."""
+        """The rows of a block: whole panels of both matrices."""
         panels = lcm(*self._tile)
         return -(-LEAST_ROWS // panels) * panels
 
@@ -68,7 +69,7 @@ class HalfProduct:
 
     @cached_property
     def _copies(self) -> Mapping[int, TermKernel]:
-        """Programs that copy rows to panels, by how many rows a panel has."""
+        """Programs that pack rows into panels, by the rows of a panel."""
         return {size: _for_all_sizes(panel_program(self.product, size)) for size in self._tile}
 
     @cached_property
@@ -81,8 +82,8 @@ class HalfProduct:
         return self.load([scop])[scop.name]
 
     def run(self, target: Array, pairs: Sequence[tuple[Array, Array]], scale: float) -> None:
-        """Adds the sum of the products of pairs of matrices, both with what is summed over as the
-        inner dimension, to one half of `target`."""
+        """Add the products of pairs of matrices, both with the contracted dimension as the inner
+        one, to one half of `target`."""
         rows, (height, width) = self._rows, self._tile
         count = -(-len(target) // rows)
         depth = pairs[0][0].shape[1]
@@ -103,7 +104,7 @@ class HalfProduct:
             self._add_block(target, sums, first, scale)
 
     def _in_panels(self, matrix: Array, first: int, size: int, out: Array | None = None) -> Array:
-        """A block of rows in panels of a size; what is missing at the end is zero."""
+        """Pack a block of rows into panels of a size; missing rows at the end are zero."""
         block = matrix[first : first + self._rows]
         if len(block) < self._rows:
             block = np.pad(block, ((0, self._rows - len(block)), (0, 0)))
@@ -111,7 +112,7 @@ class HalfProduct:
         return self._copies[size](panels, out=out)
 
     def _add_block(self, target: Array, sums: Array, first: int, scale: float) -> None:
-        # The arrays are new, or were looked at before: nothing is left to be checked.
+        # The arrays are new, or were checked before: no checks are needed.
         column = 0 if self._is_lower else first
         places = (address(target), address(sums))
         self._add.run((len(target), *sums.shape, first, column, scale, *places), {}, {})

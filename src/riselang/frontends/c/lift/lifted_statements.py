@@ -1,4 +1,4 @@
-"""The statements of a C file that become patterns, each with where it stands."""
+"""The statements of a C file that become patterns, each with its function and loops."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class Lifted:
 
     name: str
     function: str
-    """The function of C that it stands in."""
+    """The C function that contains it."""
     lifting: Lifting
     tactic: str
-    """What it was recognised as."""
+    """The tactic that recognized it."""
     loops: int
-    """How many loops are around it."""
+    """The number of loops around it."""
 
     @property
     def term(self) -> Term:
@@ -32,7 +32,7 @@ class Lifted:
 
 
 def lifted(scops: Sequence[Scop]) -> list[Lifted]:
-    """Those of all regions."""
+    """Return the lifted statements of all regions."""
     found: list[Lifted] = []
     for scop in scops:
         for each in recognised(scop):
@@ -49,7 +49,7 @@ def lifted(scops: Sequence[Scop]) -> list[Lifted]:
 
 
 def chosen_statement(file: str, statements: Sequence[Lifted], name: str | None) -> Lifted:
-    """The statement that is named, or the one in most loops, of one function or of all."""
+    """Return the named statement, or the one in most loops, of one function or of all."""
     known = [each for each in statements if name in (None, each.name, each.function)]
     if not known:
         names = ", ".join(each.name for each in statements)

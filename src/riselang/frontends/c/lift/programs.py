@@ -1,8 +1,9 @@
-"""Products of matrices as RISE programs, in the shape that the default strategy knows.
+"""Matrix multiplications as RISE programs, in the form that the default strategy recognizes.
 
-A sum is made in the order of the C loops, from what is there or from zero, with numbers multiplied
-as there, so the result is the same bit by bit. Where that is not possible, and the permission is to
-add in another order, a product is computed on its own, and then scaled and added to what is there.
+A reduction has the order of the C loops, starts from the target or from zero, and multiplies
+scalars as the loops do, so results are bitwise identical. If that is not possible, and
+reassociation is permitted, a product is computed separately, and then scaled and added to the
+target.
 """
 
 from __future__ import annotations
@@ -27,23 +28,24 @@ ROWS, COLUMNS, DEPTH = Nat.var("n"), Nat.var("m"), Nat.var("l")
 
 
 def scalars(product: Product) -> list[Access]:
-    """The variables that a product is multiplied with, each once."""
+    """Return the scalar variables that a product is multiplied by, each once."""
     return list(dict.fromkeys(part for part in product.scale if isinstance(part, Access)))
 
 
 def program(product: Product) -> Term:
-    """The program of a whole product; it takes the target, if that is added to, then both factors
-    as they lie in memory, then `scalars`."""
+    """Build the program of a whole product; it takes the target, if that is added to, then both
+    factors in their original layout, then the scalars."""
     return _ProductBuilder(product).program()
 
 
 def panels_program(product: Product, height: int, width: int) -> Term:
-    """The product of matrices that come in panels of rows, each panel transposed."""
+    """Build the program that multiplies matrices packed into panels of rows, each panel
+    transposed."""
     return _ProductBuilder(product).panels_program(height, width)
 
 
 def panel_program(product: Product, height: int) -> Term:
-    """Copies rows to panels, which are short: each of their rows is written out."""
+    """Build the program that packs rows into panels, which are short: their rows are unrolled."""
     return _ProductBuilder(product).panel_program(height)
 
 
@@ -101,7 +103,7 @@ class _ProductBuilder:
     # Parameters
 
     def _matrix(self, name: str, factor: Factor) -> build.Variable:
-        """The parameter for a factor of one of the batch."""
+        """Return the parameter for a factor of one batch element."""
         product = self._product
         sizes = {product.rows: ROWS, product.columns: COLUMNS, product.depth: DEPTH}
         shape = grouped(factor, (product.batch, *sizes)) or ()
@@ -120,7 +122,8 @@ class _ProductBuilder:
     # Matrices
 
     def _factor(self, factor: Factor, matrix: Node) -> Node:
-        """A factor with the loop that is summed over as the inner one, scaled if it is the one."""
+        """Return a factor with the contracted dimension as the inner one, scaled if it has the
+        scalars."""
         product, builder = self._product, self._builder
         with builder.located(factor.access.place):
             if product.keeps_order and product.scale and factor is product.scaled:
@@ -139,8 +142,8 @@ class _ProductBuilder:
         return builder.map(lambda line: builder.map(function, line, "e"), matrix, "line")
 
     def _sums(self, rows: Node, columns: Callable[[], Node]) -> Node:
-        """The sums of products of each row with each column; those are made for each row, since
-        what is made outside of a map and used in it is stored."""
+        """Contract each row with each column; columns are built for each row, since a value built
+        outside a map and used in it is stored."""
         builder = self._builder
 
         def element_of(row: Node, column: Node) -> Node:
@@ -155,7 +158,7 @@ class _ProductBuilder:
         )  # fmt: skip
 
     def _sums_from(self, target: Node, rows: Node, columns: Callable[[], Node]) -> Node:
-        """The same, where each sum goes on from an element of the target."""
+        """Do the same, with each reduction starting from an element of the target."""
         builder = self._builder
 
         def line_of(line: Node) -> Node:
@@ -176,7 +179,7 @@ class _ProductBuilder:
         return self._builder.reduce(added, start, self._builder.zip(row, column))
 
     def _scaled(self, target: Node | None, sums: Node) -> Node:
-        """Sums that are multiplied at the end, and added to what is there."""
+        """Scale the sums, and add them to the target."""
         builder, stored = self._builder, self._builder.to_mem(sums)
         if target is None:
             return self._each(self._multiplied, stored)
@@ -190,14 +193,14 @@ class _ProductBuilder:
 
         return builder.map(line_of, builder.zip(target, stored), "lines")
 
-    # Numbers
+    # Scalars
 
     def _multiplied(self, value: Node) -> Node:
         numbers = [self._number(part) for part in self._product.scale]
         return self._product_of([*numbers, value])
 
     def _chain(self, parts: Sequence[Expression], access: Access, element: Node) -> Node:
-        """A product from the left, with an element in the place of its access."""
+        """Multiply from the left, with an element replacing its access."""
         return self._product_of(
             [element if part == access else self._number(part) for part in parts]
         )

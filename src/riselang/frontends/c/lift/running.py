@@ -1,4 +1,4 @@
-"""Products of matrices that run as RISE programs, compiled for the sizes of a call."""
+"""Matrix multiplications that run as RISE programs, compiled for the sizes of a call."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class PatternStep:
         return HalfProduct(self.product, self.load)
 
     def is_worth_it(self, arrays: Arrays) -> bool:
-        """Whether its sizes are such that patterns are faster than loops."""
+        """Whether patterns are faster than loops at the sizes of a call."""
         choice = for_product(self.scop, self.product, self.options, self._lengths(arrays))
         return choice.way is not LOOPS
 
@@ -82,7 +82,7 @@ class PatternStep:
             row[...] = target[-1].reshape(row.shape)
 
     def _run_nothing(self, arrays: Arrays) -> None:
-        """Sums of no products, or none at all."""
+        """Handle products with an empty contracted dimension, or an empty result."""
         target = arrays[self.product.target.array]
         if self.product.begins_with_zero:
             target[...] = 0
@@ -90,7 +90,7 @@ class PatternStep:
             arrays[self.found.row.array][...] = 0
 
     def _matrices(self, arrays: Arrays) -> Iterator[tuple[Array, Array, Array]]:
-        """Target, left and right, each with two dimensions, for each of the batch."""
+        """Yield target, left and right, each with two dimensions, for each batch element."""
         product = self.product
         factors = (product.target, product.left, product.right)
         found = [self._matrix(factor, arrays) for factor in factors]
@@ -100,7 +100,7 @@ class PatternStep:
         yield from zip(found[0], found[1], found[2], strict=True)
 
     def _matrix(self, factor: Factor, arrays: Arrays) -> Array:
-        """An array with its groups of loops as dimensions."""
+        """Return an array with its groups of loops as dimensions."""
         product, array = self.product, arrays[factor.array]
         groups = grouped(factor, (product.batch, product.rows, product.columns, product.depth))
         assert groups is not None
@@ -108,7 +108,7 @@ class PatternStep:
         return array.reshape([prod(lengths[loop] for loop in group) for group in groups])
 
     def _run_half(self, arrays: Arrays, values: Values) -> None:
-        """The elements on one side of the diagonal."""
+        """Compute the elements on one side of the diagonal."""
         product = self.product
         left, right = (self._rows_of(factor, arrays) for factor in (product.left, product.right))
         pairs = [(left, right), (right, left)] if product.is_both else [(left, right)]
@@ -116,7 +116,7 @@ class PatternStep:
         self._half.run(arrays[product.target.array], pairs, scale)
 
     def _rows_of(self, factor: Factor, arrays: Arrays) -> Array:
-        """A factor with what is summed over as the inner dimension."""
+        """Return a factor with the contracted dimension as the inner one."""
         array = arrays[factor.array]
         is_turned = factor.loops[-1] not in self.product.depth
         return np.ascontiguousarray(array.T) if is_turned else array

@@ -1,7 +1,7 @@
-"""Statements that run as RISE programs of their own, compiled for the sizes of a call.
+"""Statements that run as separate RISE programs, compiled for the sizes of a call.
 
-A program has the order of the C loops, so its result has the same bits. Where loops stay around
-statements, they run in Python, with a call for each iteration.
+A program has the order of the C loops, so results are bitwise identical. Loops that remain around
+statements run in Python, with a call for each iteration.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from riselang.support.config import Options
 from riselang.support.lazy import cached_property
 
 Numbers = Mapping[str, int]
-"""Of parameters, and of loops that stay."""
+"""The values of parameters, and of the remaining loops."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class StatementStep:
         if min(lengths) <= 0:
             return
         read = {each.array: each for each in (structure.target, *structure.reads)}
-        # A part may lie apart, as a column does, and programs take arrays that do not.
+        # A part may be strided, such as a column, but programs take contiguous arrays.
         given = [
             np.asarray(
                 arrays[array][tuple(self._kept(axis, numbers) for axis in read[array].axes)],
@@ -68,7 +68,7 @@ class StatementStep:
             whole[place] = self._kernel(*given, *scalars)
 
     def _kept(self, axis: Axis, numbers: Numbers) -> int | slice:
-        """The part of an array that its program gets."""
+        """Return the part of an array that is passed to its program."""
         is_one = is_fixed(axis, self.lifting.structure)
         return _value(axis.offset, numbers) if is_one else slice(None)
 
@@ -83,7 +83,7 @@ class StatementStep:
 
 @dataclass(frozen=True)
 class StatementSteps:
-    """Statements that run one after the other, in each iteration of loops that stay."""
+    """Statements that run in sequence, in each iteration of the remaining loops."""
 
     scop: Scop
     around: Mapping[str, Range]
@@ -95,11 +95,12 @@ class StatementSteps:
 
     @property
     def name(self) -> str:
-        """The first statement."""
+        """The name of the first statement."""
         return self.steps[0].lifting.structure.statement.name
 
     def is_worth_it(self, tactic: str, values: Values | None = None) -> bool:
-        """Whether one statement is faster so, for the sizes of a call where they are known."""
+        """Whether a single statement is faster this way, at the sizes of a call if they are
+        known."""
         structure = self.steps[0].lifting.structure
         if values is None:
             return for_structure(structure, tactic).way is PATTERNS
@@ -130,7 +131,7 @@ class StatementSteps:
 
 
 def statement_steps(scop: Scop, names: Sequence[str], options: Options) -> StatementSteps | None:
-    """Statements that depend on each other, or one, as programs; None where one is none."""
+    """Return programs of one statement, or of a dependence cycle; None if any is not lifted."""
     try:
         circle = circle_of(scop, names)
         steps = [StatementStep(_runnable(scop, each), options) for each in circle.structures]
@@ -140,12 +141,12 @@ def statement_steps(scop: Scop, names: Sequence[str], options: Options) -> State
 
 
 def _runnable(scop: Scop, structure: Structure) -> Lifting:
-    """The program of a statement, if it can be called with what the function gets."""
+    """Return the program of a statement, if the function's arguments are enough to call it."""
     found = lifting(scop, structure)
     for array in (found.structure.target.array, *found.arrays):
         view = scop.views.get(array)
         if array not in scop.inputs or not array.is_array:
-            raise NotLifted(f"{array.name} is no array from outside")
+            raise NotLifted(f"{array.name} is not an input array")
         if view is not None and len(view.extents) != len(array.extents):
             raise NotLifted(f"{array.name} is declared with other dimensions")
     for scalar in found.scalars:

@@ -1,4 +1,4 @@
-"""A region as steps of one function: loops, and calls or structured ops for what they are."""
+"""A region as steps of one function: loops, with calls or structured ops for some parts."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from riselang.support.config import Options
 
 
 def with_calls(region: Scop, scop: Scop, options: Options, schedule: str) -> Any:
-    """Products that a routine of the library computes as calls of it.
+    """Replace the products that a library routine computes by calls of it.
 
-    `scop` is the region with what the float permission makes of it.
+    `scop` is the region transformed as the float permission allows.
     """
     chosen = {part.names: found for part, found in called_parts(region, options)
               if found.choice.way is CALL}  # fmt: skip
@@ -55,14 +55,14 @@ def with_calls(region: Scop, scop: Scop, options: Options, schedule: str) -> Any
 
 @dataclass(frozen=True)
 class Called:
-    """What a routine computes, and whether it is called."""
+    """A computation of a routine, and whether it is called."""
 
     what: Product | RowProduct | Routine
     choice: Choice
 
 
 def called_parts(region: Scop, options: Options) -> list[tuple[Part, Called]]:
-    """The parts of a region that routines compute."""
+    """Return the parts of a region that routines compute."""
     if dependences(region) is None:
         return []
     found: list[tuple[Part, Called]] = []
@@ -102,7 +102,7 @@ def _emit_call(out: Emitter, what: Product | RowProduct | Routine) -> None:
 
 
 def with_structures(scop: Scop, schedule: str) -> Any:
-    """Statements over boxes of elements as ops of linalg."""
+    """Replace statements over boxes of elements by linalg ops."""
     circles = [tuple(circle) for circle in circles_of(scop)]
     found = {circle: _structured(scop, circle) for circle in circles}
     parts = together([Part(circle) for circle in circles], lambda part: part.names in found
@@ -118,7 +118,7 @@ def with_structures(scop: Scop, schedule: str) -> Any:
 
 
 def _structured(scop: Scop, names: Sequence[str]) -> Circle | None:
-    """Statements that are all ops; None where one is not."""
+    """Return statements that all become ops; None if one does not."""
     try:
         circle = circle_of(scop, names)
     except NotLifted:
@@ -131,7 +131,7 @@ def _structures(circle: Circle) -> Any:
 
 
 def _emit_structures(out: Emitter, circle: Circle, around: Sequence[str]) -> None:
-    """The ops of a circle, in the loops that stay."""
+    """Emit the ops of a dependence cycle, in the remaining loops."""
     if not around:
         for structure in circle.structures:
             StructuredEmitter(out, structure).run()

@@ -1,1 +1,1 @@
-"""The polyhedral model of a region: iteration domains, accesses and dependences."""
+"""The polyhedral model of a SCoP: iteration domains, access relations and dependences."""

@@ -1,6 +1,6 @@
-"""Under which affine conditions a statement accesses what it may access.
+"""The affine conditions under which a statement performs each of its accesses.
 
-`i > 0 ? a[i - 1] : 0` does not access `a[-1]`. What data decide is taken to happen.
+`i > 0 ? a[i - 1] : 0` does not access `a[-1]`. Data-dependent accesses are assumed to happen.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from riselang.frontends.c.parse.syntax import (
 
 
 def conditions_of(statement: Statement, reader: AffineReader) -> Mapping[Access, Sequence[str]]:
-    """For each access of a statement, conditions of which one holds where it happens."""
+    """Return, for each access of a statement, the conditions of which one holds where it
+    happens."""
     walk = _Walk()
     walk.statement(statement, reader)
     return walk.found
@@ -73,7 +74,8 @@ class _Walk:
 
 
 def _under(reader: AffineReader, condition: Expression, *, holds: bool = True) -> AffineReader:
-    """The reader where a condition holds, or does not; where data decide, that says nothing."""
+    """Restrict the reader to where a condition holds, or does not; a data-dependent one adds
+    nothing."""
     parts = "&&" if holds else "||"
     if isinstance(condition, Binary) and condition.operator == parts:
         return _under(_under(reader, condition.left, holds=holds), condition.right, holds=holds)

@@ -1,4 +1,5 @@
-"""Accesses to arrays and scalars: subscripts as relations, and linear ones as rows and columns."""
+"""Array and scalar accesses: access relations, and linearized subscripts recovered as rows and
+columns."""
 
 from __future__ import annotations
 
@@ -39,14 +40,14 @@ Strides = tuple[Linear, ...]
 
 
 class Drafted:
-    """The subscripts of an access as they were read, and where."""
+    """The subscripts of an access as read from the source, with their loop nest."""
 
     def __init__(self, nest: Nest, dimensions: tuple[Pieces, ...] | None, reached: Sequence[str]):
         self.nest = nest
         self.reached = reached
-        """The conditions under which it is accessed, of which one holds."""
+        """The conditions under which the access happens; one of them holds."""
         self.dimensions = dimensions
-        """None where one is not affine."""
+        """None where one of the subscripts is not affine."""
 
     @property
     def strided(self) -> list[Strided]:
@@ -58,7 +59,7 @@ class Drafted:
 
 
 def targets(statement: Statement) -> Iterator[Access]:
-    """What a statement, or one inside of it, writes."""
+    """Yield the accesses that a statement, or one nested in it, writes."""
     for inner in statements_of(statement):
         if isinstance(inner, Assign):
             yield inner.target
@@ -67,7 +68,8 @@ def targets(statement: Statement) -> Iterator[Access]:
 
 
 def reads(statement: Statement) -> Iterator[Access]:
-    """What a statement, or one inside of it, reads; subscripts of targets too."""
+    """Yield the accesses that a statement, or one nested in it, reads, including those in
+    subscripts of targets."""
     for inner in statements_of(statement):
         parts: Sequence[Expression] = expressions_of(inner)
         if isinstance(inner, Assign):
@@ -79,7 +81,7 @@ def reads(statement: Statement) -> Iterator[Access]:
 
 
 def certain(statement: Statement) -> Iterator[Access]:
-    """What a statement accesses whatever the data are: nothing that a condition decides."""
+    """Yield the must-accesses of a statement: those that no condition guards."""
     if not isinstance(statement, Assign):
         return
     yield statement.target
@@ -98,7 +100,7 @@ def certain(statement: Statement) -> Iterator[Access]:
 
 
 def check_call(expression: Expression) -> None:
-    """Refuses calls of functions that are not known to have no effects."""
+    """Reject calls of functions that are not known to be free of side effects."""
     if isinstance(expression, ArrayValue):
         raise Refusal(expression.place, "an array cannot be a value here")
     if isinstance(expression, Call) and (
@@ -106,14 +108,15 @@ def check_call(expression: Expression) -> None:
     ):
         raise Refusal(
             expression.place,
-            f"{expression.function} is not defined in this file, and not a function of the math "
+            f"{expression.function} is neither defined in this file nor a function of the math "
             "library, so its effects are not known",
-            "define it in the file, or compute the value outside of the region",
+            "define it in the file, or compute the value outside the region",
         )
 
 
 def check_opaque_loop(loop: For, reason: NotAffine | None, written: frozenset[Variable]) -> None:
-    """A loop whose end depends on data still has to have one that is known when it begins."""
+    """Check that a loop with a data-dependent bound has a trip count that is known when it
+    begins."""
     place = reason.place if reason is not None else loop.place
     why = reason.args[0] if reason is not None else "the condition is not a comparison"
     found = bound(loop)
@@ -121,7 +124,7 @@ def check_opaque_loop(loop: For, reason: NotAffine | None, written: frozenset[Va
     if found is None or found[0] not in operators or not loop.variable.type.is_signed:
         raise Refusal(
             place, f"the iterations of this loop cannot be counted: {why}",
-            "write for (i = first; i < end; i += step), with an end that stays as it is",
+            "write for (i = first; i < end; i += step), with an end that the loop does not change",
         )  # fmt: skip
     changed = {access.variable for access in targets(loop.body)}
     changed |= {inner.variable for inner in statements_of(loop.body) if isinstance(inner, For)}
@@ -137,7 +140,7 @@ def check_opaque_loop(loop: For, reason: NotAffine | None, written: frozenset[Va
 def drafted(
     statement: Statement, reader: AffineReader, is_memory: Callable[[Variable], bool]
 ) -> Mapping[Access, Drafted]:
-    """All accesses to memory in a statement."""
+    """Collect all memory accesses of a statement."""
     found: dict[Access, Drafted] = {}
     reached = conditions_of(statement, reader)
     for access in (*targets(statement), *reads(statement)):
@@ -158,13 +161,14 @@ def _index(index: Expression, access: Access, reader: AffineReader) -> Pieces:
     return tuple((condition, Strided.of(value)) for condition, value in reader.linear(index))
 
 
-# Linear subscripts as rows and columns
+# Linearized subscripts as rows and columns
 
 
 def views(
     drafts: Sequence[Mapping[Access, Drafted]], prove: Callable[[Nest, str], bool]
 ) -> Mapping[Variable, View]:
-    """How each array is seen; `a[i*n + j]` everywhere is an array with rows of length n."""
+    """Delinearize each array: if every access is `a[i*n + j]`, it is an array with rows of length
+    n."""
     known: dict[Variable, list[Drafted]] = {}
     for draft in drafts:
         for access, found in draft.items():
@@ -183,7 +187,7 @@ def views(
 
 
 def _chain(found: Sequence[Drafted]) -> list[Strides] | None:
-    """The strides of all accesses, each a part of the next: n, then n*m."""
+    """Return the strides of all accesses, each dividing the next: n, then n*m."""
     strides = {parts for each in found for value in each.strided for parts, _ in value.parts}
     chain = sorted((each for each in strides if each), key=len)
     for shorter, longer in zip([(), *chain], chain, strict=False):
@@ -202,7 +206,7 @@ def _quotient(longer: Strides, shorter: Strides) -> Strides | None:
 
 
 def _lengths(chain: Sequence[Strides]) -> list[Strides]:
-    """The lengths of the inner dimensions, outermost first."""
+    """Return the lengths of the inner dimensions, outermost first."""
     found = [
         _quotient(longer, shorter) for shorter, longer in zip([(), *chain], chain, strict=False)
     ]
@@ -210,13 +214,13 @@ def _lengths(chain: Sequence[Strides]) -> list[Strides]:
 
 
 def _rows(value: Strided, chain: Sequence[Strides]) -> tuple[Linear, ...]:
-    """The indices of the dimensions that strides make, outermost first."""
+    """Return the indices of the dimensions that the strides imply, outermost first."""
     parts = dict(value.parts)
     return tuple(parts.get(stride, Linear()) for stride in (*reversed(chain), ()))
 
 
 def _fits(found: Drafted, chain: Sequence[Strides], prove: Callable[[Nest, str], bool]) -> bool:
-    """Whether no inner index of an access leaves its row."""
+    """Whether no inner index of an access exceeds its row."""
     if found.dimensions is None or len(found.dimensions[0]) != 1:
         return False
     (pieces,) = found.dimensions
@@ -228,7 +232,7 @@ def _fits(found: Drafted, chain: Sequence[Strides], prove: Callable[[Nest, str],
 
 
 def _view_chain(view: View) -> list[Strides] | None:
-    """The strides that a view was made from, innermost first."""
+    """Return the strides that a view was derived from, innermost first."""
     chain: list[Strides] = []
     stride: Strides = ()
     for extent in reversed(view.extents[1:]):
@@ -239,7 +243,7 @@ def _view_chain(view: View) -> list[Strides] | None:
     return chain or None
 
 
-# Relations
+# Access relations
 
 
 def subscript(
@@ -251,7 +255,7 @@ def subscript(
     domain: str,
     names: Names,
 ) -> Subscript:
-    """The relation of an access in a statement; `source` is the tuple of its instances."""
+    """Build the access relation of a statement; `source` is the tuple of its instances."""
     name = names.of(access.variable)
     chain = _view_chain(view) if view is not None else None
     rank = len(view.extents) if view is not None else 0
@@ -274,7 +278,7 @@ def subscript(
 
 
 def reached_part(subscript: Subscript, found: Drafted, prefix: str, source: str) -> Subscript:
-    """With what is accessed where the conditions around the access hold."""
+    """Add the part of the relation for which the conditions around the access hold."""
     is_always = found.nest.condition in found.reached
     if not subscript.is_exact or is_always or not found.reached:
         return subscript

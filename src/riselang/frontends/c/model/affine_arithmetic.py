@@ -1,4 +1,4 @@
-"""Arithmetic of C on quasi-affine values, with C's rounding of divisions."""
+"""C arithmetic on quasi-affine values, with C's rounding of divisions."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from riselang.frontends.c.parse.syntax import Binary, Expression
 from riselang.support.errors import SourceLocation
 
 Piece = tuple[str, Strided]
-"""A condition, empty where there is none, and a value."""
+"""A condition (empty if unconditional) and a value."""
 Pieces = tuple[Piece, ...]
 
 
 class NotAffine(Exception):
-    """An expression is not affine, for a reason."""
+    """An expression is not affine, with the reason."""
 
     def __init__(self, place: SourceLocation, reason: str):
         super().__init__(reason)
@@ -27,7 +27,7 @@ class NotAffine(Exception):
 
 
 class Reader(Protocol):
-    """What operators need of the reader of their operands."""
+    """The interface that operators need from the reader of their operands."""
 
     nest: Nest
 
@@ -68,7 +68,7 @@ def _multiplied(reader: Reader, left: Strided, right: Strided, expression: Binar
 
 
 def _as_stride(reader: Reader, value: Strided) -> tuple[Linear, ...] | None:
-    """What a value of parameters alone multiplies others by."""
+    """Return the factor that a value of parameters alone contributes as a stride."""
     iterators = set(reader.nest.names)
     if value.linear is not None:
         return None if iterators & set(value.linear.names()) else (value.linear,)
@@ -78,14 +78,14 @@ def _as_stride(reader: Reader, value: Strided) -> tuple[Linear, ...] | None:
 
 
 def _divided(reader: Reader, expression: Binary) -> Pieces:
-    """Rounded towards zero."""
+    """Divide, rounding toward zero."""
     return _by_sign(
         reader, expression, lambda linear, by: linear.divided(by), flips=lambda by: by < 0
     )
 
 
 def _remainder(reader: Reader, expression: Binary) -> Pieces:
-    """With the sign of the dividend."""
+    """Compute the remainder, with the sign of the dividend."""
     return _by_sign(
         reader, expression, lambda linear, by: linear.remainder(by), flips=lambda by: False
     )
@@ -97,7 +97,7 @@ def _by_sign(
     natural: Callable[[Linear, int], Linear],
     flips: Callable[[int], bool],
 ) -> Pieces:
-    """An operation on naturals, made one on integers by a piece for each sign."""
+    """Extend an operation on naturals to integers, with one piece for each sign."""
     found: list[Piece] = []
     for condition, dividend, divisor in _both(reader, expression):
         number = _number(divisor, expression)
@@ -117,7 +117,7 @@ def _by_sign(
 def _number(value: Strided, expression: Expression) -> int:
     linear = value.linear
     if linear is None or not linear.is_constant:
-        raise NotAffine(expression.place, "the divisor is not a number")
+        raise NotAffine(expression.place, "the divisor is not a constant")
     return linear.constant
 
 
@@ -140,7 +140,7 @@ def _shifted(reader: Reader, expression: Binary, shift: Callable[[Linear, int], 
 
 
 def _masked(reader: Reader, expression: Binary) -> Pieces:
-    """`a & 7` is what is left of a by 8, for negatives too."""
+    """Read `a & 7` as the remainder of a modulo 8, also for negatives."""
     found: list[Piece] = []
     for condition, left, right in _both(reader, expression):
         mask = _number(right, expression)

@@ -1,8 +1,8 @@
-"""Arrays that share memory, where C calls: told apart as the function begins.
+"""Aliasing checks at the entry of functions that C calls.
 
-Loops in another order than that of the text are right only if an array that is written shares no
-memory with any other. Python checks that before a call. C does not, so a function for C looks where
-its arrays lie, and takes the loops of the text where two of them meet.
+Reordered loops are correct only if an array that is written shares no memory with any other. Python
+checks that before a call. C does not, so a function for C compares the addresses of its arrays, and
+runs the loops in source order if two of them overlap.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from riselang.frontends.c.parse.syntax import Variable
 
 
 def is_told_apart(scop: Scop) -> bool:
-    """Whether the lengths of all arrays in question are known, so that they can be compared."""
+    """Whether the lengths of all possibly aliasing arrays are known, so that their ranges can be
+    compared."""
     return all(
         extent is not None
         for pair in doubtful_pairs(scop)
@@ -30,7 +31,7 @@ def is_told_apart(scop: Scop) -> bool:
 
 
 def doubtful_pairs(scop: Scop) -> Iterator[tuple[Variable, Variable]]:
-    """Arrays of which one is written, and which C does not declare to lie apart."""
+    """Yield pairs of arrays of which one is written, and that C does not declare `restrict`."""
     buffers = [each for each in scop.inputs if isinstance(input_type(scop, each), MemRefType)]
     for position, first in enumerate(buffers):
         for second in buffers[position + 1 :]:
@@ -45,7 +46,7 @@ def _extents(scop: Scop, variable: Variable) -> Sequence[object]:
 
 
 def share_memory(emitter: Emitter, buffers: dict[Variable, SSAValue]) -> SSAValue:
-    """Whether any two arrays of which one is written have bytes in common."""
+    """Emit a check whether any two arrays, one of them written, overlap in memory."""
     spans = {
         variable: _span(emitter, buffers[variable])
         for pair in doubtful_pairs(emitter.scop)
@@ -62,7 +63,7 @@ def share_memory(emitter: Emitter, buffers: dict[Variable, SSAValue]) -> SSAValu
 
 
 def _span(emitter: Emitter, buffer: SSAValue) -> tuple[SSAValue, SSAValue]:
-    """The addresses of a buffer's first byte, and of the first behind it."""
+    """Return the address of a buffer's first byte, and the address past its last byte."""
     type = buffer.type
     assert isinstance(type, MemRefType)
     assert isinstance(type.element_type, FixedBitwidthType)

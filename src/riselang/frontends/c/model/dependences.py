@@ -1,7 +1,7 @@
-"""Which instances must stay in order: exact, by isl.
+"""Exact dependence analysis with isl.
 
-Two instances depend on each other where both access an element and one of them writes it. What
-data decide is taken to happen.
+Two statement instances depend on each other if both access an element and one of them writes it.
+Data-dependent accesses are assumed to happen.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from riselang.frontends.c.model.scop import Scop
 from riselang.support.lazy import cached_property
 
 MOST_OPERATIONS = 2_000_000
-"""How much isl may do for them."""
+"""The limit on isl operations for the dependence analysis."""
 
 
 @dataclass(frozen=True)
 class Dependences:
-    """Pairs of instances, the earlier one first, as union maps."""
+    """Pairs of statement instances, the earlier one first, as union maps."""
 
     flow: Any
-    """The second reads what the first wrote last, or may have."""
+    """The second reads what the first wrote last, or may have written last."""
     anti: Any
     """The second overwrites what the first read."""
     output: Any
@@ -53,7 +53,7 @@ def _accesses(scop: Scop, *, is_write: bool) -> Any:
 
 @lru_cache(maxsize=64)
 def dependences(scop: Scop) -> Dependences | None:
-    """All dependences of a region in the order of the text; None where isl takes too long."""
+    """Compute all dependences of a region in source order; None if isl exceeds its limit."""
     return within_limits(lambda: _found(scop), MOST_OPERATIONS)
 
 
@@ -70,14 +70,14 @@ def _found(scop: Scop) -> Dependences:
 
 
 def _between(sources: Any, sinks: Any, scop: Scop) -> Any:
-    """Pairs of a source and a later sink at the same element."""
+    """Return pairs of a source and a later sink that access the same element."""
     info = isl().UnionAccessInfo.from_sink(sinks)
     info = info.set_may_source(sources).set_schedule(scop.schedule)
     return info.compute_flow().get_may_dependence()
 
 
 class ParallelLoops:
-    """Marks loops whose iterations do not depend on each other, while isl makes them."""
+    """Marks parallel loops while isl generates them: those that carry no dependence."""
 
     def __init__(self, pairs: Dependences):
         self._pairs = pairs.all
@@ -86,12 +86,12 @@ class ParallelLoops:
         try:
             is_parallel = self._is_parallel(build.get_schedule())
         except isl().Error:
-            # It took too long to tell. No exception may pass through isl.
+            # The check exceeded the limit. No exception may pass through isl.
             is_parallel = False
         return isl().Id(PARALLEL if is_parallel else "sequential")
 
     def _is_parallel(self, order: Any) -> bool:
-        """Whether pairs in the same iterations of outer loops are in the same one of this."""
+        """Whether no dependence within one iteration of the outer loops is carried by this loop."""
         pairs = self._pairs.apply_domain(order).apply_range(order)
         if pairs.is_empty():
             return True

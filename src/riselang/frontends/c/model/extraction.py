@@ -1,4 +1,4 @@
-"""From statements of C to the polyhedral model."""
+"""Extraction of the polyhedral model from C statements."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ from riselang.frontends.c.schedule.schedule_tree import Leaf, Loop, Steps, Tree,
 from riselang.support.errors import SourceLocation
 
 MOST_STATEMENTS = 400
-"""Regions with more are refused: what isl does takes more than linear time."""
+"""Regions with more statements are rejected: isl's algorithms take superlinear time."""
 MOST_LOOPS = 12
 MOST_NESTED = 200
-"""Operations in each other, and statements in each other."""
+"""The limit on the nesting depth of operations and of statements."""
 
 
 @dataclass
@@ -66,7 +66,7 @@ class _Draft:
 
 @dataclass
 class Extraction:
-    """One region on its way to a model."""
+    """The state of extracting the model of one region."""
 
     region: Region
     names: Names = field(default_factory=Names)
@@ -88,7 +88,7 @@ class Extraction:
         self._kept = needed_after(self.region)
 
     def scop(self) -> Scop:
-        """The model; raises a Refusal where something cannot be modelled."""
+        """Build the model; raises an error if something cannot be modeled."""
         if self.region.is_whole and self.region.function.refused is not None:
             raise Refusal(*self.region.function.refused)
         self._refuse_depth()
@@ -139,18 +139,18 @@ class Extraction:
             case Evaluate():
                 raise Refusal(
                     statement.place,
-                    f"{statement.call.function} is not defined in this file, and not a function of "
+                    f"{statement.call.function} is neither defined in this file nor a function of "
                     "the math library, so its effects are not known",
                     "define it in the file, or move the call out of the region",
                 )
             case _:
-                raise Refusal(statement.place, "this statement cannot be modelled")
+                raise Refusal(statement.place, "this statement cannot be modeled")
 
     def _return(self, statement: Return) -> None:
         last = self.region.statements[-1] if self.region.statements else None
         if not self.region.is_whole or last is not statement:
             raise Refusal(
-                statement.place, "a return before the end is no static control flow",
+                statement.place, "a return before the end is not static control flow",
                 "put the rest of the function into an if",
             )  # fmt: skip
         self.result = statement.value
@@ -174,7 +174,7 @@ class Extraction:
         return self._leaf(Assign(statement.place, target, statement.value), nest)
 
     def _is_simple(self, value: Expression, nest: Nest) -> bool:
-        """Whether a value can be computed again wherever it is used."""
+        """Whether a value can be recomputed wherever it is used."""
         return value.type.is_integer and all(
             each.type.is_integer and self._is_simple_part(each, nest) for each in inside(value)
         )
@@ -235,13 +235,13 @@ class Extraction:
         return self._opaque(loop, nest)
 
     def _opaque(self, statement: Statement, nest: Nest) -> Tree:
-        """A piece of program that is decided by data: one statement of the model."""
+        """Model a data-dependent piece of the program as one statement."""
         for inner in statements_of(statement):
             if isinstance(inner, Foreign):
                 raise Refusal(inner.place, inner.reason, inner.help)
             if isinstance(inner, Evaluate | Return):
                 self._statement(inner, nest)
-                raise Refusal(inner.place, "this cannot stand in an if that data decides")
+                raise Refusal(inner.place, "this is not supported in a data-dependent if")
             if isinstance(inner, For):
                 refuse_changed(inner, nest)
                 if inner is not statement:
@@ -254,7 +254,7 @@ class Extraction:
         if len(self.drafts) >= MOST_STATEMENTS:
             raise Refusal(
                 statement.place, f"the region has more than {MOST_STATEMENTS} statements",
-                "divide it into several regions",
+                "split it into several regions",
             )  # fmt: skip
         for each in calls_in(statement):
             accesses.check_call(each)
@@ -264,10 +264,11 @@ class Extraction:
         return Leaf(name)
 
     def _is_memory(self, variable: Variable) -> bool:
-        """Whether a variable lives in memory, and not in a register or a loop."""
+        """Whether a variable is stored in memory, rather than in a register or as a loop
+        variable."""
         return variable.is_array or (variable in self.written and variable not in self.fixed)
 
-    # The end
+    # Assembling the model
 
     def _finished(self, draft: _Draft, views: Mapping[Variable, accesses.View]) -> ModelStatement:
         prefix = self.parameters.prefix
@@ -291,7 +292,7 @@ class Extraction:
         )  # fmt: skip
 
     def _variables(self) -> tuple[tuple[Variable, ...], tuple[Variable, ...]]:
-        """What comes from outside, and what lives inside."""
+        """Return the variables that come from outside, and those that are local to the region."""
         function = self.region.function
         local = {*self.declared, *self.region.outer_locals}
         loop_variables = {
@@ -327,11 +328,11 @@ class Extraction:
                     raise Refusal(
                         expression.place,
                         f"operations nest deeper than the limit of {MOST_NESTED}",
-                        "compute parts of the expression in statements of their own",
+                        "compute parts of the expression in separate statements",
                     )
 
     def _refuse_escapes(self) -> None:
-        """The lengths of arrays must not change while the region runs."""
+        """Check that the lengths of arrays do not change while the region runs."""
         for variable in dict.fromkeys(used_in(self.region.statements, None)):
             for extent in variable.extents:
                 for part in inside(extent) if extent is not None else ():
@@ -339,12 +340,12 @@ class Extraction:
                         raise Refusal(
                             variable.place,
                             f"a length of {variable.name} is computed from something that changes",
-                            "declare the array with lengths that stay as they are",
+                            "declare the array with lengths that do not change",
                         )
 
 
 def extract(region: Region) -> Scop:
-    """The model of a region; raises a Refusal where something cannot be modelled."""
+    """Extract the model of a region; raises an error if something cannot be modeled."""
     try:
         return Extraction(region).scop()
     except RecursionError:

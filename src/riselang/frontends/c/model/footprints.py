@@ -1,8 +1,8 @@
-"""What a call may touch of each array, so that nothing outside of it is touched.
+"""The footprint of a call on each array, checked so that nothing out of bounds is accessed.
 
-Lengths that declarations give are compared with those of the arrays that are passed. What is
-accessed beyond them is a mistake of the C program, or of its caller; it is refused before anything
-happens, for all accesses that are affine.
+Lengths in declarations are compared with those of the arrays that are passed. An access beyond them
+is a bug of the C program or of its caller; for all affine accesses it is rejected before anything
+runs.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from riselang.support.errors import UserError
 from riselang.support.lazy import cached_property
 
 LARGEST = 1 << 58
-"""What no sum in the bounds of a loop may be beyond; tiles and strides leave room above it."""
+"""The limit on any sum in a loop bound; tiles and strides need the headroom above it."""
 
 
 class Footprints:
@@ -45,9 +45,9 @@ class Footprints:
     def unproven(
         self, scalars: Mapping[Variable, int], arrays: Mapping[Variable, Array]
     ) -> frozenset[Checked]:
-        """Accesses that may leave their arrays, if data let them happen.
+        """Return the accesses that are out of bounds if data-dependent conditions allow them.
 
-        Refuses arrays that are too small for what is accessed whatever the data are.
+        Raise an error for arrays that are too small for the must-accesses.
         """
         shapes = tuple(array.shape for array in arrays.values())
         key = (*scalars.values(), *shapes)
@@ -85,18 +85,18 @@ class Footprints:
         return frozenset(found)
 
     def _check_overflow(self, values: Mapping[str, int | None]) -> None:
-        """Numbers are exact here, but bounds of loops are computed in 64 bits."""
+        """Check for overflow: the model is exact, but loop bounds are computed in 64 bits."""
         largest = max((abs(value) for value in values.values() if value is not None), default=0)
         if (largest + 1) * self._weight > LARGEST:
             raise UserError(
-                f"{self._scop.name}: bounds of loops do not fit into 64 bits where a size is "
+                f"{self._scop.name}: loop bounds do not fit into 64 bits if a size is "
                 f"{largest}, or its negative; pass smaller sizes",
                 self._scop.place,
             )
 
     @cached_property
     def _weight(self) -> int:
-        """How many times as large as the largest parameter a bound of a loop may be."""
+        """The largest factor between the largest parameter and a loop bound."""
         dims = isl().dim_type
         found = 1
         for statement in self._scop.statements:
@@ -112,13 +112,13 @@ class Footprints:
         return found
 
     def values(self, scalars: Mapping[Variable, int]) -> dict[str, int | None]:
-        """What parameters are in a call; None where that is not known."""
+        """Return the values of the parameters in a call; None where they are not known."""
         return {p.name: self._value(p, scalars) for p in self._scop.parameters}
 
     def _check_extents(
         self, variable: Variable, array: Array, scalars: Mapping[Variable, int]
     ) -> None:
-        """The lengths that the declaration computes are those of the array."""
+        """Check that the array has the lengths that its declaration computes."""
         if len(variable.extents) == 1 and variable.extents[0] is None:
             return
         for at, (extent, found) in enumerate(zip(variable.extents, array.shape, strict=True)):
@@ -170,7 +170,7 @@ class Footprints:
 
     @cached_property
     def _accessed(self) -> list[tuple[str, Access, Any, bool]]:
-        """Affine accesses: the statement, the elements, and whether they happen in any case."""
+        """The affine accesses: the statement, the elements, and whether they are must-accesses."""
         return [
             (statement.name, access, (subscript.reached or subscript.relation).range(),
              access in statement.certain)
@@ -180,7 +180,8 @@ class Footprints:
         ]  # fmt: skip
 
     def _local_shape(self, variable: Variable, scalars: Mapping[Variable, int]) -> list[int]:
-        """The lengths of an array that lives inside; refuses those that no memory has."""
+        """Return the lengths of a local array; raise an error for those that do not fit in
+        memory."""
         shape: list[int] = []
         for extent in variable.extents:
             length = None if extent is None else evaluated(extent, scalars)
@@ -196,7 +197,7 @@ class Footprints:
             np.empty(shape, variable.type.dtype)
         except (MemoryError, ValueError):
             raise UserError(
-                f"array {variable.name}: there is no memory for {' x '.join(map(str, shape))} "
+                f"array {variable.name}: not enough memory for {' x '.join(map(str, shape))} "
                 f"elements of {variable.type}",
                 variable.place,
             ) from None
@@ -205,7 +206,7 @@ class Footprints:
     def _shape(
         self, variable: Variable, array: Array, scalars: Mapping[Variable, int]
     ) -> list[int] | None:
-        """The lengths that subscripts must stay below, as the region sees the array."""
+        """Return the lengths that subscripts must stay below, in the region's view of the array."""
         view = self._scop.views.get(variable)
         if view is None or len(view.extents) == len(variable.extents):
             flat = len(variable.extents) == 1
@@ -231,7 +232,7 @@ def _outside(elements: Any, shape: list[int], values: Mapping[str, int | None]) 
 
 
 def _fixed(elements: Any, values: Mapping[str, int | None]) -> Any:
-    """A set of elements at the values of parameters that are known."""
+    """Substitute the known parameter values in a set of elements."""
     dims = isl().dim_type
     for at in range(elements.dim(dims.param)):
         value = values.get(elements.get_dim_name(dims.param, at))
@@ -265,7 +266,7 @@ _OPERATIONS: Mapping[str, Callable[[int, int], int]] = {
 
 
 def evaluated(expression: Expression, scalars: Mapping[Variable, int]) -> int | None:
-    """The value of an integer expression of parameters; None where it is not known."""
+    """Evaluate an integer expression of parameters; None where its value is not known."""
     match expression:
         case Literal(value=int(value)):
             return value
@@ -303,7 +304,7 @@ def _of_one(expression: Convert | Unary, value: int) -> int:
 
 
 def _of_two(expression: Binary, left: int, right: int) -> int | None:
-    """As compiled code computes it, before it is brought into its type."""
+    """Evaluate as compiled code does, before wrapping to the type."""
     operator, bits = expression.operator, expression.type.bits
     if operator in _OPERATIONS:
         return int(_OPERATIONS[operator](left, right))

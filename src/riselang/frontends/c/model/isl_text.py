@@ -1,4 +1,4 @@
-"""isl, and the texts that it reads: names, parameters, conditions."""
+"""Access to isl, and its textual input: names, parameters, conditions."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _OF_ISL = frozenset((
     "mod", "floor", "ceil", "floord", "ceild", "min", "max", "and", "or", "not", "exists", "rat",
     "true", "false", "infty", "infinity", "nan", "implies", "sum", "forall", "card", "e", "e0",
 ))  # fmt: skip
-"""Words that mean something to isl, in upper case too."""
+"""Reserved words of isl; it reserves their upper-case forms, too."""
 _OF_NOTATION = frozenset((
     *KEYWORDS, *PATTERNS, *FUNCTIONS, *SCALAR_NAMES.values(), EMBED, "index", "idx", "vec", "nat",
     "data", "floordiv", "mod",
 ))  # fmt: skip
-"""Words that mean something in RISE's notation, in which lifted statements are shown."""
+"""Reserved words of RISE's notation, in which lifted statements are printed."""
 LOOP_NAMES = tuple(f"t{number}_" for number in range(64))
-"""What the loops that isl makes are called."""
+"""The names of the loops that isl generates."""
 
 
 @cache
 def isl() -> Any:
-    """The bindings of isl, imported when first needed."""
+    """Return isl's bindings, imported when first needed."""
     import islpy
 
     return islpy
@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 
 def within_limits(action: Callable[[], T], most: int) -> T | None:
-    """What an action gives; None where it takes isl more than so many operations."""
+    """Return the result of an action; None if it takes isl more than `most` operations."""
     context = isl().DEFAULT_CONTEXT
     context.reset_operations()
     context.set_max_operations(most)
@@ -51,7 +51,7 @@ def within_limits(action: Callable[[], T], most: int) -> T | None:
 
 
 class Names:
-    """Names for isl, MLIR and RISE's notation; no two things have the same one."""
+    """Unique names for isl, MLIR and RISE's notation."""
 
     def __init__(self) -> None:
         self._taken: set[str] = {*LOOP_NAMES}
@@ -75,7 +75,7 @@ class Names:
 
 
 def prefix(names: Sequence[str]) -> str:
-    """How a text for isl with these parameters begins."""
+    """Return the parameter prefix of an isl text."""
     return f"[{', '.join(names)}] -> " if names else ""
 
 

@@ -1,4 +1,4 @@
-"""Loops of C as sets of iterations."""
+"""Iteration domains of C loops."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "!=": "!=", "==": "=="}
 
 
 def refuse_changed(loop: For, nest: Nest) -> None:
-    """The variable of a loop is changed by its head alone."""
+    """Check that only its head changes a loop variable."""
     if nest.iterator(loop.variable) is not None:
         raise Refusal(
-            loop.place, f"{loop.variable.name} is the variable of a loop around this one, too",
+            loop.place, f"{loop.variable.name} is also the variable of an enclosing loop",
             "use another variable",
         )  # fmt: skip
     for inner in statements_of(loop.body):
@@ -42,7 +42,7 @@ def refuse_changed(loop: For, nest: Nest) -> None:
 
 
 def loop_nest(loop: For, iterator: str, outer: AffineReader) -> Nest:
-    """The iterations of a loop: those from the first on, as long as its condition holds."""
+    """Return the iterations of a loop: from the first, as long as its condition holds."""
     start = _start(loop, iterator, outer)
     iterators = (*outer.nest.iterators, (loop.variable, iterator))
     begun = outer.moved(Nest(iterators, (*outer.nest.conditions, start)))
@@ -53,7 +53,7 @@ def loop_nest(loop: For, iterator: str, outer: AffineReader) -> Nest:
 
 
 def _start(loop: For, iterator: str, outer: AffineReader) -> str:
-    """The variable is the first value plus a multiple of the step."""
+    """Constrain the variable to the first value plus a multiple of the step."""
     comparison = ">=" if loop.step > 0 else "<="
     cases: list[str] = []
     for condition, first in outer.linear(loop.first):
@@ -64,7 +64,7 @@ def _start(loop: For, iterator: str, outer: AffineReader) -> str:
 
 
 def _ending(loop: For) -> Expression:
-    """The condition; `i != n` with a step of one means that i has not reached n."""
+    """Return the condition; `i != n` with a step of one means that i has not reached n."""
     found = bound(loop)
     if found is None or found[0] != "!=" or abs(loop.step) != 1:
         return loop.condition
@@ -86,7 +86,8 @@ def _as(expression: Expression, like: Expression) -> Expression:
 def _check_iterations(
     loop: For, iterator: str, begun: AffineReader, nest: Nest, condition: str
 ) -> None:
-    """A loop ends when its condition fails first; that must be what the condition says."""
+    """Check that the condition stays false once it has failed, so that it describes the
+    iterations."""
     running = begun.points(condition)
     failing = begun.points(f"not ({condition})")
     last = len(nest.names) - 1
@@ -97,13 +98,13 @@ def _check_iterations(
     has_end = running.dim_has_upper_bound if loop.step > 0 else running.dim_has_lower_bound
     if not running.is_empty() and not has_end(*position):
         raise Refusal(
-            loop.place, "this loop has no end",
-            f"compare {loop.variable.name} with where it should end",
+            loop.place, "this loop does not terminate",
+            f"compare {loop.variable.name} with its end",
         )  # fmt: skip
     type = loop.variable.type
     if type.is_signed and type.bits >= INT.bits:
         return
-    # Signed overflow is undefined, so it does not happen; all else wraps.
+    # Signed overflow is undefined, so it does not happen; all other arithmetic wraps.
     outside = " or ".join(
         f"{iterator} + {distance} < {type.smallest} or {iterator} + {distance} > {type.largest}"
         for distance in (0, loop.step)
@@ -116,7 +117,7 @@ def _check_iterations(
 
 
 def _later(points: Any, last: int, *, upwards: bool) -> Any:
-    """The points behind others of the same iterations of outer loops."""
+    """Return the points after others in the same iteration of the outer loops."""
     space = points.get_space()
     dims = isl().dim_type
     relation = isl().Map.universe(space.map_from_set())
@@ -130,7 +131,7 @@ def _later(points: Any, last: int, *, upwards: bool) -> Any:
 
 
 def bound(loop: For) -> tuple[str, Expression] | None:
-    """`(operator, end)` of a condition that compares the variable with something else."""
+    """Return `(operator, end)` of a condition that compares the variable with something else."""
     condition = loop.condition
     if not isinstance(condition, Binary) or condition.operator not in _MIRRORED:
         return None
@@ -147,13 +148,13 @@ def bound(loop: For) -> tuple[str, Expression] | None:
 
 
 def value_after(loop: For) -> Statement:
-    """An assignment of the value that the variable has when the loop has ended."""
+    """Return an assignment of the value that the variable has after the loop."""
     found = bound(loop)
     operators = ("<", "<=", "!=") if loop.step > 0 else (">", ">=", "!=")
     if found is None or found[0] not in operators or abs(loop.step) != 1:
         raise Refusal(
             loop.place,
-            f"{loop.variable.name} is used after this loop, and it is not clear what it is then",
+            f"{loop.variable.name} is used after this loop, but its value there is not known",
             "use another variable after the loop",
         )
     operator, end = found

@@ -1,7 +1,7 @@
-"""Quasi-affine expressions: sums of names times numbers, with quotients and remainders by numbers.
+"""Quasi-affine expressions: sums of scaled names, with quotients and remainders by constants.
 
 They are the common form of subscripts and bounds: as text for isl, as affine expressions for MLIR,
-and as sizes for RISE. Quotients round down and remainders are natural, in all of them.
+and as sizes for RISE. In all of them, quotients round down and remainders are non-negative.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from riselang.nat import Nat
 
 @dataclass(frozen=True)
 class Quotient:
-    """`dividend` by a positive number, rounded down."""
+    """`dividend` divided by a positive constant, rounded down."""
 
     dividend: Linear
     divisor: int
@@ -27,7 +27,7 @@ class Quotient:
 
 @dataclass(frozen=True)
 class Remainder:
-    """What is left of `dividend`, from 0 to below the positive divisor."""
+    """The remainder of `dividend`, at least 0 and less than the positive divisor."""
 
     dividend: Linear
     divisor: int
@@ -41,7 +41,7 @@ Atom = str | Quotient | Remainder
 
 @dataclass(frozen=True)
 class Linear:
-    """A number and terms, each a number times an atom; no factor is zero."""
+    """A constant and terms, each a nonzero constant times an atom."""
 
     constant: int = 0
     terms: tuple[tuple[Atom, int], ...] = ()
@@ -74,19 +74,19 @@ class Linear:
         return Linear(self.constant * number, terms)
 
     def divided(self, number: int) -> Linear:
-        """By a positive number, rounded down."""
+        """Divide by a positive constant, rounding down."""
         if self.is_constant:
             return Linear(self.constant // number)
         return self if number == 1 else Linear.of(Quotient(self, number))
 
     def remainder(self, number: int) -> Linear:
-        """By a positive number, natural."""
+        """Return the non-negative remainder by a positive constant."""
         if self.is_constant or number == 1:
             return Linear(self.constant % number)
         return Linear.of(Remainder(self, number))
 
     def names(self) -> Iterator[str]:
-        """Every name in it, also those in quotients."""
+        """Yield every name, including those in quotients."""
         for atom, _ in self.terms:
             if isinstance(atom, str):
                 yield atom
@@ -94,7 +94,7 @@ class Linear:
                 yield from atom.dividend.names()
 
     def affine(self, resolve: Callable[[str], AffineExpr]) -> AffineExpr:
-        """As an affine expression of MLIR; `resolve` gives the dimension or symbol of a name."""
+        """Convert to an MLIR affine expression; `resolve` maps a name to a dimension or symbol."""
         total: AffineExpr | None = None
         for atom, factor in self.terms:
             term = _affine(atom, resolve)
@@ -105,11 +105,11 @@ class Linear:
         return total + self.constant if self.constant else total
 
     def nat(self) -> Nat:
-        """As a size of RISE."""
+        """Convert to a RISE size."""
         return sum((_nat(atom) * factor for atom, factor in self.terms), Nat.const(self.constant))
 
     def __str__(self) -> str:
-        """As isl writes it."""
+        """Format as isl text."""
         parts = [f"{factor}*{atom}" if factor != 1 else str(atom) for atom, factor in self.terms]
         if self.constant or not parts:
             parts.append(str(self.constant))
@@ -140,11 +140,11 @@ def _affine(atom: Atom, resolve: Callable[[str], AffineExpr]) -> AffineExpr:
 class Strided:
     """A sum of linear expressions, each times a product of strides: `i*n + j` has the stride n.
 
-    A stride is an expression of parameters alone, which makes the whole no longer affine.
+    A stride is an expression of parameters alone; with it, the sum is no longer affine.
     """
 
     parts: tuple[tuple[tuple[Linear, ...], Linear], ...] = ()
-    """Strides, sorted, and what is multiplied by all of them."""
+    """Sorted strides, and the expression that is multiplied by all of them."""
 
     @staticmethod
     def of(linear: Linear) -> Strided:
@@ -152,7 +152,7 @@ class Strided:
 
     @property
     def linear(self) -> Linear | None:
-        """The same without strides, if there are none."""
+        """The same expression without strides, if it has none."""
         if all(not strides for strides, _ in self.parts):
             return sum((linear for _, linear in self.parts), Linear())
         return None
@@ -168,7 +168,7 @@ class Strided:
         return Strided(parts if number else ())
 
     def strided(self, stride: tuple[Linear, ...]) -> Strided:
-        """Times a product of strides."""
+        """Multiply by a product of strides."""
         return Strided(
             tuple(
                 (tuple(sorted((*strides, *stride), key=str)), linear)

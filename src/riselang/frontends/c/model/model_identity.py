@@ -1,8 +1,8 @@
-"""A model as a text, complete but for places in the file: two models of one text are the same.
+"""A model as text, complete except for source locations: models with equal text are the same.
 
-Code is kept in the cache under it, so that a model that was compiled before needs neither loops nor
-proofs. Everything that a model has is written out, whatever it may get in the future; what cannot
-be written has no identity, and its code is not kept.
+Code is cached under it, so a model that was compiled before needs neither code generation nor
+proofs. Every field of a model is serialized, including any that are added later; a model that
+cannot be serialized has no identity, and its code is not cached.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from riselang.support.recursion import deep
 
 
 class NoText(Exception):
-    """Something in a model cannot be written."""
+    """Something in a model cannot be serialized."""
 
 
 @deep
 def identity(scop: Scop) -> str | None:
-    """The text of a model; None where it has none."""
+    """Return the text of a model; None if it cannot be serialized."""
     try:
         return _Writer().text(scop)
     except NoText:
@@ -33,13 +33,13 @@ def identity(scop: Scop) -> str | None:
 
 
 class _Writer:
-    """Variables are known by being themselves, so each has a number."""
+    """Serializes a model; variables are compared by identity, so each gets a number."""
 
     def __init__(self) -> None:
         self._variables: dict[Variable, int] = {}
         self._nodes: dict[int, tuple[object, str]] = {}
-        """Texts by the objects that they are of, which are kept so that no other takes their
-        place."""
+        """Texts by the objects they describe; holding the objects keeps their ids from being
+        reused."""
 
     def text(self, value: Any) -> str:
         match value:
@@ -50,7 +50,7 @@ class _Writer:
             case Variable():
                 return self._variable(value)
             case Function():
-                # What it does is in the statements.
+                # Its effect is in the statements.
                 return self._of("Function", (value.name, value.result, value.parameters))
             case Mapping():
                 return f"Mapping({', '.join(sorted(map(self.text, value.items())))})"

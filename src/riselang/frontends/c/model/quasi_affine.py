@@ -1,10 +1,10 @@
-"""Integer expressions of C as quasi-affine ones, exactly: signs, wrap-around and rounding included.
+"""C integer expressions as quasi-affine ones, exactly: signs, wrap-around and rounding included.
 
-A value has pieces: for each a condition, in isl's text, and an expression that is right where it
-holds. `a / b` and `a % b` round towards zero in C and down in isl, so each has a piece for naturals
-and one for negatives. Unsigned arithmetic wraps, and so do conversions; what cannot be proven to
-stay in its type is not affine. What only depends on values that the region never writes can be
-computed before it, so it becomes a parameter.
+A value has pieces, each a condition in isl's text and an expression that is valid where the
+condition holds. `a / b` and `a % b` round toward zero in C and down in isl, so each has a piece for
+naturals and one for negatives. Unsigned arithmetic wraps, and so do conversions; a value that
+cannot be proved to stay in the range of its type is not affine. An expression of values that the
+region never writes can be computed before it, so it becomes a parameter.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 
 
 class AffineReader:
-    """Reads expressions in a nest of loops."""
+    """Reads expressions in a loop nest."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class AffineReader:
         is_invariant: Callable[[Variable], bool],
         fixed: Mapping[Variable, Expression],
     ):
-        """`fixed` are the values of variables that are set once, with what is known before."""
+        """`fixed` maps variables that are set once to their values."""
         self.nest = nest
         self._parameters = parameters
         self._is_invariant = is_invariant
@@ -55,13 +55,14 @@ class AffineReader:
         return self.moved(self.nest.under(condition))
 
     def moved(self, nest: Nest) -> AffineReader:
-        """A reader for the same region at another place."""
+        """Return a reader for the same region in another loop nest."""
         return AffineReader(nest, self._parameters, self._is_invariant, self._fixed)
 
     # Proofs
 
     def points(self, condition: str) -> Any:
-        """The points of the nest where a condition holds, for all that parameters may be."""
+        """Return the points of the nest where a condition holds, for all values of the
+        parameters."""
         ranges = self._parameters.ranges
         whole = conjunction([*self.nest.conditions, condition, ranges])
         names = ", ".join(self.nest.names)
@@ -73,7 +74,7 @@ class AffineReader:
     # Conditions
 
     def condition(self, expression: Expression) -> str:
-        """When an expression is not zero, as isl writes it."""
+        """Return the condition under which an expression is nonzero, as isl text."""
         match expression:
             case Binary(operator="&&"):
                 left = self.condition(expression.left)
@@ -104,7 +105,7 @@ class AffineReader:
     # Values
 
     def linear(self, expression: Expression) -> tuple[tuple[str, Linear], ...]:
-        """A value without strides; products of parameters become parameters."""
+        """Read a value without strides; products of parameters become parameters."""
         found: list[tuple[str, Linear]] = []
         for condition, strided in self.value(expression):
             total = Linear()
@@ -120,7 +121,7 @@ class AffineReader:
 
     def value(self, expression: Expression) -> Pieces:
         if expression.type.is_float:
-            raise NotAffine(expression.place, "a floating-point number decides this")
+            raise NotAffine(expression.place, "this depends on a floating-point value")
         try:
             pieces = self._pieces(expression)
         except NotAffine:
@@ -128,11 +129,11 @@ class AffineReader:
                 raise
             return (("", Strided.of(self._parameters.expression(expression))),)
         if len(pieces) > MOST_PIECES:
-            raise NotAffine(expression.place, "there are too many cases to tell apart")
+            raise NotAffine(expression.place, "there are too many cases to distinguish")
         return pieces
 
     def _is_known_before(self, expression: Expression) -> bool:
-        """Whether it can be computed before the region, where nothing can go wrong with it."""
+        """Whether the value can be computed before the region, where this cannot fail."""
         return all(self._is_known(each) for each in inside(expression))
 
     def _is_known(self, expression: Expression) -> bool:
@@ -156,7 +157,7 @@ class AffineReader:
             case Access(variable=variable, indices=()):
                 return self._variable(variable, place)
             case Access():
-                raise NotAffine(place, f"the value of an element of {expression.variable.name}")
+                raise NotAffine(place, f"it depends on an element of {expression.variable.name}")
             case Convert():
                 return self._converted(expression)
             case Unary(operator="-"):
@@ -205,11 +206,11 @@ class AffineReader:
         )
 
     def possible(self, pieces: Sequence[Piece]) -> Pieces:
-        """Without the pieces that never are; a single one that is left is unconditional."""
+        """Drop the pieces that are never reached; a single remaining one becomes unconditional."""
         left = [(c, v) for c, v in pieces if not self.never(c or "0 = 0")]
         if len(left) > 1:
             return tuple(left)
-        # Where nothing is possible, nothing runs, and any value will do.
+        # Where nothing is possible, nothing runs, and any value is correct.
         return (("", (left or pieces)[0][1]),)
 
     def _converted(self, expression: Convert) -> Pieces:
@@ -223,7 +224,8 @@ class AffineReader:
         return pieces
 
     def _in_type(self, pieces: Pieces, expression: Expression) -> Pieces:
-        """A result that does not wrap; signed overflow is undefined, so it does not happen."""
+        """Check that a result does not wrap; signed overflow is undefined, so it does not
+        happen."""
         if not expression.type.is_signed:
             self._check_range(pieces, expression.type, expression.place)
         return pieces
@@ -235,7 +237,7 @@ class AffineReader:
                 continue  # a subscript with strides, whose rows are proven to be in range later
             outside = f"{linear} < {type.smallest} or {linear} > {type.largest}"
             if linear is None or not self.never(conjunction([condition, outside])):
-                raise NotAffine(place, f"this may wrap around: it is no {type} in every iteration")
+                raise NotAffine(place, f"this may wrap around: it does not always fit in {type}")
 
 
 def _is_truth(expression: Expression) -> bool:
@@ -249,5 +251,5 @@ def _is_truth(expression: Expression) -> bool:
 
 
 def _is_wide(type: CType) -> bool:
-    """Whether sizes of memory fit."""
+    """Whether the type can hold sizes of memory."""
     return type.bits == 64

@@ -1,4 +1,5 @@
-"""The polyhedral model of a region: statements with domains and accesses, and their schedule."""
+"""The polyhedral model of a region: statements with domains and access relations, and their
+schedule."""
 
 from __future__ import annotations
 
@@ -15,84 +16,85 @@ from riselang.support.errors import SourceLocation
 
 @dataclass(frozen=True)
 class Subscript:
-    """What is known of the place that an access goes to."""
+    """The access relation of one access."""
 
     indices: tuple[Linear, ...] | None
-    """Where all of them are affine and without cases: how they are computed."""
+    """The index expressions, where all of them are affine and have a single piece."""
     relation: Any
-    """An isl map from the instances of the statement to the elements they may access."""
+    """An isl map from the instances of the statement to the elements that they may access."""
     is_exact: bool
-    """Whether each instance accesses what the relation says, and not only perhaps."""
+    """Whether each instance accesses exactly what the relation says (a must-access)."""
     reached: Any = None
-    """The part of the relation where affine conditions inside of the statement hold; None is all
-    of it."""
+    """The part of the relation where affine conditions inside the statement hold; None is all of
+    it."""
 
 
 @dataclass(frozen=True, eq=False)
 class ModelStatement:
-    """A statement of the region, which runs once for each point of its domain."""
+    """A statement of the region, executed once for each point of its iteration domain."""
 
     name: str
     place: SourceLocation
     iterators: tuple[tuple[Variable, str], ...]
-    """The loops around it: the variable in C, and its name in the domain."""
+    """The surrounding loops: the C variable, and its name in the domain."""
     domain: Any
-    """An isl set."""
+    """The iteration domain, an isl set."""
     body: Statement
-    """An assignment; or, where something is decided by data, a piece of program."""
+    """An assignment or, if it is data-dependent, a compound statement."""
     subscripts: Mapping[Access, Subscript]
     writes: frozenset[Access]
     reads: frozenset[Access]
     certain: frozenset[Access]
-    """What every instance accesses, whatever the data are."""
+    """The must-accesses: performed by every instance, whatever the data."""
     checks: frozenset[Access] = frozenset()
-    """What is compared with the lengths of its array before it is accessed."""
+    """The accesses that are bounds-checked at run time."""
 
     @property
     def is_certain(self) -> bool:
-        """Whether each instance writes what it may write."""
+        """Whether each instance writes everything that it may write."""
         return self.writes <= self.certain
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """How an array lies in memory, as the region sees it."""
+    """The memory layout of an array, in the region's view."""
 
     extents: tuple[Expression | tuple[Linear, ...] | None, ...]
-    """Lengths: of the declaration, of strides that were found, or unknown (the outermost)."""
+    """Lengths from the declaration, from recovered strides, or unknown (the outermost)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Scop:
-    """A region that can be modelled."""
+    """A static control part: a region with a polyhedral model."""
 
     name: str
     place: SourceLocation
     function: Function
     is_whole: bool
-    """Whether it is the whole function, so that it has its parameters."""
+    """Whether it is the whole function, and thus has its parameters."""
     inputs: tuple[Variable, ...]
-    """What comes from outside, in order: the parameters of the function, or what is used."""
+    """The variables that come from outside, in order: the function parameters, or those that are
+    used."""
     locals: tuple[Variable, ...]
-    """What lives inside."""
+    """The variables that are local to the region."""
     views: Mapping[Variable, View]
     parameters: tuple[Parameter, ...]
     statements: tuple[ModelStatement, ...]
     schedule: Any
-    """An isl schedule tree of all statements in the order of the text; None without any."""
+    """An isl schedule tree of all statements in source order; None if there are none."""
     fixed: Mapping[Variable, Expression]
     written: frozenset[Variable]
     names: Names = field(repr=False)
     loop_places: Mapping[str, SourceLocation] = field(default_factory=dict[str, SourceLocation])
-    """Where the loop of each iterator stands."""
+    """The location of the loop of each iterator."""
     result: Expression | None = None
-    """What the function returns."""
+    """The return value of the function."""
     is_checked: bool = False
-    """Whether what may go wrong is looked for as it runs (`checking.py`)."""
+    """Whether bounds and divisions are checked at run time (`bounds_checks.py`)."""
 
     @property
     def prefix(self) -> str:
-        """How a text for isl begins."""
+        """The parameter prefix of an isl text."""
         return prefix([each.name for each in self.parameters])
 
     def statement(self, name: str) -> ModelStatement:

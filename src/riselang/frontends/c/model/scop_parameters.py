@@ -1,4 +1,4 @@
-"""Numbers that stay the same in a region, and the loops and conditions around a place in it."""
+"""Parameters of a region, and the loops and conditions around a statement in it."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from riselang.frontends.c.parse.syntax import Expression, Variable
 
 @dataclass(frozen=True)
 class Parameter:
-    """A number that is the same in the whole region."""
+    """An integer that is constant throughout the region."""
 
     name: str
     source: Variable | Expression | tuple[Linear, ...]
-    """A variable, something computed from variables, or a product."""
+    """A variable, an expression of variables, or a product."""
     smallest: int
     largest: int
 
 
 class Parameters:
-    """The parameters of a region, found while it is read."""
+    """The parameters of a region, collected while it is read."""
 
     def __init__(self, names: Names):
         self._names = names
@@ -33,12 +33,12 @@ class Parameters:
 
     @property
     def prefix(self) -> str:
-        """How a text for isl begins."""
+        """The parameter prefix of an isl text."""
         return prefix([each.name for each in self])
 
     @property
     def ranges(self) -> str:
-        """What is known of all of them from their types."""
+        """The ranges of all parameters, from their types."""
         return " and ".join(f"{each.smallest} <= {each.name} <= {each.largest}" for each in self)
 
     def variable(self, variable: Variable) -> Linear:
@@ -65,7 +65,7 @@ class Parameters:
 
 @dataclass(frozen=True)
 class Nest:
-    """Where something stands: the loops around it and the conditions under which it runs."""
+    """The loops around a statement, and the conditions under which it runs."""
 
     iterators: tuple[tuple[Variable, str], ...] = ()
     conditions: tuple[str, ...] = ()

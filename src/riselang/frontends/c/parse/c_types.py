@@ -1,4 +1,4 @@
-"""The arithmetic types of C: how wide they are, what MLIR, numpy and C call them."""
+"""C arithmetic types: their widths, and their names in MLIR, NumPy and C."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from riselang.support.lazy import cached_property
 
 @dataclass(frozen=True)
 class CType:
-    """A type that values of expressions have."""
+    """The type of an expression."""
 
     name: str
     bits: int
     is_float: bool = False
     is_signed: bool = True
     rank: int = 0
-    """The order of integer types in conversions; that of floats is above all of them."""
+    """The integer conversion rank; floats rank above all integers."""
 
     @property
     def is_integer(self) -> bool:
@@ -39,7 +39,7 @@ class CType:
 
     @cached_property
     def stored(self) -> Attribute:
-        """What is in memory: a byte for a truth value."""
+        """The type in memory: a byte for a Boolean."""
         return IntegerType(8) if self.is_bool else self.mlir
 
     @cached_property
@@ -60,7 +60,7 @@ class CType:
         return (1 << (self.bits - int(self.is_signed))) - 1
 
     def wrapped(self, value: int) -> int:
-        """The value of this integer type that an integer becomes."""
+        """Wrap an integer to the range of this type."""
         if self.is_bool:
             return int(value != 0)
         value &= (1 << self.bits) - 1
@@ -79,7 +79,8 @@ DOUBLE = CType("double", 64, is_float=True, rank=9)
 
 
 def by_kind(long_bits: int) -> Mapping[str, CType]:
-    """The types by the names of libclang's kinds; `long` is not the same everywhere."""
+    """Return the types by the names of libclang's kinds; the width of `long` depends on the
+    platform."""
     return {
         "BOOL": BOOL,
         "CHAR_S": CType("char", 8, rank=2),
@@ -100,12 +101,12 @@ def by_kind(long_bits: int) -> Mapping[str, CType]:
 
 
 def promoted(type: CType) -> CType:
-    """What a value is computed as where it stands alone: at least an int."""
+    """Apply C's integer promotion: at least an int."""
     return INT if type.is_integer and type.rank < INT.rank else type
 
 
 def common(left: CType, right: CType) -> CType:
-    """The type in which two values are computed: C's usual arithmetic conversions."""
+    """Return the type in which two operands are computed: C's usual arithmetic conversions."""
     left, right = promoted(left), promoted(right)
     if left.is_float or right.is_float or left.is_signed == right.is_signed:
         return max(left, right, key=lambda type: type.rank)

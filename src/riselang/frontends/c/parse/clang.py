@@ -1,4 +1,4 @@
-"""libclang: C text in, cursors out. The only module that knows its bindings."""
+"""The libclang interface: C text in, cursors out. The only module that uses its bindings."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from riselang.support.errors import LimitationError, SourceLocation, UserError
 from riselang.support.lazy import cached_property
 
 Cursor = Any
-"""A node of clang's syntax tree; its bindings have no types."""
+"""A node of clang's syntax tree; the bindings are untyped."""
 
 HEADERS = Path(__file__).parent / "headers"
 BUILTIN_HEADERS = HEADERS / "builtin"
-"""Those that a compiler brings with it, and the wheel of libclang does not."""
+"""The headers that a compiler provides, and that the libclang wheel lacks."""
 LIBRARY_HEADERS = HEADERS / "library"
-"""Those of a C library, for machines that have none."""
+"""C library headers, for machines without a C library."""
 SYSTEM_HEADERS = ("/usr/include", "/usr/local/include")
 
 BINARY = (
@@ -35,9 +35,9 @@ UNARY = (
 )  # fmt: skip
 """Operators in the order of `CXUnaryOperatorKind`."""
 _INTEGER, _FLOAT = 1, 2
-"""Kinds of `CXEvalResultKind`."""
+"""The relevant kinds of `CXEvalResultKind`."""
 _ERROR = 3
-"""The severity of diagnostics that are mistakes."""
+"""The lowest diagnostic severity that is an error."""
 
 
 @cache
@@ -47,7 +47,7 @@ def _bindings() -> Any:
     except ImportError:
         raise UserError("C needs libclang and isl: pip install 'riselang[c]'") from None
     library = cindex.conf.lib
-    # The bindings of 18.1.1 lack these, though the library has them.
+    # The bindings of version 18.1.1 lack these functions, though the library has them.
     for name, result, arguments in (
         ("clang_getCursorBinaryOperatorKind", ctypes.c_int, [cindex.Cursor]),
         ("clang_getCursorUnaryOperatorKind", ctypes.c_int, [cindex.Cursor]),
@@ -66,7 +66,7 @@ def _bindings() -> Any:
 
 @dataclass(frozen=True)
 class ParsedFile:
-    """A file that clang has read."""
+    """A file that clang has parsed."""
 
     name: str
     text: str
@@ -77,7 +77,7 @@ class ParsedFile:
         return self.text.split("\n")
 
     def place(self, cursor: Cursor) -> SourceLocation:
-        """Where something was written; what comes out of a macro, where that is used."""
+        """Return the location of a cursor; for a macro expansion, the location of its use."""
         return self.place_at(cursor.location)
 
     def place_at(self, location: Any) -> SourceLocation:
@@ -89,11 +89,11 @@ class ParsedFile:
         return SourceLocation(file, line, max(location.column, 1), 1, lines[line - 1])
 
     def is_own(self, cursor: Cursor) -> bool:
-        """Whether it stands in the file itself and not in a header."""
+        """Whether it is in the file itself, not in a header."""
         return cursor.location.file is not None and cursor.location.file.name == self.name
 
     def spans(self, cursor: Cursor, place: SourceLocation) -> bool:
-        """Whether something begins before a place in the file and ends behind it."""
+        """Whether a cursor begins before a location in the file and ends after it."""
         start, end = cursor.extent.start, cursor.extent.end
         if start.file is None or start.file.name != self.name:
             return False
@@ -101,7 +101,7 @@ class ParsedFile:
         return (start.line, start.column) < at < (end.line, end.column)
 
     def tokens(self) -> list[tuple[str, SourceLocation]]:
-        """The words of the file that are not comments."""
+        """Return the tokens of the file, except comments."""
         comment = _bindings().cindex.TokenKind.COMMENT
         return [
             (token.spelling, self.place_at(token.location))
@@ -113,11 +113,11 @@ class ParsedFile:
 def parse(
     text: str, name: str, include: Sequence[str] = (), defines: Mapping[str, object] | None = None
 ) -> ParsedFile:
-    """Let clang read a text; its first complaint is raised."""
+    """Parse a text with clang; raises its first error."""
     cindex = _bindings().cindex
     if "\0" in text:
         place = SourceLocation(name, text[: text.index("\0")].count("\n") + 1, 1)
-        raise UserError("the file has a zero byte in it, so it is no C text", place)
+        raise UserError("the file has a zero byte in it, so it is not C text", place)
     arguments = ["-xc", "-std=gnu17", f"-isystem{BUILTIN_HEADERS}"]
     if not any(Path(folder, "math.h").exists() for folder in SYSTEM_HEADERS):
         arguments.append(f"-isystem{LIBRARY_HEADERS}")
@@ -127,7 +127,7 @@ def parse(
         unit = cindex.Index.create().parse(name, arguments, [(name, text)])
     except cindex.TranslationUnitLoadError:
         raise LimitationError(
-            "clang cannot read this file: it gives up without a reason", SourceLocation(name, 1)
+            "clang cannot read this file: it reports no reason", SourceLocation(name, 1)
         ) from None
     parsed = ParsedFile(name, text, unit)
     for found in unit.diagnostics:
@@ -147,7 +147,7 @@ def unary_operator(cursor: Cursor) -> str:
 
 
 def evaluated(cursor: Cursor) -> int | float | None:
-    """The number that clang computes for a constant expression, if it is one."""
+    """Return the value that clang computes for a constant expression; None if it is not one."""
     library = _bindings().library
     result = library.clang_Cursor_Evaluate(cursor)
     if not result:
@@ -170,9 +170,9 @@ def children(cursor: Cursor) -> list[Cursor]:
 
 
 def kind(cursor: Cursor) -> str:
-    """The kind of a node, by its name."""
+    """Return the name of a node's kind."""
     try:
         return str(cursor.kind.name)
     except ValueError:
-        # A kind that is newer than the bindings.
+        # The kind is newer than the bindings.
         return "UNKNOWN"

@@ -22,20 +22,20 @@ def _scalar_types(long_bits: int) -> dict[str, CType]:
 
 
 def scalar_type(type: Any, place: SourceLocation) -> CType:
-    """The arithmetic type that clang names."""
+    """Return the arithmetic type that a clang type denotes."""
     plain = type.get_canonical()
     name = plain.kind.name
     if name == "ENUM":
         plain = plain.get_declaration().enum_type.get_canonical()
         name = plain.kind.name
     if plain.is_volatile_qualified():
-        raise Refusal(place, f"{type.spelling} is volatile", "leave volatile out of the region")
+        raise Refusal(place, f"{type.spelling} is volatile", "do not use volatile variables")
     bits = 8 * plain.get_size() if name in ("LONG", "ULONG") else 64
     found = _scalar_types(bits).get(name)
     if found is None:
         raise Refusal(
             place,
-            f"a value of type {type.spelling} cannot be modelled",
+            f"a value of type {type.spelling} cannot be modeled",
             "use float, double, or an integer type of at most 64 bits",
         )
     return found
@@ -44,7 +44,7 @@ def scalar_type(type: Any, place: SourceLocation) -> CType:
 def variable_of(
     cursor: Cursor, place: SourceLocation, value: Callable[[Cursor], Expression]
 ) -> Variable:
-    """The variable that a declaration makes; `value` reads the lengths of arrays."""
+    """Create the variable of a declaration; `value` reads the lengths of arrays."""
     type, levels = cursor.type, list[Any]()
     is_parameter = kind(cursor) == "PARM_DECL"
     is_pointer = is_restrict = is_named = False
@@ -63,13 +63,13 @@ def variable_of(
     if type.kind.name == "POINTER":
         raise Refusal(
             place,
-            f"{cursor.spelling} is an array of pointers, whose rows may be anywhere",
+            f"{cursor.spelling} is an array of pointers, whose rows may be anywhere in memory",
             f"declare it as an array of arrays, {cursor.spelling}[n][m]",
         )
     element = scalar_type(type, place)
     if cursor.storage_class.name == "STATIC" and not _is_global(cursor):
         raise Refusal(
-            place, f"{cursor.spelling} is static, so it lives from call to call",
+            place, f"{cursor.spelling} is static, so its value persists between calls",
             "pass it as a parameter",
         )  # fmt: skip
     return Variable(
@@ -96,10 +96,10 @@ def _extents(
     place: SourceLocation,
     value: Callable[[Cursor], Expression],
 ) -> tuple[Expression | None, ...]:
-    """The lengths of an array, outermost first.
+    """Return the lengths of an array, outermost first.
 
-    Clang gives the written lengths as children of the declaration, those of inner dimensions
-    first; what a typedef says is not among them.
+    Clang gives the written lengths as children of the declaration, those of inner dimensions first;
+    lengths in a typedef are not among them.
     """
     written = [child for child in children(cursor) if child.kind.is_expression()]
     found: list[Expression | None] = []

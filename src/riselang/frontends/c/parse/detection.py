@@ -1,4 +1,5 @@
-"""Regions that nobody marked: the largest runs of statements with loops that can be modelled."""
+"""Detection of SCoPs without pragmas: the longest runs of statements with loops that can be
+modeled."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ Model = Callable[[Region], Scop]
 
 
 def detected_regions(function: Function, model: Model) -> tuple[list[Scop], list[Refusal]]:
-    """The models of a function's regions, and why what is between them has none."""
+    """Return the models of a function's regions, and the errors for what is between them."""
     if not _has_loop(function.body):
         return [], []
     try:
@@ -32,7 +33,7 @@ class _Finder:
         self.refusals: list[Refusal] = []
 
     def search(self, statements: Sequence[Statement]) -> None:
-        """Take the longest runs from left to right; look into what is in none."""
+        """Take the longest runs from left to right; search inside statements that are in none."""
         at = 0
         while at < len(statements):
             found = self._longest(statements[at:])
@@ -46,7 +47,8 @@ class _Finder:
             at += length
 
     def _longest(self, statements: Sequence[Statement]) -> tuple[int, Scop | None] | None:
-        """How many of the first statements are one region, and its model if it has a loop."""
+        """Return how many of the first statements form one region, and its model if it has a
+        loop."""
         best: tuple[int, Scop | None] | None = None
         for length in range(1, len(statements) + 1):
             chosen = tuple(statements[:length])

@@ -1,4 +1,4 @@
-"""Expressions of C from clang's syntax tree."""
+"""C expressions from clang's syntax tree."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ LOGICAL = frozenset(("&&", "||"))
 _WRAPPERS = ("UNEXPOSED_EXPR", "PAREN_EXPR")
 _POINTERS = ("POINTER", "CONSTANTARRAY", "VARIABLEARRAY", "INCOMPLETEARRAY")
 _SIDE_EFFECT = (
-    "an assignment inside of an expression cannot be modelled",
-    "write it as a statement of its own",
+    "an assignment inside an expression cannot be modeled",
+    "write it as a separate statement",
 )
 
 
 def converted(expression: Expression, type: CType) -> Expression:
-    """An expression as a value of a type; numbers are converted at once."""
+    """Convert an expression to a type; constants are converted immediately."""
     if expression.type == type:
         return expression
     if isinstance(expression, Literal) and isinstance(expression.value, int):
@@ -57,7 +57,7 @@ def converted(expression: Expression, type: CType) -> Expression:
 
 @dataclass
 class ExpressionReader:
-    """Reads the expressions of a file; variables are made when they are first met."""
+    """Reads the expressions of a file; variables are created at their first use."""
 
     parsed: ParsedFile
     variables: dict[Any, Variable] = field(default_factory=dict[Any, Variable])
@@ -66,7 +66,7 @@ class ExpressionReader:
         return self.parsed.place(cursor)
 
     def variable(self, cursor: Cursor) -> Variable:
-        """The variable of a declaration."""
+        """Return the variable of a declaration."""
         at = cursor.location
         key = (cursor.spelling, at.file.name if at.file else "", at.offset, cursor.hash)
         if key not in self.variables:
@@ -74,13 +74,13 @@ class ExpressionReader:
         return self.variables[key]
 
     def value(self, cursor: Cursor) -> Expression:
-        """A value that is computed."""
+        """Read an rvalue."""
         reader = _READERS.get(kind(cursor))
         if reader is None:
             raise Refusal(
                 self.place(cursor),
-                f"this kind of expression ({_spoken(kind(cursor))}) cannot be modelled",
-                "compute it outside of the region",
+                f"this kind of expression ({_spoken(kind(cursor))}) cannot be modeled",
+                "compute it outside the region",
             )
         return reader(self, cursor)
 
@@ -92,7 +92,7 @@ class ExpressionReader:
     def number(self, cursor: Cursor) -> Expression:
         value = evaluated(cursor)
         if value is None:
-            raise Refusal(self.place(cursor), "this number cannot be read")
+            raise Refusal(self.place(cursor), "this constant cannot be read")
         type = self.type(cursor)
         return Literal(self.place(cursor), type, float(value) if type.is_float else int(value))
 
@@ -102,7 +102,7 @@ class ExpressionReader:
         if declared is not None and kind(declared) == "ENUM_CONSTANT_DECL":
             return Literal(place, INT, int(declared.enum_value))
         if declared is None or kind(declared) not in ("VAR_DECL", "PARM_DECL"):
-            raise Refusal(place, f"{cursor.spelling} is no variable")
+            raise Refusal(place, f"{cursor.spelling} is not a variable")
         known = self._constant(declared)
         if known is not None:
             return Literal(place, self.type(cursor), known)
@@ -115,14 +115,14 @@ class ExpressionReader:
         return Access(place, variable.type, variable, ())
 
     def _constant(self, declared: Cursor) -> int | None:
-        """The value of a constant such as `const int n = 10`."""
+        """Return the value of a constant such as `const int n = 10`."""
         type = declared.type
         if not type.is_const_qualified() or type.get_canonical().kind.name in _POINTERS:
             return None
         value = evaluated(declared) if kind(declared) == "VAR_DECL" else None
         return value if isinstance(value, int) else None
 
-    # Elements of arrays
+    # Array elements
 
     def element(self, cursor: Cursor) -> Access:
         part = self.part(cursor)
@@ -134,12 +134,12 @@ class ExpressionReader:
             raise Refusal(
                 self.place(cursor),
                 f"{variable.name} has {len(variable.extents)} dimensions, but "
-                f"{len(part.indices)} subscripts stand here",
+                f"{len(part.indices)} subscripts are given here",
             )
         return Access(part.place, variable.type, variable, part.indices)
 
     def part(self, cursor: Cursor) -> ArrayValue:
-        """An array, one of its rows, or one of its elements as a place in memory."""
+        """Read an lvalue: an array, one of its rows, or one of its elements."""
         place = self.place(cursor)
         match kind(cursor):
             case "UNEXPOSED_EXPR" | "PAREN_EXPR":
@@ -158,7 +158,7 @@ class ExpressionReader:
                 return self._moved(cursor)
             case _:
                 raise Refusal(
-                    place, f"this place in memory ({_spoken(kind(cursor))}) cannot be modelled",
+                    place, f"this lvalue ({_spoken(kind(cursor))}) cannot be modeled",
                     "access arrays by their names and subscripts",
                 )  # fmt: skip
 
@@ -166,7 +166,7 @@ class ExpressionReader:
         declared = cursor.referenced
         place = self.place(cursor)
         if declared is None or kind(declared) not in ("VAR_DECL", "PARM_DECL"):
-            raise Refusal(place, f"{cursor.spelling} is no array")
+            raise Refusal(place, f"{cursor.spelling} is not an array")
         variable = self.variable(declared)
         if variable.is_pointer and not variable.is_parameter:
             raise Refusal(
@@ -182,10 +182,10 @@ class ExpressionReader:
         return _indexed(self.part(base), self.value(index), self.place(cursor))
 
     def _address(self, cursor: Cursor) -> ArrayValue:
-        """`&a[i]`, which is `a + i`."""
+        """Read `&a[i]`, which is `a + i`."""
         part = self.part(children(cursor)[0])
         if not part.indices:
-            raise Refusal(self.place(cursor), "the address of a variable cannot be modelled")
+            raise Refusal(self.place(cursor), "the address of a variable cannot be modeled")
         *outer, last = part.indices
         return ArrayValue(part.place, part.type, part.variable, tuple(outer), last)
 
@@ -202,7 +202,7 @@ class ExpressionReader:
     # Operations
 
     def wrapped(self, cursor: Cursor) -> Expression:
-        """A conversion that is not written, or parentheses."""
+        """Read an implicit conversion, or parentheses."""
         (inner,) = self._only(cursor)
         if kind(cursor) == "PAREN_EXPR" or cursor.type == inner.type:
             return self.value(inner)
@@ -212,8 +212,8 @@ class ExpressionReader:
         found = [child for child in children(cursor) if child.kind.is_expression()]
         if len(found) != 1:
             raise Refusal(
-                self.place(cursor), "this kind of expression cannot be modelled",
-                "compute it outside of the region",
+                self.place(cursor), "this kind of expression cannot be modeled",
+                "compute it outside the region",
             )  # fmt: skip
         return found
 
@@ -227,7 +227,7 @@ class ExpressionReader:
         if operator not in ARITHMETIC | COMPARISONS | LOGICAL:
             if operator.endswith("="):
                 raise Refusal(place, *_SIDE_EFFECT)
-            raise Refusal(place, f"the operator {operator} cannot be modelled here")
+            raise Refusal(place, f"the operator {operator} cannot be modeled here")
         left, right = (self.value(child) for child in children(cursor))
         return Binary(place, self.type(cursor), operator, left, right)
 
@@ -245,7 +245,7 @@ class ExpressionReader:
             case "pre++" | "pre--" | "post++" | "post--":
                 raise Refusal(place, *_SIDE_EFFECT)
             case _:
-                raise Refusal(place, "this operator on an address cannot be modelled")
+                raise Refusal(place, "this operator on an address cannot be modeled")
 
     def conditional(self, cursor: Cursor) -> Expression:
         condition, first, second = (self.value(child) for child in children(cursor))
@@ -260,9 +260,7 @@ class ExpressionReader:
         while kind(callee) in _WRAPPERS:
             (callee,) = self._only(callee)
         if kind(callee) != "DECL_REF_EXPR" or kind(callee.referenced) != "FUNCTION_DECL":
-            raise Refusal(
-                place, "this call goes through a pointer to a function", "call it by its name"
-            )
+            raise Refusal(place, "this call is through a function pointer", "call it by its name")
         arguments = tuple(self._argument(each) for each in given)
         result = cursor.type.get_canonical()
         type = INT if result.kind.name == "VOID" else scalar_type(result, place)
@@ -281,7 +279,7 @@ def _indexed(base: ArrayValue, index: Expression, place: SourceLocation) -> Arra
 
 
 def _sum(base: ArrayValue, distance: Expression) -> Expression:
-    """What is added to a pointer, in the type of differences between pointers."""
+    """Return the offset that is added to a pointer, as a ptrdiff_t."""
     distance = converted(distance, LONG)
     if base.offset is None:
         return distance

@@ -1,4 +1,4 @@
-"""Calls of functions that the file defines become what these functions do."""
+"""Inlining of calls to functions that the file defines."""
 
 from __future__ import annotations
 
@@ -33,26 +33,26 @@ from riselang.frontends.c.parse.syntax import (
 )
 
 MOST_INLINED = 1000
-"""Calls that one region may have, those in functions it calls among them."""
+"""The limit on inlined calls in one region, including nested ones."""
 
 
 @dataclass
 class Inliner:
-    """Takes calls out of statements, one after the other."""
+    """Inlines the calls in statements, one at a time."""
 
     functions: Mapping[str, Function]
     _active: list[str] = field(default_factory=list[str])
     _before: list[Statement] = field(default_factory=list[Statement])
-    """What has to run before the statement of the moment."""
+    """The statements that have to run before the current one."""
     _depth: int = 0
-    """How many conditions decide whether the expression of the moment is computed."""
+    """The number of conditions that guard the current expression."""
     _count: int = 0
 
     def statements(self, given: Sequence[Statement]) -> tuple[Statement, ...]:
         return tuple(made for statement in given for made in self.statement(statement))
 
     def statement(self, statement: Statement) -> list[Statement]:
-        """What stands for a statement: itself, behind what its calls do."""
+        """Return the statements that replace a statement: its inlined calls, then itself."""
         outer, self._before = self._before, []
         try:
             changed = self._changed(statement)
@@ -93,7 +93,7 @@ class Inliner:
         return made[0] if len(made) == 1 else Block(statement.place, tuple(made))
 
     def _loop(self, statement: For) -> For:
-        # The head is looked at again and again, so nothing may be taken out of it.
+        # The loop head is evaluated in every iteration, so nothing may be moved out of it.
         self._depth += 1
         first, condition = self.value(statement.first), self.value(statement.condition)
         self._depth -= 1
@@ -133,14 +133,14 @@ class Inliner:
             return converted(found, call.type)
         if self._depth:
             raise Refusal(
-                call.place, f"{call.function} is called under a condition, and does more than to "
-                "compute a value", "call it in a statement of its own",
+                call.place, f"{call.function} is called under a condition, but does more than "
+                "compute a value", "call it in a separate statement",
             )  # fmt: skip
         _refuse_effects(call, function)
         self._active.pop()
         returned = self._run(call)
         if returned is None:
-            raise Refusal(call.place, f"{call.function} does not end in a return of a value")
+            raise Refusal(call.place, f"{call.function} does not end by returning a value")
         return converted(returned, call.type)
 
     def _entered(self, call: Call) -> Function:
@@ -150,7 +150,7 @@ class Inliner:
                 call.place, f"{call.function} calls itself", "write the recursion as a loop"
             )
         if function.refused is not None or len(function.parameters) != len(call.arguments):
-            reason = function.refused[1] if function.refused else "its arguments do not fit"
+            reason = function.refused[1] if function.refused else "its argument count differs"
             raise Refusal(call.place, f"{call.function} cannot be inlined: {reason}")
         self._count += 1
         if self._count > MOST_INLINED:
@@ -161,7 +161,8 @@ class Inliner:
     # Statements
 
     def _run(self, call: Call) -> Expression | None:
-        """Put what a function does before the statement of the moment; what it returns."""
+        """Insert the body of a function before the current statement, and return its return
+        value."""
         arguments = [self.value(argument) for argument in call.arguments]
         function = self._entered(call)
         values: dict[Variable, Expression] = {}
@@ -195,7 +196,8 @@ class Inliner:
     def _check_arrays(
         self, call: Call, function: Function, values: Mapping[Variable, Expression]
     ) -> None:
-        """Rows of an array must be as long for the function as they are for its caller."""
+        """Check that the rows of an array have the same length in the function and in its
+        caller."""
         scalars = {v: e for v, e in values.items() if not v.is_array}
         for parameter, argument in values.items():
             if not parameter.is_array:
@@ -210,14 +212,14 @@ class Inliner:
             if not same or argument.variable.type != parameter.type:
                 raise Refusal(
                     argument.place,
-                    f"{argument.variable.name} has other rows than {parameter.name} of "
+                    f"{argument.variable.name} has rows of other lengths than {parameter.name} of "
                     f"{call.function}",
                     "declare both with the same lengths",
                 )
 
 
 def _own(variable: Variable, values: Mapping[Variable, Expression]) -> Expression:
-    """A variable of a function for one of its calls."""
+    """Return a fresh copy of a function's variable for one of its calls."""
     extents = tuple(None if e is None else replaced(e, values) for e in variable.extents)
     own = replace(variable, extents=extents)
     if own.is_array:
@@ -245,7 +247,7 @@ def _plain(expression: Expression) -> Expression:
 def _as_value(
     statements: Sequence[Statement], values: Mapping[Variable, Expression]
 ) -> Expression | None:
-    """What a function without effects computes, as one expression."""
+    """Return the value of a function without side effects as one expression."""
     known = dict(values)
     for at, statement in enumerate(statements):
         rest = statements[at + 1 :]
@@ -280,7 +282,7 @@ def _is_assigned(variable: Variable, statements: Sequence[Statement]) -> bool:
 
 
 def _refuse_effects(call: Call, function: Function) -> None:
-    """A function that is called for its value must change nothing else: C leaves the order open."""
+    """Check that a function called for its value has no side effects: C leaves the order open."""
     own = set(function.parameters) - {v for v in function.parameters if v.is_array}
     for statement in statements_of(function.body):
         if isinstance(statement, Declare):
@@ -291,13 +293,13 @@ def _refuse_effects(call: Call, function: Function) -> None:
         is_effect = isinstance(statement, Assign) and statement.target.variable not in own
         if is_effect or isinstance(statement, Evaluate):
             raise Refusal(
-                call.place, f"{call.function} is called for its value, but changes something, too",
-                "let it return nothing, or change nothing",
+                call.place, f"{call.function} is called for its value, but also has side effects",
+                "let it return void, or remove its side effects",
             )  # fmt: skip
 
 
 def called_names(statements: Sequence[Statement]) -> set[str]:
-    """The functions that statements call."""
+    """Return the names of the functions that statements call."""
     return {
         part.function
         for each in statements

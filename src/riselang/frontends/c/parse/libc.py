@@ -1,4 +1,4 @@
-"""Functions of the C library that regions may call: they have no effects but their value."""
+"""C library functions that regions may call: they have no side effects."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ ARITY: dict[str, int] = {
     **{f"{name}{letter}": 2 for name in _TWO for letter in ("", "f")},
     "fma": 3, "fmaf": 3, "abs": 1, "labs": 1, "llabs": 1,
 }  # fmt: skip
-"""How many arguments each takes."""
+"""The number of arguments of each function."""
 EXACT = {
     "sqrt": "math.sqrt", "fabs": "math.absf", "ceil": "math.ceil", "floor": "math.floor",
     "trunc": "math.trunc", "fma": "math.fma", "abs": "math.absi", "labs": "math.absi",
     "llabs": "math.absi",
 }  # fmt: skip
-"""What a processor computes with the same result as the library."""
+"""The functions for which the CPU has instructions with the same result as the library."""
 
 
 def exact_op(name: str) -> str | None:
-    """The op of MLIR that is the same as a function."""
+    """Return the MLIR op that is equivalent to a function."""
     return EXACT.get(name) or EXACT.get(name.removesuffix("f"))

@@ -1,4 +1,5 @@
-"""What cannot be taken: where, what it is, why, and what would help."""
+"""Errors for unsupported constructs: the location, the construct, the reason, and what would
+help."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from riselang.support.errors import LimitationError, SourceLocation
 
 
 class Refusal(LimitationError):
-    """A construct that cannot be modelled, at its place; the note says what would help."""
+    """A construct that cannot be modeled, with its location; the note says what would help."""
 
     def __init__(self, place: SourceLocation, reason: str, help: str = ""):
         super().__init__(reason, place, *([help] if help else []))
@@ -15,5 +16,5 @@ class Refusal(LimitationError):
 
     @property
     def warning(self) -> str:
-        """As a warning, where the rest of the file goes on."""
+        """The message as a warning, used if the rest of the file is still processed."""
         return str(self).replace(": error: ", ": warning: ", 1)

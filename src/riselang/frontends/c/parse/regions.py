@@ -1,4 +1,4 @@
-"""Regions: marked by pragmas, whole functions, or found."""
+"""Regions: marked by pragmas, whole functions, or detected."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from riselang.support.errors import SourceLocation, UserError
 
 @dataclass(frozen=True)
 class Region:
-    """Statements that stand one after the other in a function."""
+    """Consecutive statements in a function."""
 
     name: str
     place: SourceLocation
@@ -36,9 +36,9 @@ class Region:
     is_whole: bool
     """Whether they are the whole function."""
     outer_locals: frozenset[Variable] = frozenset()
-    """Variables that the function declares outside, and that nothing outside uses."""
+    """Variables that the function declares outside the region, and that nothing outside uses."""
     live_after: frozenset[Variable] = frozenset()
-    """Variables that are read when the region has ended."""
+    """Variables that are live after the region."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Marked:
-    """Where a marked region begins and ends, and where the block around both begins."""
+    """The start and end of a marked region, and the start of the enclosing block."""
 
     begin: SourceLocation
     end: SourceLocation
@@ -63,7 +63,8 @@ class Marked:
 
 
 def marks(parsed: ParsedFile) -> list[Marked]:
-    """The marked regions of a file; raises where pragmas do not stand around statements."""
+    """Return the marked regions of a file; raises an error if the pragmas do not enclose whole
+    statements."""
     found = list(_pragmas(parsed))
     pairs: list[Marked] = []
     begin: Mark | None = None
@@ -89,12 +90,12 @@ def _pragmas(parsed: ParsedFile) -> Iterator[Mark]:
 
 
 def _pair(parsed: ParsedFile, begin: Mark, end: Mark) -> Marked:
-    """Two pragmas, which must stand between statements of one block."""
+    """Pair two pragmas, which must be between statements of one block."""
     blocks = [_block_around(parsed, mark) for mark in (begin, end)]
     if blocks[0] != blocks[1]:
         raise UserError(
-            "expected this #pragma endscop in the block of its #pragma scop, which is in line "
-            f"{begin.place.line}, but it stands in another; move one of them, so that whole "
+            "expected this #pragma endscop in the block of its #pragma scop, which is on line "
+            f"{begin.place.line}, but it is in another; move one of them, so that whole "
             "statements are between them",
             end.place,
         )
@@ -102,28 +103,29 @@ def _pair(parsed: ParsedFile, begin: Mark, end: Mark) -> Marked:
 
 
 def _block_around(parsed: ParsedFile, mark: Mark) -> SourceLocation:
-    """Where the block begins in which a pragma stands."""
+    """Return the start of the block that encloses a pragma."""
     around = parsed.unit.cursor
     while inner := [each for each in children(around) if parsed.spans(each, mark.place)]:
         around = inner[-1]
     if around == parsed.unit.cursor:
-        raise UserError(f"this #pragma {mark.name} stands in no function", mark.place)
+        raise UserError(f"this #pragma {mark.name} is outside any function", mark.place)
     if kind(around) != "COMPOUND_STMT":
         raise UserError(
-            f"this #pragma {mark.name} stands in the middle of a statement; move it in front of "
-            "the statement, or behind it",
+            f"this #pragma {mark.name} is in the middle of a statement; move it before "
+            "the statement, or after it",
             mark.place,
         )
     return parsed.place(around)
 
 
 def whole_function(function: Function) -> Region:
-    """All of a function as one region."""
+    """Return a function as one region."""
     return Region(function.name, function.place, function, function.body.statements, is_whole=True)
 
 
 def marked_regions(functions: Sequence[Function], pairs: Sequence[Marked]) -> list[Region]:
-    """The regions between pragmas; a function with nothing else in it is one whole region."""
+    """Return the regions between pragmas; a function with nothing else in it is one whole
+    region."""
     regions: list[Region] = []
     for pair in pairs:
         function, parent = _block_at(functions, pair.block)
@@ -146,7 +148,7 @@ def _numbered(function: Function, regions: Sequence[Region]) -> str:
 
 
 def _block_at(functions: Sequence[Function], place: SourceLocation) -> tuple[Function, Block]:
-    """The block that begins at a place, and its function."""
+    """Return the block that begins at a location, and its function."""
     for function in functions:
         for inner in statements_of(function.body):
             if isinstance(inner, Block) and inner.place == place:
@@ -155,7 +157,7 @@ def _block_at(functions: Sequence[Function], place: SourceLocation) -> tuple[Fun
 
 
 def _is_whole(function: Function, parent: Block, first: int, last: int) -> bool:
-    """Whether a function does nothing outside of a region."""
+    """Whether a function does nothing outside a region."""
     if parent is not function.body or function.refused is not None:
         return False
     outside = (*parent.statements[:first], *parent.statements[last:])
@@ -180,7 +182,7 @@ def _part(
     given = {each.variable for each in declarations if each.value is not None}
     used = {variable for each in outside for variable in _variables(each)}
     if any(isinstance(each, Foreign) for each in outside):
-        # What was not read may use anything.
+        # Statements that could not be read may use any variable.
         used |= declared
     return Region(
         name, place, function, statements, is_whole=False,
@@ -196,7 +198,7 @@ def _variables(statement: Statement) -> Iterator[Variable]:
 
 
 def candidate_lists(statement: Statement) -> Iterator[tuple[Statement, ...]]:
-    """Lists of statements in which a region may be found: blocks, and bodies without braces."""
+    """Yield the statement lists that may contain a region: blocks, and bodies without braces."""
     match statement:
         case Block():
             yield statement.statements
@@ -218,5 +220,5 @@ def _as_block(statement: Statement) -> Block:
 
 
 def part_of(function: Function, statements: tuple[Statement, ...], name: str) -> Region:
-    """A region that was found in a function."""
+    """Return a region that was detected in a function."""
     return _part(function, statements, name, statements[0].place)

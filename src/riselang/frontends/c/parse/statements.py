@@ -1,7 +1,7 @@
-"""Statements and functions of C from clang's syntax tree.
+"""C statements and functions from clang's syntax tree.
 
-What cannot be read becomes a `Foreign` statement with the reason: it matters only to the region it
-stands in.
+A statement that cannot be read becomes a `Foreign` statement with the reason: it matters only to
+the region that contains it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _FOREIGN = {
     "INDIRECT_GOTO_STMT": ("goto", "use loops and if"),
     "ASM_STMT": ("assembly", "move it out of the region"),
 }
-"""What is no static control flow, and what to write in its place."""
+"""Kinds of statements that are not static control flow, and what to write instead."""
 
 
 class StatementReader:
@@ -63,7 +63,7 @@ class StatementReader:
         self._expressions = ExpressionReader(parsed)
 
     def functions(self) -> list[Function]:
-        """The functions that the file defines, in the order of the text."""
+        """Return the functions that the file defines, in source order."""
         found: list[Function] = []
         for cursor in children(self._parsed.unit.cursor):
             is_function = kind(cursor) == "FUNCTION_DECL" and cursor.is_definition()
@@ -83,12 +83,12 @@ class StatementReader:
         try:
             if not cursor.spelling.isascii():
                 raise Refusal(
-                    place, f"the name {cursor.spelling} has letters that are not of ASCII",
+                    place, f"the name {cursor.spelling} has letters that are not ASCII",
                     "rename the function",
                 )  # fmt: skip
             parameters += map(self._expressions.variable, cursor.get_arguments())
             if cursor.type.is_function_variadic():
-                raise Refusal(place, f"{cursor.spelling} takes any number of arguments")
+                raise Refusal(place, f"{cursor.spelling} has a variable number of arguments")
             returned = cursor.result_type.get_canonical()
             result = None if returned.kind.name == "VOID" else scalar_type(returned, place)
         except Refusal as refusal:
@@ -106,10 +106,10 @@ class StatementReader:
         try:
             if name in _FOREIGN:
                 what, help = _FOREIGN[name]
-                raise Refusal(place, f"{what} is no static control flow", help)
+                raise Refusal(place, f"{what} is not static control flow", help)
             reader = _READERS.get(name)
             if reader is None:
-                raise Refusal(place, "this kind of statement cannot be modelled")
+                raise Refusal(place, "this kind of statement cannot be modeled")
             return reader(self, cursor)
         except Refusal as refusal:
             inner = [each for each in children(cursor) if each.kind.is_statement()]
@@ -120,7 +120,7 @@ class StatementReader:
         return Block(place, tuple(self.statement(each) for each in children(cursor)))
 
     def labelled(self, cursor: Cursor) -> Statement:
-        """A label alone does nothing; what goes there is refused."""
+        """Read a labeled statement: the label itself does nothing, and a goto to it is rejected."""
         return self.statement(children(cursor)[-1])
 
     def nothing(self, cursor: Cursor) -> Statement:
@@ -148,7 +148,7 @@ class StatementReader:
             if kind(each) == "VAR_DECL":
                 found.append(self._declared(each))
             elif kind(each) not in ("STRUCT_DECL", "UNION_DECL", "ENUM_DECL", "TYPEDEF_DECL"):
-                raise Refusal(self._parsed.place(each), "this declaration cannot be modelled")
+                raise Refusal(self._parsed.place(each), "this declaration cannot be modeled")
         return Block(self._parsed.place(cursor), tuple(found))
 
     def _declared(self, cursor: Cursor) -> Statement:
@@ -169,14 +169,14 @@ class StatementReader:
         if variable.is_array:
             if any(kind(child) in ("INIT_LIST_EXPR", "STRING_LITERAL") for child in found):
                 raise Refusal(
-                    variable.place, f"the elements of {variable.name} are listed",
+                    variable.place, f"{variable.name} has an initializer list",
                     "assign them one by one, or pass the array as a parameter",
                 )  # fmt: skip
             return None
         return self._expressions.value(found[-1]) if found else None
 
     def assignment(self, cursor: Cursor) -> Statement:
-        """`a = b`, or `a = b = c`, which becomes `b = c; a = b`."""
+        """Read `a = b`, or `a = b = c`, which becomes `b = c; a = b`."""
         place = self._parsed.place(cursor)
         operator = binary_operator(cursor)
         left, right = children(cursor)
@@ -204,7 +204,7 @@ class StatementReader:
     def _target(self, cursor: Cursor) -> Access:
         target = self._expressions.value(cursor)
         if not isinstance(target, Access):
-            raise Refusal(self._parsed.place(cursor), "this is nothing to assign to")
+            raise Refusal(self._parsed.place(cursor), "this is not an lvalue")
         return target
 
     def compound(self, cursor: Cursor) -> Statement:
@@ -228,12 +228,13 @@ class StatementReader:
         return self.statement(children(cursor)[-1])
 
     def _no_effect(self, cursor: Cursor) -> Statement:
-        """An expression whose value nobody takes; reading it refuses what it cannot say."""
+        """Read an expression whose value is discarded; this still rejects unsupported
+        expressions."""
         self._expressions.value(cursor)
         return Block(self._parsed.place(cursor), ())
 
     def cast(self, cursor: Cursor) -> Statement:
-        """`(void)x`."""
+        """Read `(void)x`."""
         if cursor.type.kind.name != "VOID":
             return self._no_effect(cursor)
         return self.statement(children(cursor)[-1])
@@ -244,17 +245,17 @@ class StatementReader:
         place = self._parsed.place(cursor)
         found = children(cursor)
         if len(found) != 4:
-            # Clang leaves out the parts that are missing, and does not say which.
+            # Clang omits missing parts, and does not say which ones are missing.
             raise Refusal(
-                place, "a part of the head of this loop is missing",
+                place, "a part of the loop head is missing",
                 "write for (i = first; i < end; i += step)",
             )  # fmt: skip
         start, condition, increment, body = found
         variable, is_own, first = self._start(start)
         if any(isinstance(e, Access) and e.variable is variable for e in inside(first)):
             raise Refusal(
-                place, f"{variable.name} begins with its own value in this loop",
-                "begin with another variable",
+                place, f"{variable.name} is initialized with its own value in this loop",
+                "use another variable for the initial value",
             )  # fmt: skip
         step = self._increment(increment, variable)
         return For(
@@ -276,11 +277,11 @@ class StatementReader:
                 raise Refusal(statement.place, statement.reason, statement.help)
             case _:
                 raise Refusal(
-                    place, "a loop must begin by setting its variable",
+                    place, "a loop must initialize its variable",
                     "write for (i = first; i < end; i += step)",
                 )  # fmt: skip
         if variable.is_array or variable.type.is_float:
-            raise Refusal(place, f"{variable.name} is no integer", "count with an integer")
+            raise Refusal(place, f"{variable.name} is not an integer", "count with an integer")
         return variable, isinstance(statement, Declare), converted(value, variable.type)
 
     def _increment(self, cursor: Cursor, variable: Variable) -> int:
@@ -290,13 +291,13 @@ class StatementReader:
             raise Refusal(
                 self._parsed.place(cursor),
                 f"the step of this loop is not a constant added to {variable.name}",
-                "write i++, i += 2 or their like",
+                "write i++, i += 2 or similar",
             )
         return step
 
 
 def _constant_step(statement: Statement, variable: Variable) -> int | None:
-    """What a statement adds to the variable, if it does nothing else."""
+    """Return the constant that a statement adds to the variable, if it does nothing else."""
     if not isinstance(statement, Assign) or statement.target.variable is not variable:
         return None
     value = statement.value
@@ -314,14 +315,14 @@ def _constant_step(statement: Statement, variable: Variable) -> int | None:
     number = distance.value
     if not isinstance(number, int):
         return None
-    # A step such as (unsigned)-1 goes back by one.
+    # A step such as (unsigned)-1 decrements by one.
     if not distance.type.is_signed and number > distance.type.largest // 2:
         number -= distance.type.largest + 1
     return number if value.operator == "+" else -number
 
 
 def _plain(expression: Expression) -> Expression:
-    """Without conversions and signs around numbers."""
+    """Strip conversions, and apply signs to constants."""
     while isinstance(expression, Convert):
         expression = expression.operand
     if isinstance(expression, Unary) and expression.operator == "-":
@@ -334,7 +335,7 @@ def _plain(expression: Expression) -> Expression:
 def _updated(
     place: SourceLocation, target: Access, operator: str, operand: Expression
 ) -> Statement:
-    """`target operator= operand`, computed in the type that both have in common."""
+    """Build `target operator= operand`, computed in the common type of both."""
     if operator in ("<<", ">>"):
         type = promoted(target.type)
     else:

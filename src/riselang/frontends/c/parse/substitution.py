@@ -1,4 +1,4 @@
-"""Expressions and statements with others in the place of variables."""
+"""Substitution of variables in expressions and statements."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from riselang.frontends.c.parse.syntax import (
 )
 
 Values = Mapping[Variable, Expression]
-"""What stands for variables: a value, another variable, or a part of an array."""
+"""The substitutes of variables: a value, another variable, or a part of an array."""
 E = TypeVar("E", bound=Expression)
 
 
 def with_operands(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
-    """An expression whose operands have been changed."""
+    """Rebuild an expression with changed operands."""
     match expression:
         case Unary() | Convert():
             return replace(expression, operand=change(expression.operand))
@@ -68,7 +68,7 @@ def with_operands(expression: Expression, change: Callable[[Expression], Express
 
 
 def replaced(expression: Expression, values: Values) -> Expression:
-    """An expression with values in the place of variables."""
+    """Substitute values for variables in an expression."""
     changed = with_operands(expression, lambda inner: replaced(inner, values))
     if not isinstance(changed, Access | ArrayValue) or changed.variable not in values:
         return changed
@@ -80,7 +80,7 @@ def replaced(expression: Expression, values: Values) -> Expression:
 
 
 def _part(access: Access | ArrayValue, whole: ArrayValue) -> Expression:
-    """An access to a parameter as one to the array that was passed."""
+    """Rewrite an access to a parameter as one to the array that was passed."""
     indices = list(access.indices)
     offset = access.offset if isinstance(access, ArrayValue) else None
     if whole.offset is not None:
@@ -99,7 +99,7 @@ def _sum(left: Expression, right: Expression) -> Expression:
 
 
 def renamed(statement: Statement, values: Values) -> Statement:
-    """A statement with values in the place of variables; those it changes become variables."""
+    """Substitute values for variables in a statement; assigned ones are replaced by variables."""
 
     def variable(old: Variable) -> Variable:
         new = values.get(old)
@@ -112,7 +112,7 @@ def renamed(statement: Statement, values: Values) -> Statement:
         case Assign():
             target: Expression = replaced(statement.target, values)
             if not isinstance(target, Access):
-                raise Refusal(statement.place, "a parameter is changed that stands for a value")
+                raise Refusal(statement.place, "a parameter bound to a value is assigned")
             return replace(statement, target=target, value=change(statement.value))
         case Declare():
             value = None if statement.value is None else change(statement.value)

@@ -1,6 +1,6 @@
-"""C as far as we take it: expressions with their types, and statements; every node has a place.
+"""The supported subset of C: typed expressions and statements; every node has a location.
 
-What clang leaves implicit is spelled out: conversions are nodes, `a += b` is `a = a + b`, and a
+What clang leaves implicit is explicit here: conversions are nodes, `a += b` is `a = a + b`, and a
 subscript names its array and all of its indices.
 """
 
@@ -14,25 +14,26 @@ from riselang.frontends.c.parse.c_types import CType
 from riselang.support.errors import SourceLocation
 
 _OTHER_LETTER = re.compile("[^A-Za-z0-9_]")
-"""What C has in names, and isl has not: dollars, and letters of other alphabets."""
+"""Characters that C permits in names and isl does not: dollars, and non-ASCII letters."""
 
 
 @dataclass(frozen=True, eq=False)
 class Variable:
-    """A variable, known by being itself: two of one name are two."""
+    """A variable, compared by identity: two variables may have the same name."""
 
     name: str
     type: CType
     place: SourceLocation
     extents: tuple[Expression | None, ...] = ()
-    """The lengths of an array, outermost first; None is one that the declaration leaves open."""
+    """The lengths of an array, outermost first; None is one that the declaration omits."""
     is_pointer: bool = False
-    """Whether it is a pointer, whose memory is somebody else's; all arrays in parameters are."""
+    """Whether it is a pointer to memory that the function does not own, as all array parameters
+    are."""
     is_parameter: bool = False
     is_global: bool = False
     is_restrict: bool = False
     is_constant: bool = False
-    """Whether what it points to, or it itself, is declared const."""
+    """Whether it, or what it points to, is declared const."""
 
     @property
     def is_array(self) -> bool:
@@ -40,7 +41,7 @@ class Variable:
 
     @property
     def hint(self) -> str:
-        """Its name in ASCII, for MLIR and isl."""
+        """The name in ASCII, for MLIR and isl."""
         return _OTHER_LETTER.sub("_", self.name)
 
     def __repr__(self) -> str:
@@ -60,7 +61,7 @@ class Literal(Expression):
 
 @dataclass(frozen=True)
 class Access(Expression):
-    """An element of an array, or a scalar where there are no indices."""
+    """An array element, or a scalar if there are no indices."""
 
     variable: Variable
     indices: tuple[Expression, ...]
@@ -75,7 +76,7 @@ class Unary(Expression):
 
 @dataclass(frozen=True)
 class Binary(Expression):
-    """Operands of arithmetic have the type of the result; those of shifts may differ."""
+    """The operands of arithmetic have the type of the result; those of shifts may differ."""
 
     operator: str
     left: Expression
@@ -96,7 +97,7 @@ class Convert(Expression):
 
 @dataclass(frozen=True)
 class Call(Expression):
-    """A function of the C library, or one of the file until it is inlined."""
+    """A call of a C library function or, before inlining, of a function in the file."""
 
     function: str
     arguments: tuple[Expression | ArrayValue, ...]
@@ -104,12 +105,12 @@ class Call(Expression):
 
 @dataclass(frozen=True)
 class ArrayValue(Expression):
-    """An array, or a part of one, as the argument of a call; its type is that of the elements."""
+    """An array, or a part of one, as a call argument; its type is the element type."""
 
     variable: Variable
     indices: tuple[Expression, ...]
     offset: Expression | None = None
-    """How far behind the element at the indices it begins, as in `a + 3`."""
+    """The distance from the element at the indices to the start, as in `a + 3`."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,7 @@ class Assign(Statement):
     target: Access
     value: Expression
     is_compound: bool = False
-    """Whether it was written `+=` or its like; the value then is an operation on the target."""
+    """Whether it was written as `+=` or similar; the value then is an operation on the target."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +168,7 @@ class For(Statement):
 
 @dataclass(frozen=True)
 class Evaluate(Statement):
-    """A call for its effects."""
+    """A call for its side effects."""
 
     call: Call
 
@@ -179,12 +180,12 @@ class Return(Statement):
 
 @dataclass(frozen=True)
 class Foreign(Statement):
-    """Something that cannot be taken, with the reason."""
+    """An unsupported statement, with the reason."""
 
     reason: str
     help: str
     children: tuple[Statement, ...] = ()
-    """What stands in it, where regions may be found."""
+    """The nested statements, in which regions may be found."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,11 +199,11 @@ class Function:
     body: Block
     is_static: bool = False
     refused: tuple[SourceLocation, str, str] | None = None
-    """Why the function cannot be taken as a whole: place, reason and help."""
+    """Why the function as a whole is not supported: location, reason and help."""
 
 
 def operands(expression: Expression) -> tuple[Expression, ...]:
-    """The expressions directly inside of another."""
+    """Return the direct subexpressions of an expression."""
     match expression:
         case Unary() | Convert():
             return (expression.operand,)
@@ -224,7 +225,7 @@ def operands(expression: Expression) -> tuple[Expression, ...]:
 
 
 def inside(expression: Expression) -> Iterator[Expression]:
-    """An expression and all that is in it, from left to right."""
+    """Yield an expression and all of its subexpressions, from left to right."""
     stack = [expression]
     while stack:
         found = stack.pop()
@@ -233,7 +234,7 @@ def inside(expression: Expression) -> Iterator[Expression]:
 
 
 def depth(expression: Expression) -> int:
-    """How deep operations stand in each other."""
+    """Return the nesting depth of operations."""
     deepest, stack = 0, [(expression, 1)]
     while stack:
         found, level = stack.pop()
@@ -243,7 +244,7 @@ def depth(expression: Expression) -> int:
 
 
 def statements_of(statement: Statement) -> Iterator[Statement]:
-    """A statement and all that is in it, in the order of the text."""
+    """Yield a statement and all nested statements, in source order."""
     stack = [statement]
     while stack:
         found = stack.pop()
@@ -267,7 +268,7 @@ def _children(statement: Statement) -> tuple[Statement, ...]:
 
 
 def expressions_of(statement: Statement) -> tuple[Expression, ...]:
-    """The expressions directly in a statement, without those of statements inside of it."""
+    """Return the expressions directly in a statement, without those of nested statements."""
     match statement:
         case Assign():
             return (statement.target, statement.value)

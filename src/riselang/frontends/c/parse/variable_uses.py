@@ -1,4 +1,4 @@
-"""Which variables statements write, read, and need after a loop."""
+"""Variables that statements write, read, and need after a loop."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ def calls_in(statement: Statement) -> Iterator[Expression]:
 
 
 def written_in(statements: Sequence[Statement]) -> Iterator[Variable]:
-    """What is assigned: arrays with an element that is, scalars, and variables of loops."""
+    """Yield the assigned variables: scalars, loop variables, and arrays with an assigned
+    element."""
     for statement in all_of(statements):
         match statement:
             case Assign():
@@ -67,7 +68,7 @@ def used_in(statements: Sequence[Statement], result: Expression | None) -> Itera
 
 
 def needed_after(region: Region) -> frozenset[Variable]:
-    """The variables of loops whose values are read when their loops have ended."""
+    """Return the loop variables whose values are read after their loops."""
     loops = {each.variable for each in all_of(region.statements) if isinstance(each, For)
              and not each.is_own}  # fmt: skip
     found = {variable for variable in loops if variable in region.live_after}
@@ -79,7 +80,7 @@ def needed_after(region: Region) -> frozenset[Variable]:
 def _read_outside(
     statement: Statement, loops: set[Variable], running: frozenset[Variable]
 ) -> set[Variable]:
-    """Which of the variables are read where no loop of theirs runs."""
+    """Return those of the variables that are read outside their loops."""
     found = {
         part.variable
         for expression in expressions_of(statement)

@@ -1,8 +1,9 @@
-"""Another order of a region's instances, one that suits the machine.
+"""Schedule optimization: a new execution order of the statement instances of a region.
 
-In: a `Scop`. Out: a schedule tree of isl (`planning.py`). isl's scheduler finds rows, which are
-quantities that may be loops in that order (`rows.py`); statements are then taken apart as far as
-dependences permit it, and each gets loops of its own: one along memory whose iterations run side by
-side in vectors, and others that are unrolled into it (`statements.py`). Every step is tried and
-kept only if all dependences are; `steps.py` has what a plan consists of. Read `planning.py` first.
+In: a `Scop`. Out: an isl schedule tree (`planning.py`). isl's scheduler finds schedule rows, which
+are affine functions that may become loops in that order (`rows.py`). Statements are then split by
+loop fission wherever dependences permit it, and each gets its own loops: an innermost one along
+contiguous memory, which is vectorized, and others that are unrolled into it (`statements.py`).
+Every candidate is kept only if it preserves all dependences; `steps.py` defines the parts of a
+plan. Read `planning.py` first.
 """

@@ -1,10 +1,10 @@
-"""Loops for the instances of a region: in the order of the text, or in another that isl finds.
+"""Loops for the instances of a region: in source order, or in another order that isl finds.
 
-isl's scheduler looks for an order that keeps every dependence, brings uses close to what they use,
-and puts loops that may change places together; those are tiled. The result is the same bit by bit,
-since every value is computed from the same values in the same way. What isl makes is proven to be
-right before it is taken (`validation.py`), and where that takes too long, its data flow is compared
-with that of the text at several sizes (`replay.py`).
+isl's scheduler looks for an order that preserves every dependence, improves locality, and groups
+permutable loops into bands, which are tiled. The result is bitwise identical, since every value is
+computed from the same values by the same operations. The loops that isl generates are proved
+correct before they are used (`schedule_validation.py`); if that takes too long, their data flow is
+compared with that of the source order at several sizes (`replay.py`).
 """
 
 from __future__ import annotations
@@ -21,34 +21,34 @@ from riselang.frontends.c.schedule.replay import agree
 from riselang.frontends.c.schedule.schedule_validation import is_faithful
 
 MOST_OPERATIONS = 3_000_000
-"""How much isl may do before the order of the text is kept."""
+"""The limit on isl operations; beyond it, the source order is used."""
 MOST_FOR_PROOF = 400_000
-"""How much isl may do to prove that loops are right."""
+"""The limit on isl operations to prove loops correct."""
 SOURCE, ISL, PATTERNS = "source", "isl", "patterns"
 SCHEDULES = (SOURCE, ISL, PATTERNS)
-"""The order of the text, or one that isl finds; or that, with every statement that is lifted as a
-program of its own."""
+"""The source order, or one that isl finds; or the latter, with every lifted statement as a separate
+program."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """isl's tree of loops for a region; None where nothing is to be done."""
+    """isl's AST of loops for a region; None if there is nothing to do."""
 
     tree: Any
     reason: str = ""
-    """Why the order of the text stays, where another was looked for."""
+    """Why the source order is used, if another was requested."""
 
 
 def loops(scop: Scop, schedule: str) -> Any:
-    """isl's tree of loops for a region; None where nothing is to be done."""
+    """Return isl's AST of loops for a region; None if there is nothing to do."""
     return order(scop, schedule).tree
 
 
 def order(scop: Scop, schedule: str) -> Order:
-    """Loops for a region.
+    """Generate the loops of a region.
 
-    Where isl finds no other order in time, or loops for it that are not proven right, the order of
-    the text stays.
+    The source order is used if isl finds no other order within its limit, or if the loops for it
+    are not proved correct.
     """
     if scop.schedule is None:
         return Order(None)
@@ -57,7 +57,7 @@ def order(scop: Scop, schedule: str) -> Order:
         return Order(source, "isl takes too long to find its dependences")
     # A proof may take too long, but is never wrong.
     if within_limits(lambda: is_faithful(scop, source), MOST_FOR_PROOF) is False:
-        raise Refusal(scop.place, "the loops that isl makes of this region are not its own")
+        raise Refusal(scop.place, "the loops that isl generates for this region do not match it")
     if schedule == SOURCE:
         return Order(source)
     found = within_limits(lambda: (_other(scop),), MOST_OPERATIONS)
@@ -65,22 +65,22 @@ def order(scop: Scop, schedule: str) -> Order:
         return Order(source, f"the search for another took more than {MOST_OPERATIONS} operations")
     (other,) = found
     if other is None:
-        return Order(source, "isl finds no other that keeps all dependences")
+        return Order(source, "isl finds no other that preserves all dependences")
     is_right = agree(scop, source, other) and (
         within_limits(lambda: is_faithful(scop, other), MOST_FOR_PROOF) is not False
     )
-    return Order(other) if is_right else Order(source, "isl's loops for another are not proven")
+    return Order(other) if is_right else Order(source, "isl's loops for another are not proved")
 
 
 def _of_text(scop: Scop) -> Any:
-    """Loops in the order of the text, with parallel ones marked if isl gets to that."""
+    """Generate loops in source order, with parallel ones marked if isl stays within its limit."""
     for is_marked in (True, False):
         try:
             return _generated(scop, scop.schedule, is_marked=is_marked)
         except isl().Error:
             continue
     raise Refusal(
-        scop.place, "isl makes no loops of this region", "write its bounds and conditions simpler"
+        scop.place, "isl generates no loops for this region", "simplify its bounds and conditions"
     )
 
 
@@ -101,6 +101,6 @@ def _generated(scop: Scop, schedule: Any, *, is_marked: bool = True) -> Any:
 
 
 def found_schedule(scop: Scop) -> Any:
-    """The order that suits the machine; None where none is found."""
+    """Return the optimized schedule; None if none is found."""
     pairs = dependences(scop)
     return None if pairs is None else arranged(scop, pairs)

@@ -1,4 +1,4 @@
-"""Questions about dependences between points in time."""
+"""Queries about dependences under a schedule."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from riselang.frontends.c.model.linear import Linear
 from riselang.frontends.c.model.scop import Scop
 
 Times = Mapping[str, Sequence[Linear]]
-"""For each statement its point in time; all have the same length."""
+"""For each statement its schedule vector (point in time); all have the same length."""
 
 
 def time_map(scop: Scop, times: Times) -> Any:
-    """Points in time as a relation of isl."""
+    """Return the schedule vectors as an isl relation."""
     parts: list[str] = []
     for name, rows in times.items():
         iterators = ", ".join(iterator for _, iterator in scop.statement(name).iterators)
@@ -24,13 +24,14 @@ def time_map(scop: Scop, times: Times) -> Any:
 
 
 def at_once(scop: Scop, pairs: Any, times: Times) -> Any:
-    """The dependences between instances at the same point in time."""
+    """Return the dependences between instances with equal schedule vectors."""
     when = time_map(scop, times)
     return pairs.intersect(when.apply_range(when.reverse()))
 
 
 def keeps(scop: Scop, pairs: Any, times: Times, *, strictly: bool) -> bool:
-    """Whether nothing runs before what it depends on; strictly: nor at the same time."""
+    """Whether no instance runs before one that it depends on; if `strictly`, nor at the same
+    time."""
     when = time_map(scop, times)
     between = pairs.apply_domain(when).apply_range(when)
     if between.is_empty():
@@ -42,13 +43,13 @@ def keeps(scop: Scop, pairs: Any, times: Times, *, strictly: bool) -> bool:
 
 
 def is_parallel(scop: Scop, pairs: Any, times: Times) -> bool:
-    """Whether dependences at the same time, the last number aside, are at the same time."""
+    """Whether the last dimension carries no dependence of instances that agree in all others."""
     outer = at_once(scop, pairs, {name: rows[:-1] for name, rows in times.items()})
     return bool(outer.is_subset(at_once(scop, outer, times)))
 
 
 def edges(pairs: Any) -> set[tuple[str, str]]:
-    """Which statements depend on which others."""
+    """Return the edges of the dependence graph of statements."""
     found: set[tuple[str, str]] = set()
     dims = isl().dim_type
 
@@ -62,7 +63,7 @@ def edges(pairs: Any) -> set[tuple[str, str]]:
 
 
 def groups(names: Sequence[str], known: set[tuple[str, str]]) -> list[list[str]]:
-    """Statements that depend on each other in circles, in an order that keeps the rest."""
+    """Return the strongly connected components of the dependence graph, in topological order."""
     reached = {name: {name} for name in names}
     changed = True
     while changed:

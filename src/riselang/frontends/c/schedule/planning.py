@@ -1,4 +1,5 @@
-"""A plan for a region: statements are taken apart as far as dependences permit it."""
+"""A schedule plan for a region: statements are split by loop fission wherever dependences permit
+it."""
 
 from __future__ import annotations
 
@@ -19,11 +20,11 @@ LARGEST_FACTOR = 4
 
 
 class NoPlan(Exception):
-    """isl's rows give no order that keeps all dependences."""
+    """isl's schedule rows give no order that preserves all dependences."""
 
 
 def arranged(scop: Scop, pairs: Dependences) -> Any:
-    """A schedule tree that suits the machine; None where isl gives no rows to make it of."""
+    """Return an optimized schedule tree; None if isl gives no rows to build it from."""
     try:
         found = nests(scop, _scheduled(scop, pairs))
         plan = _whole(scop, found, pairs.all)
@@ -33,7 +34,7 @@ def arranged(scop: Scop, pairs: Dependences) -> Any:
 
 
 def _scheduled(scop: Scop, pairs: Dependences) -> Any:
-    """isl's own order: statements are apart unless they depend on each other in circles."""
+    """Compute isl's own schedule: statements are separate unless they form a dependence cycle."""
     constraints = (
         isl()
         .ScheduleConstraints.on_domain(scop.schedule.get_domain())
@@ -42,7 +43,7 @@ def _scheduled(scop: Scop, pairs: Dependences) -> Any:
         .set_proximity(pairs.flow.union(pairs.anti))
     )
     context = isl().DEFAULT_CONTEXT
-    # Large factors make loops that nobody wants, and take long to find.
+    # Large coefficients give poor loops, and take long to find.
     context.set_schedule_max_coefficient(LARGEST_FACTOR)
     context.set_schedule_max_constant_term(5 * LARGEST_FACTOR)
     context.set_schedule_serialize_sccs(1)
@@ -51,16 +52,16 @@ def _scheduled(scop: Scop, pairs: Dependences) -> Any:
 
 @dataclass(frozen=True)
 class _Part:
-    """Statements at one point in time of the loops around them."""
+    """Statements in the same iteration of the loops around them."""
 
     scop: Scop
     names: tuple[str, ...]
     rows: Mapping[str, Rows]
-    """What is left to be loops."""
+    """The rows that are not loops yet."""
     shared: int
     outer: Mapping[str, Rows]
     pairs: Any
-    """The dependences between instances at this point in time."""
+    """The dependences within one iteration of the outer loops."""
 
 
 def _whole(scop: Scop, found: Sequence[Nest], pairs: Any) -> Plan:
@@ -74,7 +75,7 @@ def _whole(scop: Scop, found: Sequence[Nest], pairs: Any) -> Plan:
 
 
 def _between(scop: Scop, names: Sequence[str], pairs: Any) -> Any:
-    """The dependences among some statements."""
+    """Return the dependences among some statements."""
     domain = isl().UnionSet(f"{scop.prefix}{{ }}")
     for name in names:
         domain = domain.union(isl().UnionSet.from_set(scop.statement(name).domain))
@@ -82,7 +83,7 @@ def _between(scop: Scop, names: Sequence[str], pairs: Any) -> Any:
 
 
 def _planned(part: _Part) -> Plan:
-    """Statements one after the other, and loops around those that cannot be taken apart."""
+    """Plan a sequence of statements, with shared loops around those that cannot be split."""
     circles = groups(part.names, edges(part.pairs))
     plans = tuple(_circle(_narrowed(part, tuple(circle))) for circle in circles)
     return plans[0] if len(plans) == 1 else OneByOne(plans)
@@ -108,11 +109,11 @@ def _circle(part: _Part) -> Plan:
 
 
 Choice = tuple[tuple[int, int], ...]
-"""Rows of a band that become loops around all statements, by position, and the sizes of tiles."""
+"""Rows of a band that become shared loops, by position, and the tile sizes."""
 
 
 def _choices(part: _Part) -> Iterator[Choice]:
-    """Which loops may stand around statements that depend on each other, the best first."""
+    """Yield the possible shared loops around statements in a dependence cycle, the best first."""
     shared = min(part.shared, *(len(part.rows[name]) for name in part.names))
     if shared > 1:
         deepest = _deepest(part)
@@ -129,14 +130,14 @@ def _choices(part: _Part) -> Iterator[Choice]:
 
 
 def _around(inner: int, shared: int, size: int) -> Iterator[Choice]:
-    """All rows but the innermost, one of them in tiles."""
+    """Yield all rows but the innermost, one of them tiled."""
     others = [at for at in range(shared) if at != inner]
     for tiled in others:
         yield ((tiled, size), *((at, 1) for at in others if at != tiled))
 
 
 def _deepest(part: _Part) -> list[Alone]:
-    """The statements that run most often."""
+    """Return the statements with the deepest loops."""
     statements = [part.scop.statement(name) for name in part.names]
     depth = max(len(statement.iterators) for statement in statements)
     return [
@@ -147,7 +148,7 @@ def _deepest(part: _Part) -> list[Alone]:
 
 
 def _under(part: _Part, choice: Choice) -> Plan | None:
-    """The plan with some loops around; None where that is not right, or nothing is won."""
+    """Return the plan with some shared loops; None if it is invalid or gains nothing."""
     added = {
         name: tuple(part.rows[name][at].divided(size) for at, size in choice) for name in part.names
     }

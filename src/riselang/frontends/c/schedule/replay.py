@@ -1,9 +1,9 @@
-"""Two orders of a region, run at some sizes without its arithmetic: is the data flow the same?
+"""Comparison of two orders of a region: their data flow at some sizes, without the arithmetic.
 
-Loops become Python, in which names of the C program are numbered (`_Variables`). What runs is each
-statement's accesses: every read gets to know which instance wrote what it reads. Two orders do the
-same if the same instances run once each, every read sees the same instance, and every element is
-left by the same one.
+The loops become Python code, in which the names of the C program are numbered (`_Variables`). It
+executes each statement's accesses: every read records which instance wrote the element. Two orders
+are equivalent if the same instances run once each, every read sees the same instance, and every
+element is last written by the same one.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from riselang.frontends.c.model.linear import Linear, Quotient
 from riselang.frontends.c.model.scop import ModelStatement, Scop
 
 MOST_INSTANCES = 60_000
-"""How many instances are run in all, over all sizes."""
+"""The limit on executed instances, over all sizes."""
 VALUES = (
     (7, 6, 9, 5, 8), (3, 4, 2, 5, 3), (1, 1, 1, 1, 1), (13, 11, 4, 10, 12), (35, 34, 3, 36, 33),
     (2, 35, 34, 5, 4), (260, 3, 5, 4, 6), (5, 260, 3, 6, 4), (4, 3, 260, 5, 6), (6, 5, 4, 260, 3),
 )  # fmt: skip
-"""Values of parameters, in turn: small ones, and some that are more than a tile."""
+"""The parameter values to try, in this order: small ones, and some that exceed a tile."""
 _BINARY = {
     "add": "({} + {})", "sub": "({} - {})", "mul": "({} * {})", "div": "({} // {})",
     "pdiv_q": "({} // {})", "fdiv_q": "({} // {})", "pdiv_r": "({} % {})", "zdiv_r": "({} % {})",
@@ -34,7 +34,7 @@ Run = Callable[[Mapping[str, int]], Iterator[tuple[str, tuple[int, ...]]]]
 
 
 def agree(scop: Scop, first: Any, second: Any) -> bool:
-    """Whether two trees of isl's loops have the same data flow at the sizes that are tried."""
+    """Whether two ASTs of isl's loops have the same data flow at the sizes that are tried."""
     variables = _Variables()
     runs = [_compiled(scop, tree, variables) for tree in (first, second)]
     flow = _Flow(scop, variables)
@@ -45,7 +45,7 @@ def agree(scop: Scop, first: Any, second: Any) -> bool:
         for run in runs:
             instances = _first(run(sizes), left)
             if instances is None:
-                # The first values are small; later ones may be too much.
+                # The first values are small; later ones may exceed the limit.
                 return values is not VALUES[0]
             found.append(flow.of(instances, sizes))
             left -= len(instances)
@@ -55,7 +55,7 @@ def agree(scop: Scop, first: Any, second: Any) -> bool:
 
 
 def _first(run: Iterator[Any], most: int) -> list[Any] | None:
-    """All that a run gives; None where that is too much."""
+    """Return all items of a run; None if there are more than `most`."""
     found: list[Any] = []
     for instance in run:
         found.append(instance)
@@ -65,7 +65,7 @@ def _first(run: Iterator[Any], most: int) -> list[Any] | None:
 
 
 class _Variables:
-    """Python variables for names of C, which may be any word: `None`, `range`, `lambda`."""
+    """Python variables for C names, which may be any word: `None`, `range`, `lambda`."""
 
     def __init__(self) -> None:
         self._known: dict[str, str] = {}
@@ -104,7 +104,8 @@ class _Flow:
         return f"lambda {names}: {body}"
 
     def of(self, instances: Sequence[tuple[str, tuple[int, ...]]], sizes: Mapping[str, int]) -> Any:
-        """What each instance reads, by who wrote it, and who was last at each element."""
+        """Return the writer of each value that an instance reads, and the last writer of each
+        element."""
         known = {self._variables[name]: value for name, value in sizes.items()}
         reads = {name: eval(text, dict(known)) for name, text in self._reads.items()}
         writes = {name: eval(text, dict(known)) for name, text in self._writes.items()}
@@ -132,7 +133,7 @@ def _python(linear: Linear, variables: _Variables) -> str:
 
 
 def _compiled(scop: Scop, tree: Any, variables: _Variables) -> Run:
-    """A tree of loops as a Python generator of instances."""
+    """Compile an AST of loops to a Python generator of instances."""
     lines = ["def run(sizes):"]
     lines += [f"    {variables[p.name]} = sizes[{p.name!r}]" for p in scop.parameters]
     _lines(tree, 1, lines, variables)

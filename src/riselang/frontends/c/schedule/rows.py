@@ -1,4 +1,4 @@
-"""Rows: quantities of a statement's iterators that may become loops."""
+"""Schedule rows: affine functions of a statement's iterators that may become loops."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ Rows = tuple[Linear, ...]
 
 
 class NoRows(Exception):
-    """isl's schedule has something that is not a plain sum of iterators."""
+    """isl's schedule has a row that is not a plain sum of iterators."""
 
 
 @dataclass(frozen=True)
 class Nest:
-    """Statements that share their outer rows, as isl has scheduled them."""
+    """Statements that share their outer schedule rows in isl's schedule."""
 
     rows: Mapping[str, Rows]
-    """For each statement its rows, those that are shared first."""
+    """The rows of each statement, the shared ones first."""
     shared: int
-    """How many of the first rows are those of one band of all statements, in any order."""
+    """The number of leading rows that belong to one permutable band of all statements."""
 
 
 def nests(scop: Scop, schedule: Any) -> list[Nest]:
-    """The parts of isl's schedule, one after the other."""
+    """Return the nests of isl's schedule, in sequence."""
     return _nests(scop, schedule.get_root())
 
 
@@ -45,7 +45,7 @@ def _nests(scop: Scop, node: Any) -> list[Nest]:
 
 
 def _rows(scop: Scop, node: Any) -> dict[str, Rows]:
-    """The rows of all statements below a node."""
+    """Return the rows of all statements below a node."""
     found: dict[str, Rows] = dict.fromkeys(statements_in(node.get_domain()), ())
     types = isl().schedule_node_type
     kind = node.get_type()
@@ -68,7 +68,7 @@ def statements_in(domain: Any) -> list[str]:
 
 
 def _row(scop: Scop, member: Any, name: str) -> Linear:
-    """A member of a band as it is for one statement."""
+    """Return a band member as a row of one statement."""
     statement = scop.statement(name)
     pieces: list[Any] = []
 
@@ -100,13 +100,13 @@ def _whole(value: Any) -> int:
 
 
 def is_row_of(rows: Sequence[Linear], row: Linear, names: Sequence[str]) -> bool:
-    """Whether a row says nothing new beside others: it is a sum of them and of numbers."""
+    """Whether a row is linearly dependent on others and constants."""
     matrix = [_factors(each, names) for each in rows]
     return _rank([*matrix, _factors(row, names)]) == _rank(matrix)
 
 
 def independent(rows: Sequence[Linear], statement: ModelStatement) -> Rows:
-    """Rows without those that others determine: a loop for each would run once."""
+    """Drop the rows that others determine: their loops would run once."""
     names = [name for _, name in statement.iterators]
     kept: list[Linear] = []
     for row in rows:
@@ -116,9 +116,9 @@ def independent(rows: Sequence[Linear], statement: ModelStatement) -> Rows:
 
 
 def direction(rows: Sequence[Linear], at: int, statement: ModelStatement) -> dict[str, int] | None:
-    """How iterators change where one row goes up by one and the others stay; None if they cannot.
+    """Return how iterators change if one row increases by one and the others are fixed.
 
-    Rows are as many as there are iterators, and none is a sum of others.
+    None if they cannot. There are as many rows as iterators, and they are linearly independent.
     """
     names = [name for _, name in statement.iterators]
     if len(rows) != len(names):
@@ -152,7 +152,7 @@ def _rank(matrix: Sequence[Sequence[Fraction]]) -> int:
 
 
 def _solved(matrix: list[list[Fraction]], goal: list[Fraction]) -> list[Fraction] | None:
-    """The only solution of as many equations as there are unknowns."""
+    """Solve a square system with a unique solution."""
     size = len(goal)
     rows = [[*row, value] for row, value in zip(matrix, goal, strict=True)]
     for column in range(size):

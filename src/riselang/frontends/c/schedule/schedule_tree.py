@@ -1,4 +1,4 @@
-"""The order of the text as a schedule tree of isl."""
+"""The source order as an isl schedule tree."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Steps:
-    """One after the other."""
+    """A sequence of subtrees."""
 
     children: tuple[Tree, ...]
 
 
 @dataclass(frozen=True)
 class Loop:
-    """Iterations upwards, or downwards where the direction is -1."""
+    """A loop: upward, or downward if the direction is -1."""
 
     iterator: str
     direction: int
@@ -37,7 +37,7 @@ Tree = Leaf | Steps | Loop
 
 
 def schedule_of(tree: Tree, statements: Mapping[str, ModelStatement], prefix: str) -> Any:
-    """The tree for isl; None where nothing is to be done."""
+    """Build isl's schedule tree; None if there is nothing to do."""
     match tree:
         case Leaf():
             statement = statements[tree.statement]
@@ -59,7 +59,7 @@ def schedule_of(tree: Tree, statements: Mapping[str, ModelStatement], prefix: st
 
 
 def _band(loop: Loop, body: Any, statements: Mapping[str, ModelStatement], prefix: str) -> Any:
-    """What each statement in the loop is scheduled at: the variable of the loop."""
+    """Build a band that schedules each statement in the loop by the loop variable."""
     sign = "" if loop.direction > 0 else "-"
     parts: list[str] = []
 

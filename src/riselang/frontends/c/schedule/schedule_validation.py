@@ -1,8 +1,8 @@
-"""Proof that isl's loops run what the model says: every instance once, and none too early.
+"""Proof that isl's loops implement the model: every instance runs once, and in a valid order.
 
-isl's generator of loops has been seen to leave instances out where tiles meet strides. So its
-loops are read back into a relation from instances to points in time, which has to have the domains
-of the statements, and to keep every dependence.
+isl's code generator has been observed to omit instances where tiles meet strides. So its loops are
+read back into a relation from instances to schedule vectors, which must have the domains of the
+statements, and preserve every dependence.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from riselang.frontends.c.model.isl_text import conjunction, isl
 from riselang.frontends.c.model.scop import Scop
 
 Alternatives = list[tuple[str, str]]
-"""Conditions, and what an expression is where they hold; as isl writes them."""
+"""Conditions, and the value of an expression where they hold; as isl text."""
 _BINARY = {
     "add": "({} + {})", "sub": "({} - {})", "mul": "({} * {})", "div": "floor(({})/{})",
     "pdiv_q": "floor(({})/{})", "fdiv_q": "floor(({})/{})", "pdiv_r": "(({}) mod {})",
@@ -28,14 +28,14 @@ _TESTS = {"eq": "=", "le": "<=", "lt": "<", "ge": ">=", "gt": ">"}
 
 @dataclass
 class _Reader:
-    """Walks isl's loops, with what is known at the place of the moment."""
+    """Walks isl's loops, with the conditions that hold at the current node."""
 
     scop: Scop
     iterators: list[str] = field(default_factory=list[str])
     conditions: list[str] = field(default_factory=list[str])
     time: list[str] = field(default_factory=list[str])
     found: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
-    """For each statement in the loops: its relation, and its points in time."""
+    """For each statement in the loops: its relation, and its schedule vector."""
 
     def node(self, node: Any) -> None:
         types = isl().ast_node_type
@@ -103,7 +103,7 @@ def _any(text: str, guard: str) -> str:
 
 
 def value(expression: Any) -> Alternatives:
-    """An expression of isl's loops."""
+    """Read an expression of isl's loops."""
     types = isl().ast_expr_type
     if expression.get_type() == types.id:
         return [("", expression.get_id().get_name())]
@@ -130,7 +130,7 @@ def value(expression: Any) -> Alternatives:
 
 
 def truth(expression: Any) -> str:
-    """A condition of isl's loops."""
+    """Read a condition of isl's loops."""
     if expression.get_type() == isl().ast_expr_type.int:
         return "0 = 0" if number(expression) else "1 = 0"
     kind = operation(expression)
@@ -147,7 +147,7 @@ def truth(expression: Any) -> str:
 
 
 def is_faithful(scop: Scop, tree: Any) -> bool:
-    """Whether isl's loops run each instance once, and after all that it depends on."""
+    """Whether isl's loops run each instance once, and after all instances that it depends on."""
     reader = _Reader(scop)
     reader.node(tree)
     order = _order(scop, reader.found)
@@ -166,7 +166,7 @@ def is_faithful(scop: Scop, tree: Any) -> bool:
 
 
 def _order(scop: Scop, found: list[tuple[str, str]]) -> Any:
-    """When each instance runs; points in time are as long as the longest needs."""
+    """Return the schedule of each instance; vectors are padded to the longest one."""
     length = max((time.count(",") + 1 for _, time in found), default=0)
     whole = isl().UnionMap(f"{scop.prefix}{{ }}")
     for relation, time in found:

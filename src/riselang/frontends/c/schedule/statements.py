@@ -1,4 +1,4 @@
-"""Loops for one statement alone: which is innermost, and which are unrolled into it."""
+"""Loops for a single statement: the choice of the innermost loop, and of those unrolled into it."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from riselang.frontends.c.schedule.steps import Run
 from riselang.frontends.c.schedule.strides import Stride, strides
 
 TOGETHER = 4
-"""Iterations of an outer loop that stand side by side in an innermost one of vectors."""
+"""The unroll-and-jam factor of an outer loop around a vectorized innermost one."""
 CHAINS = 8
-"""Sums that are computed side by side, each in its order: enough for additions to overlap, and for
-elements that all of them read to be read seldom."""
+"""The number of interleaved reductions: enough to hide the latency of additions, and to reuse the
+elements that all of them read."""
 APART = 4
-"""The same where they have no element in common: more would be more places to keep track of."""
+"""The same if they share no elements: more would need more address registers."""
 STRIP, DEPTH = 256, 128
-"""Elements of a row, and rows, that stay in the cache while others pass by."""
+"""The elements of a row, and the rows, that stay in the cache: the cache tile."""
 
 
 @dataclass(frozen=True)
 class Alone:
-    """A statement, the rows that are left to it, and what it depends on in itself."""
+    """A statement, the rows that are left to it, and its self-dependences."""
 
     scop: Scop
     statement: ModelStatement
@@ -45,14 +45,14 @@ class Alone:
         return is_parallel(self.scop, self.pairs, times)
 
     def strides(self, row: Linear) -> dict[Any, Stride]:
-        """How accesses move along one of the rows, all others fixed."""
+        """Return the strides of accesses along one of the rows, all others fixed."""
         whole = independent((*self.outer, *self.rows), self.statement)
         if row not in whole:
             return {}
         return strides(self.statement, whole, whole.index(row)) or {}
 
     def is_along_memory(self, row: Linear) -> bool:
-        """Whether vectors of iterations of a row write, and read, elements that lie together."""
+        """Whether vectors of iterations of a row write and read contiguous elements."""
         found = self.strides(row)
         writes = [found[access] for access in self.statement.writes if access in found]
         return (
@@ -62,7 +62,7 @@ class Alone:
         )
 
     def reads_along(self, row: Linear) -> bool:
-        """Whether iterations of a row read elements that lie together, and write the same one."""
+        """Whether iterations of a row read contiguous elements, and write the same one."""
         found = self.strides(row)
         return (
             bool(found)
@@ -71,8 +71,8 @@ class Alone:
         )
 
     def shares_lines(self, row: Linear, beside: Linear) -> bool:
-        """Whether reads come from lines of the cache that are used whole: by iterations of a row,
-        or by those of another that run at the same time."""
+        """Whether cache lines that are read are used whole: by iterations of a row, or by those of
+        another that run at the same time."""
         along, across = self.strides(row), self.strides(beside)
         return all(
             along.get(access) is not Stride.FAR or across.get(access) is not Stride.FAR
@@ -80,17 +80,17 @@ class Alone:
         )
 
     def reads_far(self, row: Linear) -> bool:
-        """Whether iterations of a row read elements that do not lie together."""
+        """Whether iterations of a row read elements that are not contiguous."""
         along = self.strides(row)
         return any(along.get(access) is Stride.FAR for access in self.statement.reads)
 
     def moves(self, row: Linear) -> bool:
-        """Whether what is written lies elsewhere in each iteration of a row."""
+        """Whether each iteration of a row writes a different element."""
         found = self.strides(row)
         return any(found.get(access) is not Stride.STAYS for access in self.statement.writes)
 
     def reads_again(self, row: Linear) -> bool:
-        """Whether iterations of a row read an element of an array in common."""
+        """Whether iterations of a row read an array element in common."""
         found = self.strides(row)
         return any(
             read.indices and found.get(read) is Stride.STAYS for read in self.statement.reads
@@ -102,7 +102,7 @@ class Alone:
 
 
 def left_over(rows: Rows, outer: Rows, statement: ModelStatement) -> Rows:
-    """The rows that those of outer loops do not determine."""
+    """Return the rows that those of outer loops do not determine."""
     names = [name for _, name in statement.iterators]
     known = list(independent(outer, statement))
     kept: list[Linear] = []
@@ -113,7 +113,7 @@ def left_over(rows: Rows, outer: Rows, statement: ModelStatement) -> Rows:
 
 
 def run_of(alone: Alone) -> Run:
-    """The first arrangement that keeps all dependences."""
+    """Return the first candidate that preserves all dependences."""
     for rows, tiles in (*_in_vectors(alone), *_in_chains(alone)):
         if alone.keeps(rows):
             return Run(alone.statement.name, rows, tiles)
@@ -124,12 +124,12 @@ Arranged = tuple[Rows, tuple[tuple[Linear, int], ...]]
 
 
 def _in_vectors(alone: Alone) -> Iterator[Arranged]:
-    """Innermost a row along memory whose iterations do not depend on each other."""
+    """Yield candidates whose innermost row is contiguous and parallel."""
     if not is_vectorisable(alone.statement):
         return
     for row in reversed(alone.rows):
         others = [each for each in alone.rows if each != row]
-        # What is written changes slowest, so that it stays in the cache.
+        # The written elements change slowest, so that they stay in the cache.
         others.sort(key=lambda each: not alone.moves(each))
         if not alone.is_along_memory(row) or not alone.is_parallel((*others, row)):
             continue
@@ -154,7 +154,7 @@ def _tiled(
 
 
 def _in_chains(alone: Alone) -> Iterator[Arranged]:
-    """Innermost a row that is a sum, for several elements side by side."""
+    """Yield candidates whose innermost row is a reduction, several of them interleaved."""
     pairs = [
         (inner, beside)
         for inner, beside in permutations(alone.rows, 2)
@@ -178,7 +178,7 @@ def _beside(
 
 
 def _plain(alone: Alone) -> Rows:
-    """The rows in the order that moves least through memory, of those that are right."""
+    """Return the valid order of rows with the fewest non-contiguous accesses."""
 
     def far(rows: Rows) -> int:
         return sum(stride is Stride.FAR for stride in alone.strides(rows[-1]).values())

@@ -1,4 +1,4 @@
-"""What a plan consists of, and the schedule tree that it is for isl."""
+"""The parts of a schedule plan, and its conversion to an isl schedule tree."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from riselang.frontends.c.schedule.rows import Rows, statements_in
 
 @dataclass(frozen=True)
 class Run:
-    """A statement with loops of its own."""
+    """A statement with its own loops."""
 
     statement: str
     rows: tuple[Linear, ...] = ()
     """The loops, from the outermost to the innermost."""
     tiles: tuple[tuple[Linear, int], ...] = ()
-    """The innermost loops that are written out, and how many iterations of each."""
+    """The innermost loops that are unrolled, and their unroll factors."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Around:
 
 @dataclass(frozen=True)
 class OneByOne:
-    """One after the other."""
+    """A sequence of plans."""
 
     parts: tuple[Plan, ...]
 
@@ -43,7 +43,7 @@ Plan = Run | Around | OneByOne
 
 
 def schedule_of(scop: Scop, plan: Plan) -> Any:
-    """The schedule tree of a plan."""
+    """Return the schedule tree of a plan."""
     return _with_options(scop, _tree(scop, plan), plan)
 
 
@@ -79,7 +79,7 @@ def _band(scop: Scop, rows: tuple[Mapping[str, Linear], ...]) -> Any:
 
 
 def runs(plan: Plan, outer: tuple[Mapping[str, Linear], ...] = ()) -> list[tuple[Run, Rows]]:
-    """The statements of a plan, each with the rows of the loops around it."""
+    """Return the statements of a plan, each with the rows of the loops around it."""
     match plan:
         case OneByOne():
             return [found for part in plan.parts for found in runs(part, outer)]
@@ -90,7 +90,7 @@ def runs(plan: Plan, outer: tuple[Mapping[str, Linear], ...] = ()) -> list[tuple
 
 
 def _with_options(scop: Scop, schedule: Any, plan: Plan) -> Any:
-    """The schedule with what is to be written out, in the tiles that are full."""
+    """Add AST options to the schedule that unroll the full tiles."""
     unrolled = {run.statement: (run, outer) for run, outer in runs(plan) if run.tiles}
     if not unrolled:
         return schedule
@@ -122,7 +122,7 @@ def _options(scop: Scop, run: Run, outer: Rows) -> Any:
 
 
 def _full(scop: Scop, run: Run, outer: Rows) -> Any:
-    """The instances in tiles all of which are to run."""
+    """Return the instances in full tiles."""
     statement = scop.statement(run.statement)
     fixed = [*outer, *run.rows[: len(run.rows) - len(run.tiles)]]
     fixed += [row.divided(size) for row, size in run.tiles]

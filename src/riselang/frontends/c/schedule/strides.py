@@ -1,4 +1,4 @@
-"""How accesses move through memory along a loop."""
+"""Strides of accesses along a loop."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from riselang.frontends.c.schedule.rows import direction
 
 
 class Stride(Enum):
-    """Where the next iteration finds an element."""
+    """Which element the next iteration accesses."""
 
     STAYS = "the same element"
-    NEXT = "the next one in memory"
-    BACK = "the one before it in memory"
+    NEXT = "the next element in memory"
+    BACK = "the previous element in memory"
     FAR = "elsewhere"
 
 
 def strides(
     statement: ModelStatement, rows: Sequence[Linear], at: int
 ) -> dict[Access, Stride] | None:
-    """For each access of a statement, how it moves along one of its rows."""
+    """Return the stride of each access of a statement along one of its rows."""
     moved = direction(rows, at, statement)
     if moved is None:
         return None

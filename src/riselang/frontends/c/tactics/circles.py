@@ -1,6 +1,6 @@
-"""Statements that depend on each other in circles: structures, in loops that stay around them.
+"""Dependence cycles of statements: structures, with the remaining loops around them.
 
-In each iteration of those loops the statements run one after the other, each as a whole.
+In each iteration of those loops the statements run in sequence, each as a whole.
 """
 
 from __future__ import annotations
@@ -25,36 +25,37 @@ from riselang.frontends.c.tactics.structures import (
 
 @dataclass(frozen=True)
 class Circle:
-    """Loops that stay, from the outermost inwards, and what runs in each iteration."""
+    """The remaining loops, outermost first, and the structures that run in each iteration."""
 
     around: Mapping[str, Range]
     structures: tuple[Structure, ...]
 
 
 def circle_of(scop: Scop, names: Sequence[str]) -> Circle:
-    """Statements that depend on each other, or one; raises NotLifted with the reason."""
+    """Return the structures of a dependence cycle, or of one statement; raises NotLifted with the
+    reason."""
     statements = [scop.statement(name) for name in names]
     around = _around(scop, statements)
     outer = outer_ranges(scop, statements[0], len(around))
     if around and any(outer_ranges(scop, each, len(around)) != outer for each in statements):
-        raise NotLifted("the loops that stay are not the same for all statements")
+        raise NotLifted("the loops that remain are not the same for all statements")
     if around and not _is_upward(scop, names, len(around)):
-        raise NotLifted("the loops that stay run downwards")
+        raise NotLifted("the loops that remain run downward")
     order = _in_order(scop, statements, len(around))
     return Circle(outer, tuple(structure_of(scop, each, around) for each in order))
 
 
 def _around(scop: Scop, statements: Sequence[ModelStatement]) -> tuple[str, ...]:
-    """The loops that stay: those that one of the statements needs around it."""
+    """Return the remaining loops: those that one of the statements needs around it."""
     depth = max(loops_around(scop, each) for each in statements)
     found = {tuple(name for _, name in each.iterators[:depth]) for each in statements}
     if len(found) > 1 or any(len(each.iterators) <= depth for each in statements):
-        raise NotLifted("the loops that stay are not around all statements")
+        raise NotLifted("the loops that remain are not around all statements")
     return found.pop()
 
 
 def _is_upward(scop: Scop, names: Sequence[str], count: int) -> bool:
-    """Whether statements depend on each other in the order of their outer loops' variables."""
+    """Whether all dependences are satisfied in increasing order of the outer loop variables."""
     pairs = dependences(scop)
     found: list[bool] = []
     dims = isl().dim_type
@@ -72,7 +73,7 @@ def _is_upward(scop: Scop, names: Sequence[str], count: int) -> bool:
 
 
 def _in_order(scop: Scop, statements: Sequence[ModelStatement], depth: int) -> list[ModelStatement]:
-    """The statements in an order that keeps what they depend on, in one iteration."""
+    """Return the statements in topological order of the dependences in one iteration."""
     names = [each.name for each in statements]
     edges = edges_inside(scop, statements[0], depth)
     return [scop.statement(name) for group in groups(names, edges) for name in group]

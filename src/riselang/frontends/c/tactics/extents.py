@@ -8,7 +8,7 @@ from riselang.frontends.c.parse.syntax import Access, Binary, Convert, Expressio
 
 
 def extents_of(scop: Scop, variable: Variable) -> tuple[Linear | None, ...]:
-    """The lengths that the declaration gives to dimensions; None where it gives none."""
+    """Return the declared lengths of the dimensions; None for one that is not declared."""
     if not variable.is_array:
         return ()
     view = scop.views.get(variable)

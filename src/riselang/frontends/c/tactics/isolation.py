@@ -1,7 +1,7 @@
-"""Which loops around a statement must stay: those that carry dependences to other statements.
+"""The loops that must remain around a statement: those that carry dependence cycles with others.
 
-Inside of the loops that stay, the statement can run alone, before or after all others: loops may be
-distributed so.
+Inside the remaining loops, loop distribution lets the statement run alone, before or after all
+others.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from riselang.frontends.c.model.scop import ModelStatement, Scop
 
 
 def loops_around(scop: Scop, statement: ModelStatement) -> int:
-    """How many of the outer loops stay."""
+    """Return the number of outer loops that remain."""
     for depth in range(len(statement.iterators) + 1):
         if not _is_tied(scop, statement, depth):
             return depth
@@ -22,7 +22,7 @@ def loops_around(scop: Scop, statement: ModelStatement) -> int:
 
 
 def _is_tied(scop: Scop, statement: ModelStatement, depth: int) -> bool:
-    """Whether dependences lead from the statement to others and back, inside of `depth` loops."""
+    """Whether a dependence cycle contains the statement and others, inside `depth` loops."""
     edges = edges_inside(scop, statement, depth)
     after = _reached(statement.name, edges)
     before = _reached(statement.name, {(target, source) for source, target in edges})
@@ -30,7 +30,7 @@ def _is_tied(scop: Scop, statement: ModelStatement, depth: int) -> bool:
 
 
 def _reached(start: str, edges: set[tuple[str, str]]) -> set[str]:
-    """What edges lead to from a statement, in one step or more."""
+    """Return the statements reachable from a statement, in one step or more."""
     targets: dict[str, list[str]] = {}
     for source, target in edges:
         targets.setdefault(source, []).append(target)
@@ -44,7 +44,7 @@ def _reached(start: str, edges: set[tuple[str, str]]) -> set[str]:
 
 
 def edges_inside(scop: Scop, statement: ModelStatement, depth: int) -> set[tuple[str, str]]:
-    """Pairs of statements with a dependence in the same iteration of the outer loops."""
+    """Return pairs of statements with a dependence in the same iteration of the outer loops."""
     names = [name for _, name in statement.iterators[:depth]]
     found: set[tuple[str, str]] = set()
     dims = isl().dim_type

@@ -1,4 +1,4 @@
-"""The tactics: what each looks like, declared with placeholders."""
+"""The tactics, declared with placeholders."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ A, B, C, x, y = arrays("A B C x y")
 
 @dataclass(frozen=True)
 class Tactic:
-    """A name, and the updates that it is; any of them."""
+    """A name, and the updates of which it matches any."""
 
     name: str
     patterns: tuple[UpdatePattern, ...]
     is_triangle: bool = False
-    """Whether it runs over the half of its target at and below (or above) the diagonal."""
+    """Whether it iterates over the half of its target at and below (or above) the diagonal."""
 
 
 GEMM = Tactic(
@@ -41,4 +41,4 @@ BATCHED_GEMM = Tactic(
 GEMV = Tactic("gemv", (update(y[i], A[i, j], x[j]), update(y[i], A[j, i], x[j])))
 GER = Tactic("ger", (update(C[i, j], x[i], y[j]),))
 TACTICS = (GEMM, BATCHED_GEMM, GEMV, GER)
-"""In the order in which they are tried; a contraction is what is left of products."""
+"""The tactics in the order in which they are tried; a contraction is the most general product."""

@@ -4,8 +4,8 @@
     A, B, C = arrays("A B C")
     update(C[i, j], A[i, k], B[k, j])
 
-matches `C[i][j] += alpha * A[i][k] * B[k][j]` with any numbers as factors, in any order, and any
-arrays and loops in the place of the placeholders.
+matches `C[i][j] += alpha * A[i][k] * B[k][j]` with any scalar factors, in any order, and any
+arrays and loops for the placeholders.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from riselang.frontends.c.parse.syntax import (
 
 
 class NoMatch(Exception):
-    """Why a statement is not what a tactic looks for."""
+    """Why a statement does not match a tactic."""
 
 
 @dataclass(frozen=True)
 class Element:
-    """An array placeholder at loop placeholders."""
+    """An array placeholder indexed by loop placeholders."""
 
     array: str
     loops: tuple[str, ...]
@@ -74,11 +74,11 @@ class Update:
     target: Factor
     factors: tuple[Factor, ...]
     parts: tuple[Expression, ...]
-    """What is multiplied, in the order of the text: elements, numbers, variables that stay."""
+    """The factors in source order: elements, constants, invariant variables."""
 
     @property
     def scale(self) -> list[Expression]:
-        """Numbers, and variables that do not change."""
+        """Constants, and invariant variables."""
         return [part for part in self.parts if not (isinstance(part, Access) and part.indices)]
 
     @property
@@ -89,13 +89,14 @@ class Update:
 
 @dataclass(frozen=True)
 class UpdatePattern:
-    """What an update looks like."""
+    """The form of an update."""
 
     target: Element
     factors: tuple[Element, ...]
 
     def match(self, update: Update) -> dict[str, object] | None:
-        """What placeholders stand for; the same one for the same thing, others for others."""
+        """Bind the placeholders; equal ones to the same loop or array, different ones to different
+        ones."""
         if len(update.factors) != len(self.factors):
             return None
         for order in permutations(update.factors):
@@ -128,13 +129,14 @@ def _bind(element: Element, factor: Factor, bound: dict[str, object]) -> bool:
 
 
 def update_of(statement: ModelStatement) -> Update:
-    """A statement as an update; raises NoMatch with the reason."""
+    """Read a statement as an update; raises NoMatch with the reason."""
     target, added = _target_and_added(statement)
     return _update(statement, target, added)
 
 
 def updates_of(statement: ModelStatement) -> tuple[Update, ...]:
-    """A statement that adds one product or two to its target; raises NoMatch with the reason."""
+    """Read a statement that adds one product or two to its target; raises NoMatch with the
+    reason."""
     target, added = _target_and_added(statement)
     if isinstance(added, Binary) and added.operator == "+":
         return tuple(_update(statement, target, each) for each in (added.left, added.right))
@@ -144,14 +146,14 @@ def updates_of(statement: ModelStatement) -> tuple[Update, ...]:
 def _target_and_added(statement: ModelStatement) -> tuple[Factor, Expression]:
     body = statement.body
     if not isinstance(body, Assign):
-        raise NoMatch("data decide what it does")
+        raise NoMatch("it is data-dependent")
     if statement.checks:
-        raise NoMatch("what it accesses is checked as it runs")
+        raise NoMatch("its accesses are checked at run time")
     return factor_of(body.target, statement), added_to(body.value, body.target)
 
 
 def _update(statement: ModelStatement, target: Factor, added: Expression) -> Update:
-    """One product that is added to a target."""
+    """Read one product that is added to a target."""
     factors: list[Factor] = []
     for part in product_parts(added):
         match part:
@@ -162,7 +164,7 @@ def _update(statement: ModelStatement, target: Factor, added: Expression) -> Upd
             case Access() if part not in statement.subscripts:
                 pass
             case _:
-                raise NoMatch("what is added is not a product of elements and numbers")
+                raise NoMatch("what is added is not a product of elements and scalars")
     if not factors:
         raise NoMatch("no array is a factor")
     if any(factor.array is target.array for factor in factors):
@@ -171,7 +173,7 @@ def _update(statement: ModelStatement, target: Factor, added: Expression) -> Upd
 
 
 def added_to(value: Expression, target: Access) -> Expression:
-    """What is added to the target."""
+    """Return the value that is added to the target."""
     if isinstance(value, Binary) and value.operator == "-" and value.left == target:
         raise NoMatch("it subtracts where the tactic adds")
     if not isinstance(value, Binary) or value.operator != "+":
@@ -185,7 +187,7 @@ def added_to(value: Expression, target: Access) -> Expression:
 
 
 def product_parts(expression: Expression) -> Iterator[Expression]:
-    """All that is multiplied, however it is grouped."""
+    """Yield all factors of a product, however it is grouped."""
     if isinstance(expression, Binary) and expression.operator == "*":
         yield from product_parts(expression.left)
         yield from product_parts(expression.right)
@@ -194,14 +196,14 @@ def product_parts(expression: Expression) -> Iterator[Expression]:
 
 
 def _chain(expression: Expression) -> list[Expression]:
-    """The operands of a chain of products from the left; what is grouped otherwise stays whole."""
+    """Return the factors of a left-associated product; other groupings are not split."""
     if isinstance(expression, Binary) and expression.operator == "*":
         return [*_chain(expression.left), expression.right]
     return [expression]
 
 
 def factor_of(access: Access, statement: ModelStatement) -> Factor:
-    """An access whose subscripts are loop variables, each alone and no two the same."""
+    """Read an access whose subscripts are distinct loop variables."""
     subscript = statement.subscripts.get(access)
     if subscript is None or subscript.indices is None:
         raise NoMatch(f"a subscript of {access.variable.name} is not affine")
@@ -215,7 +217,7 @@ def factor_of(access: Access, statement: ModelStatement) -> Factor:
 
 
 def plain_loop(index: Linear) -> str | None:
-    """The name that an index is, with nothing added."""
+    """Return the name that an index consists of, with nothing added."""
     if index.constant == 0 and len(index.terms) == 1 and index.terms[0][1] == 1:
         atom = index.terms[0][0]
         return atom if isinstance(atom, str) else None
@@ -223,7 +225,7 @@ def plain_loop(index: Linear) -> str | None:
 
 
 def offsets(index: Linear, known: Sequence[str]) -> tuple[str, int] | None:
-    """`(i, c)` for an index i + c."""
+    """Return `(i, c)` for an index i + c."""
     if len(index.terms) != 1 or index.terms[0][1] != 1:
         return None
     atom = index.terms[0][0]

@@ -1,7 +1,7 @@
-"""A region as parts that run one after the other: products of matrices, and loops with the rest.
+"""A region as a sequence of parts: matrix multiplications, and loops with the rest.
 
-Statements that depend on each other in circles stay together; all others may be taken apart, in an
-order that keeps every dependence.
+Statements in a dependence cycle stay together; all others may be split by loop fission, in an order
+that preserves every dependence.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from riselang.frontends.c.tactics.row_products import RowProduct, row_product
 
 @dataclass(frozen=True)
 class Part:
-    """Statements, by name, and what all of them together are."""
+    """Statements, by name, and the computation that they form together."""
 
     names: tuple[str, ...]
     product: Product | RowProduct | None = None
@@ -36,7 +36,7 @@ class Part:
 
 @lru_cache(maxsize=64)
 def parts_of(scop: Scop) -> tuple[Part, ...]:
-    """The parts of a region; one where nothing is a product, or it cannot be taken apart."""
+    """Return the parts of a region; a single one if nothing is a product, or it cannot be split."""
     whole = (Part(tuple(each.name for each in scop.statements)),)
     pairs = dependences(scop)
     if pairs is None or not is_separable(scop):
@@ -47,20 +47,20 @@ def parts_of(scop: Scop) -> tuple[Part, ...]:
 
 
 def separate_parts(scop: Scop) -> list[Part]:
-    """A part for each circle, in an order that keeps what they depend on."""
+    """Return a part for each dependence cycle, in topological order."""
     return _with_zeros(scop, [_part(scop, each) for each in circles_of(scop)])
 
 
 def is_separable(scop: Scop) -> bool:
-    """Whether parts of a region see all of what others do: it has no result, and changes no value
-    that is passed."""
+    """Whether parts of a region see all effects of others: it returns nothing, and changes no value
+    parameter."""
     return scop.result is None and not any(
         variable in scop.written and not variable.is_array for variable in scop.inputs
     )
 
 
 def circles_of(scop: Scop) -> list[list[str]]:
-    """Statements that depend on each other in circles, in an order that keeps the rest."""
+    """Return the dependence cycles of statements, in topological order."""
     names = [each.name for each in scop.statements]
     pairs = dependences(scop)
     return [names] if pairs is None else groups(names, edges(pairs.all))
@@ -77,7 +77,7 @@ def _part(scop: Scop, circle: Sequence[str]) -> Part:
 
 
 def _with_zeros(scop: Scop, parts: Sequence[Part]) -> list[Part]:
-    """A product whose target was set to zero just before begins with zero."""
+    """Let a product start from zero if its target was set to zero just before."""
     made: list[Part] = []
     for part in parts:
         before = made[-1] if made else None
@@ -91,7 +91,7 @@ def _with_zeros(scop: Scop, parts: Sequence[Part]) -> list[Part]:
 
 
 def _sets_to_zero(scop: Scop, before: Part, part: Part) -> bool:
-    """Whether a part sets all that the next one adds to, and nothing else, to zero."""
+    """Whether a part sets exactly the elements that the next one adds to to zero."""
     if len(before.names) != 1 or before.product is not None:
         return False
     fill = scop.statement(before.names[0])
@@ -111,7 +111,7 @@ def _sets_to_zero(scop: Scop, before: Part, part: Part) -> bool:
 
 
 def together(parts: Sequence[Part], is_other: Callable[[Part], bool]) -> tuple[Part, ...]:
-    """Loops that follow each other are one part; those that are something else stay alone."""
+    """Merge consecutive loops into one part; lifted parts stay separate."""
     made: list[tuple[Part, bool]] = []
     for part in parts:
         is_alone = is_other(part)
@@ -123,7 +123,7 @@ def together(parts: Sequence[Part], is_other: Callable[[Part], bool]) -> tuple[P
 
 
 def shares(scop: Scop, parts: Sequence[Part], is_lifted: Callable[[Part], bool]) -> bool:
-    """Whether what lives inside of the region is used by several parts, or a lifted one."""
+    """Whether several parts, or a lifted one, use local variables of the region."""
     seen: set[Variable] = set()
     for part in parts:
         used = _used(scop, part)
@@ -134,7 +134,7 @@ def shares(scop: Scop, parts: Sequence[Part], is_lifted: Callable[[Part], bool])
 
 
 def _used(scop: Scop, part: Part) -> set[Variable]:
-    """The variables of the region itself that a part uses."""
+    """Return the local variables of the region that a part uses."""
     used: set[Variable] = set()
     for name in part.names:
         statement = scop.statement(name)
@@ -147,7 +147,7 @@ def _used(scop: Scop, part: Part) -> set[Variable]:
 
 
 def part_of(scop: Scop, part: Part, number: int) -> Scop:
-    """The statements of a part as a region of their own, in the order of the text."""
+    """Return the statements of a part as a separate region, in source order."""
     statements = tuple(each for each in scop.statements if each.name in part.names)
     if statements == scop.statements:
         # It may have none at all, and then no schedule.

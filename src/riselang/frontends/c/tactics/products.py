@@ -1,8 +1,8 @@
-"""Sums of products of two arrays, by what each loop is: a row, a column, a batch, or summed over.
+"""Contractions of two arrays, with the role of each loop: row, column, batch, or contracted.
 
-`target[rows, columns] += scale * left[rows, depth] * right[columns, depth]`, in each of a batch.
-Several loops may be the rows, if they lie together in memory: then they are one loop for whoever
-computes the product.
+`target[rows, columns] += scale * left[rows, depth] * right[columns, depth]`, for each batch
+element. Several loops may be the rows, if their dimensions are contiguous: then they are one loop
+of the matrix multiplication.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from riselang.frontends.c.tactics.matching import Factor, Update
 
 
 class NoProduct(Exception):
-    """Why an update is no product of matrices."""
+    """Why an update is not a matrix multiplication."""
 
 
 @dataclass(frozen=True)
 class Product:
-    """What a statement computes, as one product of matrices."""
+    """A statement as a matrix multiplication."""
 
     target: Factor
     left: Factor
@@ -34,17 +34,18 @@ class Product:
     columns: tuple[str, ...]
     depth: tuple[str, ...]
     lengths: Mapping[str, str]
-    """Of each loop: a number, or the name of a parameter."""
+    """The length of each loop: a constant, or the name of a parameter."""
     parts: tuple[Expression, ...]
-    """What is multiplied, in the order of the text."""
+    """The factors, in source order."""
     begins_with_zero: bool = False
-    """Whether the target is zero before; else the sum begins with what it is."""
+    """Whether the target is zero before; otherwise the sum starts from its value."""
     half: str = ""
-    """`lower` or `upper`, where only elements at and on that side of the diagonal are computed."""
+    """`lower` or `upper`, if only the elements on that side of the diagonal, and on it, are
+    computed."""
     is_both: bool = False
-    """Whether the product with the factors in each other's place is added, too."""
+    """Whether the product with swapped factors is added, too."""
     is_ordered: bool = True
-    """Whether the sum runs upwards along its loops, the innermost of them last in memory."""
+    """Whether the contracted loops run upward, in the order of the dimensions in memory."""
 
     @property
     def loops(self) -> tuple[str, ...]:
@@ -52,12 +53,13 @@ class Product:
 
     @property
     def scale(self) -> list[Expression]:
-        """Numbers, and variables that stay."""
+        """Constants, and invariant variables."""
         return [part for part in self.parts if not (isinstance(part, Access) and part.indices)]
 
     @property
     def scaled(self) -> Factor | None:
-        """The factor that all numbers are multiplied with before the other one is, if it is so."""
+        """The factor that all scalars are multiplied by before the other factor is, if there is
+        one."""
         if not self.scale:
             return self.left
         last = self.parts[-1]
@@ -67,7 +69,7 @@ class Product:
 
     @property
     def keeps_order(self) -> bool:
-        """Whether sums can be made in the order of the text, with numbers multiplied as there."""
+        """Whether sums can be computed in source order, with scalars multiplied as there."""
         return self.is_ordered and self.scaled is not None
 
     def zeroed(self) -> Product:
@@ -75,7 +77,7 @@ class Product:
 
 
 def product_of(scop: Scop, statement: ModelStatement, updates: Sequence[Update]) -> Product:
-    """The product that a statement is; two updates are two products that are added to one target.
+    """Read a statement as a product; two updates are two products with the same target.
 
     Raises NoProduct with the reason.
     """
@@ -83,7 +85,7 @@ def product_of(scop: Scop, statement: ModelStatement, updates: Sequence[Update])
     if not all(update.is_from_left for update in updates):
         raise NoProduct("its products are not computed from the left")
     if not first.target.array.type.is_float:
-        raise NoProduct("it is not of floats")
+        raise NoProduct("its elements are not floats")
     product = _sorted(first)
     if len(updates) == 2:
         other = _sorted(updates[1])
@@ -103,17 +105,17 @@ def product_of(scop: Scop, statement: ModelStatement, updates: Sequence[Update])
 
 def _sorted(update: Update) -> Product:
     if len(update.factors) != 2:
-        raise NoProduct("it is no product of two arrays")
+        raise NoProduct("it is not a product of two arrays")
     one, other = update.factors
     target = update.target
     for factor in (target, *update.factors):
         if factor.array.type != target.array.type:
-            raise NoProduct("its arrays are of several types")
+            raise NoProduct("its arrays have different types")
         if len(factor.array.extents) != len(factor.loops):
             raise NoProduct(f"{factor.array.name} is declared with other dimensions")
     if not target.loops:
-        raise NoProduct("its result is one number")
-    # The factor with the outermost loop that only one of them has is the one with the rows.
+        raise NoProduct("its result is a scalar")
+    # The factor with the outermost loop that only one of them has provides the rows.
     owned = [loop for loop in target.loops if (loop in one.loops) != (loop in other.loops)]
     if not owned:
         raise NoProduct("each element of its factors is used once")
@@ -123,7 +125,7 @@ def _sorted(update: Update) -> Product:
     columns = tuple(loop for loop in target.loops if loop in right.loops and loop not in batch)
     depth = tuple(loop for loop in left.loops if loop not in target.loops)
     if set(depth) != {loop for loop in right.loops if loop not in target.loops}:
-        raise NoProduct("a loop is summed over that one factor has alone")
+        raise NoProduct("a contracted loop occurs in only one factor")
     if not columns or not depth:
         raise NoProduct("each element of its factors is used once")
     product = Product(target, left, right, batch, rows, columns, depth, {}, update.parts)
@@ -132,14 +134,14 @@ def _sorted(update: Update) -> Product:
 
 
 def _check_groups(product: Product) -> None:
-    """Whether the loops of a group lie together and in the same order in all arrays."""
+    """Check that the loops of a group are contiguous and in the same order in all arrays."""
     groups = (product.batch, product.rows, product.columns, product.depth)
     for factor in (product.target, product.left, product.right):
         found = grouped(factor, groups)
         if found is None:
-            raise NoProduct(f"the dimensions of {factor.array.name} do not lie as they are used")
+            raise NoProduct(f"the dimensions of {factor.array.name} are not in their order of use")
         if product.batch and found[0] != product.batch:
-            raise NoProduct(f"the batch is not the outermost of {factor.array.name}")
+            raise NoProduct(f"the batch is not the outermost dimension of {factor.array.name}")
     if grouped(product.target, groups) != tuple(
         group for group in (product.batch, product.rows, product.columns) if group
     ):
@@ -149,7 +151,7 @@ def _check_groups(product: Product) -> None:
 def grouped(
     factor: Factor, groups: Sequence[tuple[str, ...]]
 ) -> tuple[tuple[str, ...], ...] | None:
-    """The groups in the order in which an array has them; None where they are mixed."""
+    """Return the groups in the order in which an array has them; None if they are mixed."""
     left = factor.loops
     found: list[tuple[str, ...]] = []
     while left:
@@ -162,7 +164,7 @@ def grouped(
 
 
 def _is_other_way_round(product: Product, other: Product) -> bool:
-    """Whether another product is the same with its factors in each other's place."""
+    """Whether another product is the same with swapped factors."""
     return (
         product.target == other.target
         and product.left.array is other.right.array
@@ -179,26 +181,26 @@ def _is_other_way_round(product: Product, other: Product) -> bool:
 def lengths_of(
     scop: Scop, statement: ModelStatement, factors: Sequence[Factor], condition: str = ""
 ) -> dict[str, str]:
-    """The length of each loop, which has to be that of the dimensions that it runs along."""
+    """Return the length of each loop, which must be that of the dimensions that it indexes."""
     found = declared_lengths(scop, factors)
     if set(found) != {name for _, name in statement.iterators}:
         raise NoProduct("a length is not declared")
     if not _runs_over(scop, statement, found, condition):
-        raise NoProduct("the loops do not run over whole arrays")
+        raise NoProduct("the loops do not cover whole arrays")
     return found
 
 
 def declared_lengths(scop: Scop, factors: Sequence[Factor]) -> dict[str, str]:
-    """The lengths that declarations give to loops."""
+    """Return the declared lengths of loops."""
     found: dict[str, str] = {}
     for factor in factors:
         view = scop.views.get(factor.array)
         if view is None:
-            raise NoProduct(f"{factor.array.name} is no array")
+            raise NoProduct(f"{factor.array.name} is not an array")
         for loop, extent in zip(factor.loops, view.extents, strict=True):
             length = _length(scop, extent)
             if length is not None and found.setdefault(loop, length) != length:
-                raise NoProduct(f"dimensions of different lengths run along {loop}")
+                raise NoProduct(f"{loop} indexes dimensions of different lengths")
     return found
 
 
@@ -212,13 +214,13 @@ def _runs_over(
 
 
 def _beside(product: Product, half: str) -> str:
-    """The condition of a half."""
+    """Return the condition of a half."""
     sides = {"": "", "lower": " and {1} <= {0}", "upper": " and {0} <= {1}"}
     return sides[half].format(product.rows[0], product.columns[0])
 
 
 def _half(scop: Scop, statement: ModelStatement, product: Product) -> str:
-    """The side of the diagonal of its target that a statement runs for."""
+    """Return the side of the diagonal of its target that a statement computes."""
     if product.batch or len(product.rows) != 1 or len(product.columns) != 1:
         return ""
     found = declared_lengths(scop, (product.target, product.left, product.right))
@@ -244,14 +246,14 @@ def _length(scop: Scop, extent: object) -> str | None:
 
 
 def is_zero(value: Expression) -> bool:
-    """Whether a value is the number zero, and not its negative."""
+    """Whether a value is positive zero."""
     return (
         isinstance(value, Literal) and value.value == 0 and math.copysign(1.0, value.value) == 1.0
     )
 
 
 def is_upward(scop: Scop, statement: ModelStatement) -> bool:
-    """Whether instances that depend on each other run in the order of their loops' variables."""
+    """Whether all dependences are satisfied in increasing order of the loop variables."""
     pairs = dependences(scop)
     if pairs is None:
         return False

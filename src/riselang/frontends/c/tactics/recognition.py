@@ -1,4 +1,4 @@
-"""What each statement of a region is, or why it is nothing that is known."""
+"""Recognition of what each statement of a region computes, or why it is not recognized."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ from riselang.frontends.c.tactics.structures import NotLifted, Structure, struct
 
 @dataclass(frozen=True)
 class Recognised:
-    """A statement, what it is, and what was proven of it."""
+    """A statement, its tactic, and what was proved about it."""
 
     statement: ModelStatement
     tactic: str | None
     around: tuple[str, ...] = ()
-    """The loops that stay around it."""
+    """The loops that remain around it."""
     reason: str = ""
-    """Where it is nothing: the nearest tactic and the condition that fails."""
+    """If it is not recognized: the nearest tactic and the condition that fails."""
 
 
 @lru_cache(maxsize=64)
 def recognised(scop: Scop) -> tuple[Recognised, ...]:
-    """What each statement of a region is."""
+    """Recognize each statement of a region."""
     if dependences(scop) is None:
         reason = "the dependences of the region take too long to find"
         return tuple(Recognised(each, None, (), reason) for each in scop.statements)
@@ -81,7 +81,7 @@ def _recognised(scop: Scop, statement: ModelStatement) -> Recognised:
 def _both(
     scop: Scop, statement: ModelStatement, around: tuple[str, ...], updates: tuple[Update, ...]
 ) -> Recognised:
-    """Two products that are added: one and the same with its factors in each other's place."""
+    """Recognize two products that are added: the second with swapped factors."""
     try:
         if not around and product_of(scop, statement, updates).is_both:
             return Recognised(statement, "syr2k", around)
@@ -96,7 +96,7 @@ def _both(
 
 
 def _name(update: Update, around: tuple[str, ...]) -> str:
-    """The tactic that an update is, loops around it set aside."""
+    """Return the tactic of an update, without the loops around it."""
     plain = _inside(update, around)
     factors = plain.factors
     if len(factors) == 2 and factors[0].array is factors[1].array:
@@ -117,7 +117,7 @@ def _ranks(update: Update) -> list[int]:
 
 
 def _inside(update: Update, around: tuple[str, ...]) -> Update:
-    """An update as one iteration of the loops around it sees it: rows in the place of arrays."""
+    """Return an update as one iteration of the loops around it sees it: rows instead of arrays."""
 
     def strip(factor: Factor) -> Factor:
         return Factor(factor.access, tuple(loop for loop in factor.loops if loop not in around))
@@ -141,7 +141,7 @@ def _is_box(statement: ModelStatement, around: tuple[str, ...]) -> bool:
 
 
 def _is_dense(statement: ModelStatement) -> bool:
-    """Whether no iteration is stepped over."""
+    """Whether all steps are one."""
     return "mod" not in str(statement.domain) and "exists" not in str(statement.domain)
 
 
@@ -158,7 +158,7 @@ def _is_triangle(statement: ModelStatement, update: Update) -> bool:
 
 
 def _moved(points: Any, source: int, target: int) -> Any:
-    """A condition on one dimension as one on another."""
+    """Move a condition on one dimension to another."""
     dims = isl().dim_type
     space = points.get_space()
     relation = isl().Map.universe(space.map_from_set())
@@ -170,7 +170,7 @@ def _moved(points: Any, source: int, target: int) -> Any:
 
 
 def _below(points: Any, row: int, column: int) -> Any:
-    """The points at and below the diagonal."""
+    """Return the points at and below the diagonal."""
     dims = isl().dim_type
     space = points.get_space()
     local = isl().LocalSpace.from_space(space)
@@ -186,14 +186,14 @@ def _below(points: Any, row: int, column: int) -> Any:
 def _mapped(
     scop: Scop, statement: ModelStatement, around: tuple[str, ...], nearest: str
 ) -> Recognised:
-    """A map, a copy, a transposition or a stencil; else why it is not a product."""
+    """Recognize a map, a copy, a transposition or a stencil; else say why it is not a product."""
 
     def refused(reason: str) -> Recognised:
         return Recognised(statement, None, around, reason)
 
     body = statement.body
     if not isinstance(body, Assign):
-        return refused("data decide what it does")
+        return refused("it is data-dependent")
     kind, failed = _proven(scop, statement, around, body)
     if kind is not None:
         return Recognised(statement, kind, around)
@@ -217,8 +217,8 @@ def _mapped(
 def _proven(
     scop: Scop, statement: ModelStatement, around: tuple[str, ...], body: Assign
 ) -> tuple[str | None, str]:
-    """What a statement over a box is, if all that patterns need is proven of it; else what is not
-    so."""
+    """Return the tactic of a statement over a box, if all that patterns require is proved; else why
+    not."""
     try:
         found = structure_of(scop, statement, around)
     except NotLifted as reason:
@@ -230,13 +230,13 @@ def _proven(
         return None, f"the loop over {found.folded[0]} neither adds to it nor takes the larger"
     if not any(len(axis.loops) > 1 for read in found.reads for axis in read.axes):
         return "reduction", ""
-    # A window moves over an array: its elements are weighted, or not.
+    # A sliding window: its elements are weighted, or not.
     is_weighted = is_sum and len({read.array for read in found.reads}) > 1
     return "convolution" if is_weighted else "pooling", ""
 
 
 def _is_sum(found: Structure) -> bool:
-    """`target = target + e`, whatever e is."""
+    """Match `target = target + e`, for any e."""
     value = found.value
     if not isinstance(value, Binary) or value.operator != "+":
         return False
@@ -273,7 +273,7 @@ def _kind(body: Assign, statement: ModelStatement, loops: tuple[str, ...]) -> st
 
 
 def _is_largest(found: Structure) -> bool:
-    """`t = t < e ? e : t` and its kind: the larger, or the smaller, of two."""
+    """Match `t = t < e ? e : t` and similar: the maximum or minimum of two."""
     match found.value:
         case Conditional(condition=Binary(left=left, right=right), first=first, second=second):
             is_choice = {left, right} == {first, second}

@@ -1,7 +1,7 @@
-"""Statements that routines of BLAS for vectors compute: gemv, ger, dot, axpy.
+"""Statements that BLAS vector routines compute: gemv, ger, dot, axpy.
 
-`target + number * element * element`, where each loop runs along one dimension of an array, of
-which one lies side by side in a matrix. Arrays may be parts of others.
+`target + scalar * element * element`, where each loop indexes one dimension of an array, and a
+matrix has one contiguous dimension. Arrays may be parts of others.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from riselang.frontends.c.tactics.structures import NotLifted, Operand, Structur
 from riselang.lowering.library_calls import LARGEST
 
 BITS = 32
-"""Of the integers that routines take."""
+"""The bits of the integers that routines take."""
 
 
 @dataclass(frozen=True)
 class Routine:
-    """A routine, and its arguments in the order in which it takes them."""
+    """A routine, and its arguments in order."""
 
     name: str
     structure: Structure
     operands: tuple[Operand, ...]
     scale: tuple[Expression, ...]
-    """What products are multiplied with."""
+    """The scalar factors."""
 
     @property
     def target(self) -> Operand:
@@ -36,7 +36,7 @@ class Routine:
 
 
 def routine_of(scop: Scop, statement: ModelStatement) -> Routine | None:
-    """The routine that a statement is; None where it is none."""
+    """Return the routine that a statement corresponds to; None if there is none."""
     try:
         structure = structure_of(scop, statement)
         added = added_to(structure.value, structure.target.access)
@@ -56,7 +56,7 @@ def routine_of(scop: Scop, statement: ModelStatement) -> Routine | None:
 
 
 def _are_numbers(structure: Structure, parts: Sequence[Expression]) -> bool:
-    """Whether all is a number, or a variable that stays as it is."""
+    """Whether all parts are constants or invariant variables."""
     return all(
         isinstance(part, Literal)
         or (
@@ -69,7 +69,7 @@ def _are_numbers(structure: Structure, parts: Sequence[Expression]) -> bool:
 
 
 def _are_vectors(scop: Scop, structure: Structure, operands: Sequence[Operand]) -> bool:
-    """Whether routines can step through all of it: floats of one type, along single loops."""
+    """Whether routines can step through all operands: floats of one type, along single loops."""
     target = structure.target
     type = target.array.type
     if not type.is_float or any(each.array.type != type for each in operands):
@@ -80,7 +80,7 @@ def _are_vectors(scop: Scop, structure: Structure, operands: Sequence[Operand]) 
 
 
 def _is_stepped(structure: Structure, operand: Operand) -> bool:
-    """Whether loops run along the last two dimensions, each by one."""
+    """Whether loops index the last two dimensions, each with a step of one."""
     if any(axis.loops and [factor for _, factor in axis.loops] != [1] for axis in operand.axes):
         return False
     return not any(axis.loops for axis in operand.axes[:-2])
@@ -89,7 +89,8 @@ def _is_stepped(structure: Structure, operand: Operand) -> bool:
 def _sorted(
     structure: Structure, operands: Sequence[Operand]
 ) -> tuple[str, tuple[Operand, ...]] | None:
-    """The routine by the loops of target and factors, and the factors as it takes them."""
+    """Return the routine by the loops of target and factors, and the factors in its argument
+    order."""
     out, folded = structure.target.loops, structure.folded
     loops = [each.loops for each in operands]
     match (len(out), len(folded)):
@@ -109,9 +110,9 @@ def _sorted(
 
 
 def too_long(scop: Scop, structure: Structure) -> str:
-    """A length that may be more than a routine takes; nothing where there is none.
+    """Return a length that may exceed what a routine takes; empty if there is none.
 
-    What an `int` counts is never too long.
+    The value of an `int` never exceeds it.
     """
     for variable, name in structure.statement.iterators:
         length = structure.ranges[name].length

@@ -1,9 +1,9 @@
-"""Products that are made row by row through a small array, which is copied to where it belongs.
+"""Matrix multiplications that are computed row by row through a small array.
 
     for r: sum[p] = 0; sum[p] += A[r][s] * C[s][p]; then A[r][p] = sum[p]
 
-is a product of whole matrices, `A = A * C`, if no row reads what another one has written. The small
-array is left with the last row.
+is a product of whole matrices, `A = A * C`, if no row reads what another one has written. The last
+row remains in the small array.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from riselang.frontends.c.tactics.products import (
 
 @dataclass(frozen=True)
 class RowProduct:
-    """A product whose result goes to its target, and the last row of that to `row`, too."""
+    """A product whose result goes to its target, and the last row of it also to `row`."""
 
     product: Product
     row: Factor
@@ -35,7 +35,7 @@ class RowProduct:
 
 @dataclass(frozen=True)
 class _Rows:
-    """The three statements, and where in the result each of their instances works."""
+    """The three statements, and the element of the result that each of their instances computes."""
 
     scop: Scop
     fill: ModelStatement
@@ -43,7 +43,7 @@ class _Rows:
     copy: ModelStatement
     row: Factor
     places: Mapping[str, Sequence[str]]
-    """For each statement its loops, in the order of the result."""
+    """The loops of each statement, in the order of the result."""
 
     def places_map(self) -> Any:
         parts: list[str] = []
@@ -54,7 +54,7 @@ class _Rows:
 
 
 def row_product(scop: Scop, statements: Sequence[ModelStatement]) -> RowProduct | None:
-    """What statements that depend on each other are; None where they are something else."""
+    """Recognize a product in a dependence cycle of statements; None if it is something else."""
     if len(statements) != 3 or not all(e.is_certain and not e.checks for e in statements):
         return None
     try:
@@ -93,7 +93,7 @@ def _of(
 
 
 def _around(*statements: ModelStatement) -> tuple[str, ...]:
-    """The loops that are around all of them."""
+    """Return the loops that are around all of them."""
     shared: list[str] = []
     for loops in zip(*(each.iterators for each in statements), strict=False):
         if len({id(variable) for variable, _ in loops}) > 1:
@@ -103,8 +103,8 @@ def _around(*statements: ModelStatement) -> tuple[str, ...]:
 
 
 def _is_row_by_row(rows: _Rows, update: Update) -> bool:
-    """Whether each element of the small array is set to zero, summed up and copied before it is
-    used again, while the factors are what they were before all of it."""
+    """Whether each element of the small array is zeroed, accumulated and copied before it is used
+    again, while the factors keep their original values."""
     scop, add, copy = rows.scop, rows.add, rows.copy
     factors = {factor.array for factor in update.factors}
     if rows.row.array in factors:
@@ -120,7 +120,7 @@ def _is_row_by_row(rows: _Rows, update: Update) -> bool:
         )
         if not is_here or not outside.is_empty():
             return False
-    # No sum goes on after it was copied.
+    # No sum is accumulated after it was copied.
     late = _sources(scop, add, {rows.row.array}, (copy,), is_anti=True)[0]
     same = places.apply_range(places.reverse())
     return bool(late.intersect(same).is_empty()) and is_upward(scop, rows.fill)
@@ -134,9 +134,9 @@ def _sources(
     *,
     is_anti: bool = False,
 ) -> tuple[Any, Any]:
-    """The last writers of what a statement reads of some arrays, and what nobody wrote before.
+    """Return the last writers of the elements a statement reads, and the reads without a writer.
 
-    With `is_anti` those that read, of what the statement writes.
+    With `is_anti`, return the last readers of what the statement writes.
     """
 
     def accesses(statement: ModelStatement, chosen: frozenset[Access]) -> Any:

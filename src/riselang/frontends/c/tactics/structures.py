@@ -1,8 +1,9 @@
 """Statements over boxes of elements: their loops, and how arrays are accessed along them.
 
-Loops of the target make elements, each on its own; others fold into an element, in the order of the
-text. That is what patterns and structured ops say. All of it is proven: the iterations are a box,
-subscripts are sums of loops, elements do not depend on each other, and a fold runs upwards.
+Loops of the target index elements, which are independent; others are reductions into an element, in
+source order. That is the semantics of patterns and structured ops. All of it is proved: the
+iteration domain is a box, subscripts are sums of loops, elements do not depend on each other, and a
+reduction runs upward.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from riselang.frontends.c.tactics.extents import extents_of
 
 
 class NotLifted(Exception):
-    """Why a statement is no structure."""
+    """Why a statement is not a structure."""
 
 
 @dataclass(frozen=True)
 class Axis:
-    """The index of one dimension: loops, each times a number, and what stays the same."""
+    """The index of one dimension: loops, each times a constant, and an invariant offset."""
 
     loops: tuple[tuple[str, int], ...]
     offset: Linear
@@ -49,7 +50,7 @@ class Operand:
 
 @dataclass(frozen=True)
 class Range:
-    """The values that a loop's variable takes."""
+    """The values of a loop variable."""
 
     first: Linear
     length: Linear
@@ -61,24 +62,24 @@ class Structure:
 
     statement: ModelStatement
     around: tuple[str, ...]
-    """Loops that stay: it is what one iteration of them does."""
+    """The remaining loops: the structure is what one of their iterations does."""
     target: Operand
     reads: tuple[Operand, ...]
-    """What is read of arrays, each once; without the target."""
+    """The array elements that are read, each once; without the target."""
     scalars: tuple[Access, ...]
-    """Variables that are read and stay the same."""
+    """Invariant variables that are read."""
     ranges: Mapping[str, Range]
-    """Of each loop, in the order of the text."""
+    """The range of each loop, in source order."""
     extents: Mapping[Variable, tuple[Linear | None, ...]]
     """The lengths of arrays; None where none is declared."""
     value: Expression
-    """What an element becomes."""
+    """The new value of an element."""
     is_updated: bool
     """Whether the target is read."""
 
     @property
     def folded(self) -> tuple[str, ...]:
-        """Loops that the target has not."""
+        """The reduction loops: those that do not index the target."""
         return tuple(loop for loop in self.ranges if loop not in self.target.loops)
 
     def is_target(self, access: Access) -> bool:
@@ -91,19 +92,20 @@ class Structure:
 
 
 def structure_of(scop: Scop, statement: ModelStatement, around: Sequence[str] = ()) -> Structure:
-    """A statement inside of loops that stay; raises NotLifted with the reason."""
+    """Return the structure of a statement inside remaining loops; raises NotLifted with the
+    reason."""
     body = statement.body
     if not isinstance(body, Assign) or not statement.is_certain:
-        raise NotLifted("data decide what it does")
+        raise NotLifted("it is data-dependent")
     if statement.checks:
-        raise NotLifted("what it accesses is checked as it runs")
+        raise NotLifted("its accesses are checked at run time")
     inner = [name for _, name in statement.iterators if name not in around]
     if not inner:
         raise NotLifted("no loop is left for it")
     read = list(dict.fromkeys(_accesses(body.value)))
     counters = {variable for variable, _ in statement.iterators}
     if any(access.variable in counters for access in read):
-        raise NotLifted("the number of an iteration is part of its value")
+        raise NotLifted("its value depends on a loop variable")
     target = _operand(statement, body.target, inner)
     _check_target(target)
     found = Structure(
@@ -114,7 +116,7 @@ def structure_of(scop: Scop, statement: ModelStatement, around: Sequence[str] = 
     reads = tuple(_operand(statement, access, inner) for access in others if access.indices)
     for read_ in reads:
         if len(set(read_.loops)) != len(read_.loops):
-            raise NotLifted(f"a loop runs along two dimensions of {read_.array.name}")
+            raise NotLifted(f"a loop indexes two dimensions of {read_.array.name}")
     extents = {each.array: extents_of(scop, each.array) for each in (target, *reads)}
     found = Structure(
         statement, found.around, target, reads,
@@ -128,7 +130,7 @@ def structure_of(scop: Scop, statement: ModelStatement, around: Sequence[str] = 
 
 
 def _accesses(expression: Expression) -> Iterator[Access]:
-    """What a value is computed from, without what is computed for subscripts."""
+    """Yield the accesses of a value, without those in subscripts."""
     if isinstance(expression, Access):
         yield expression
         return
@@ -163,26 +165,26 @@ def _check_target(target: Operand) -> None:
     if len(set(target.loops)) != len(target.loops) or any(
         axis.loops and [factor for _, factor in axis.loops] != [1] for axis in target.axes
     ):
-        raise NotLifted(f"a subscript of {name}, which is written, is not one loop of its own")
+        raise NotLifted(f"a subscript of {name}, which is written, is not a single loop of its own")
 
 
 # Iterations
 
 
 def _ranges(scop: Scop, statement: ModelStatement, around: Sequence[str]) -> dict[str, Range]:
-    """The range of each loop; raises NotLifted where the iterations are no box."""
+    """Return the range of each loop; raises NotLifted if the iteration domain is not a box."""
     dims = isl().dim_type
     count = len(statement.iterators)
     outer = statement.domain.eliminate(dims.set, len(around), count - len(around))
     inner = statement.domain.eliminate(dims.set, 0, len(around))
     ranges = _box(scop, statement, inner, range(len(around), count))
     if not inner.intersect(outer).is_equal(statement.domain):
-        raise NotLifted("its bounds depend on loops that stay")
+        raise NotLifted("its bounds depend on loops that remain")
     return ranges
 
 
 def outer_ranges(scop: Scop, statement: ModelStatement, count: int) -> dict[str, Range]:
-    """The ranges of the outer loops alone."""
+    """Return the ranges of the outer loops alone."""
     rest = len(statement.iterators) - count
     outer = statement.domain.eliminate(isl().dim_type.set, count, rest)
     return _box(scop, statement, outer, range(count))
@@ -191,7 +193,7 @@ def outer_ranges(scop: Scop, statement: ModelStatement, count: int) -> dict[str,
 def _box(
     scop: Scop, statement: ModelStatement, points: Any, positions: Sequence[int]
 ) -> dict[str, Range]:
-    """The ranges of some dimensions, of which the points are all that is in them."""
+    """Return the ranges of some dimensions, if the points are exactly their product."""
     names = [name for _, name in statement.iterators]
     ranges: dict[str, Range] = {}
     for position in positions:
@@ -202,15 +204,15 @@ def _box(
     )
     box = f"{scop.prefix}{{ {statement.name}[{', '.join(names)}] : {conditions or '0 = 0'} }}"
     if not isl().Set(box).intersect_params(points.params()).is_equal(points):
-        raise NotLifted("its iterations are no box: bounds depend on loops, or steps are taken")
+        raise NotLifted("its domain is not a box: bounds depend on loops, or a step is not one")
     return ranges
 
 
 def _bound(bound: Any) -> Linear:
-    """The least or greatest value of a loop, as one sum of parameters."""
+    """Return the bound of a loop as one sum of parameters."""
     pieces = bound.get_pieces()
     if len(pieces) != 1:
-        raise NotLifted("a bound of its loops is the least or greatest of several")
+        raise NotLifted("a bound of its loops is a minimum or maximum")
     _, value = pieces[0]
     dims = isl().dim_type
     if value.get_denominator_val().to_python() != 1:
@@ -223,7 +225,7 @@ def _bound(bound: Any) -> Linear:
     return total
 
 
-# What a statement depends on
+# Self-dependences
 
 
 def _check_dependences(scop: Scop, found: Structure) -> None:
@@ -236,13 +238,13 @@ def _check_dependences(scop: Scop, found: Structure) -> None:
     if not found.is_updated:
         raise NotLifted(f"the loop over {found.folded[0]} repeats it")
     if any(each.array is array for each in found.reads):
-        raise NotLifted(f"{array.name} is read elsewhere, while it is folded into")
+        raise NotLifted(f"{array.name} is read elsewhere, while it is reduced into")
     if not own.is_subset(isl().Map.lex_lt(own.get_space().domain())):
-        raise NotLifted("it folds downwards")
+        raise NotLifted("its reduction runs downward")
 
 
 def _own_dependences(scop: Scop, found: Structure) -> Any:
-    """Pairs of instances of a statement in one iteration of the loops around."""
+    """Return pairs of instances of a statement in one iteration of the loops around it."""
     pairs = dependences(scop)
     if pairs is None:
         raise NotLifted("the dependences of the region take too long to find")
@@ -255,10 +257,10 @@ def _own_dependences(scop: Scop, found: Structure) -> Any:
 
 
 def _check_bounds(scop: Scop, found: Structure, operand: Operand) -> None:
-    """Whether there are sizes for which all that is accessed is inside of its array.
+    """Check that there are sizes for which all accesses are within bounds.
 
-    It is the caller who sees to that it is, as in C. What is only read where a condition holds is
-    read always once it is lifted, so it must be inside for all sizes.
+    Passing such sizes is up to the caller, as in C. An element that is read only under a condition
+    is always read once it is lifted, so it must be within bounds for all sizes.
     """
     statement = found.statement
     sizes = possible = statement.domain.params()
@@ -277,4 +279,4 @@ def _check_bounds(scop: Scop, found: Structure, operand: Operand) -> None:
     if not is_certain and not possible.is_equal(sizes):
         raise NotLifted(f"what is read of {operand.array.name} depends on a condition")
     if possible.is_empty():
-        raise NotLifted(f"{operand.array.name} is accessed outside of its length")
+        raise NotLifted(f"{operand.array.name} is accessed out of bounds")

@@ -1,10 +1,9 @@
-"""RISE programs of what was recognised.
+"""RISE programs of recognized statements.
 
-A program is built from the outside in: for each loop of the target, the views that it runs along
-are zipped and mapped over, and the others are used as they are; then other loops become a
-reduction, which begins with the element of the target that was there. That is the order of the C
-loops, so the result is the same bit by bit. It is what the statement writes, which may be a part of
-the target.
+A program is built from the outside in: for each loop of the target, the views that it indexes are
+zipped and mapped over, and the others are used unchanged; the other loops become a reduction, which
+starts from the element of the target. That is the order of the C loops, so results are bitwise
+identical. The result is what the statement writes, which may be a part of the target.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from riselang.term.nodes import Term
 
 @dataclass(frozen=True)
 class Lifting:
-    """The program of a statement, and what it is called with."""
+    """The program of a statement, and its arguments."""
 
     structure: Structure
     root: Node
@@ -45,14 +44,14 @@ class Lifting:
 
 
 def lifting(scop: Scop, structure: Structure) -> Lifting:
-    """A statement as a program; raises NotLifted with the reason."""
+    """Build the program of a statement; raises NotLifted with the reason."""
     return _StatementBuilder(scop, structure).lifting()
 
 
 def lifting_of(scop: Scop, found: Recognised) -> Lifting:
-    """The program of what was recognised."""
+    """Return the program of a recognized statement."""
     if found.tactic is None:
-        raise NotLifted("it is nothing that is known")
+        raise NotLifted("it is not recognized")
     return lifting(scop, structure_of(scop, found.statement, found.around))
 
 
@@ -66,7 +65,7 @@ class _StatementBuilder:
         self._builder.location = structure.statement.place
         self._views = ViewBuilder(self._builder, structure)
         self._elements: dict[Access, Callable[[], Node]] = {}
-        """What stands for what is read, at the place of the moment."""
+        """The nodes for what is read, at the current loop."""
 
     def lifting(self) -> Lifting:
         structure, builder = self._structure, self._builder
@@ -91,7 +90,7 @@ class _StatementBuilder:
             return self._builder.parameter(self._scop.names.of(variable), type)
 
     def _needs_target(self, groups: Sequence[Sequence[Operand]]) -> bool:
-        """Whether the target is read, or has to be there for its lengths."""
+        """Whether the target is read, or needed for its lengths."""
         structure = self._structure
         read = {loop for group in groups for loop in group[0].loops}
         if structure.is_updated or not set(structure.target.loops) <= read:
@@ -100,13 +99,13 @@ class _StatementBuilder:
         return not self._sizes(groups) <= known
 
     def _extents(self, group: Sequence[Operand]) -> list[Linear | None]:
-        """The lengths of an array that the program gets."""
+        """Return the lengths of an array that is passed to the program."""
         axes, extents = group[0].axes, self._structure.extents[group[0].array]
         pairs = zip(axes, extents, strict=True)
         return [extent for axis, extent in pairs if not is_fixed(axis, self._structure)]
 
     def _sizes(self, groups: Sequence[Sequence[Operand]]) -> set[str]:
-        """All names of sizes that the program has."""
+        """Return all names of sizes in the program."""
         structure = self._structure
         sizes = [size for each in structure.ranges.values() for size in (each.first, each.length)]
         sizes += [axis.offset for group in groups for operand in group for axis in operand.axes
@@ -117,11 +116,11 @@ class _StatementBuilder:
         known = _determined([e for group in groups for e in self._extents(group)])
         unknown = sorted(self._sizes(groups) - known)
         if unknown:
-            raise NotLifted(f"{unknown[0]} is the length of no array that it reads")
+            raise NotLifted(f"{unknown[0]} is not the length of an array that it reads")
         for each in arrays:
             shapes = {tuple(self._extents(group)) for group in groups if group[0].array is each}
             if len(shapes) > 1:
-                raise NotLifted(f"parts of {each.name} of several kinds are read")
+                raise NotLifted(f"parts of {each.name} with different shapes are read")
             fixed = {_fixed_part(group[0], self._structure) for group in groups
                      if group[0].array is each}  # fmt: skip
             if len(fixed) > 1:
@@ -141,7 +140,7 @@ class _StatementBuilder:
     def _mapped(
         self, loops: list[str], groups: Sequence[Sequence[Operand]], views: Sequence[View]
     ) -> Node:
-        """The elements along the loops of the target."""
+        """Map over the loops of the target."""
         if not loops:
             start = self._start(groups, views)
             return self._folded(list(self._structure.folded), groups, views, start)
@@ -153,7 +152,7 @@ class _StatementBuilder:
             )
 
     def _start(self, groups: Sequence[Sequence[Operand]], views: Sequence[View]) -> Node | None:
-        """What was in the target, where the program gets that."""
+        """Return the previous value of the target, if it is passed to the program."""
         for group, view in zip(groups, views, strict=True):
             if group[0] is self._structure.target:
                 return view.make()
@@ -182,12 +181,12 @@ class _StatementBuilder:
         return self._scop.loop_places.get(loop, self._structure.statement.place)
 
     def _along(self, loop: str, views: Sequence[View]) -> Node:
-        """The views along a loop, zipped."""
+        """Return the views along a loop, zipped."""
         rows = [self._views.fronted(view, loop) for view in views if loop in view.loops]
         return self._builder.zip_all(rows)
 
     def _inside(self, loop: str, views: Sequence[View], element: Node) -> list[View]:
-        """What each view is in an iteration of a loop."""
+        """Return each view in an iteration of a loop."""
         count = sum(loop in view.loops for view in views)
         parts = iter(self._builder.parts(element, count))
         return [view.without(loop, next(parts)) if loop in view.loops else view for view in views]
@@ -212,7 +211,7 @@ def _fixed_part(operand: Operand, structure: Structure) -> tuple[Linear, ...]:
 
 
 def _determined(extents: Sequence[Linear | None]) -> set[str]:
-    """The names of sizes that follow from the lengths of arrays."""
+    """Return the names of sizes that the lengths of arrays determine."""
     known: set[str] = set()
     while True:
         found: set[str] = set()

@@ -1,4 +1,4 @@
-"""What an element becomes, as operations of RISE: those of C, in the order of the text."""
+"""Element values as RISE operations: those of C, in source order."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FUNCTIONS = {
     **{name: name for name in (*LIBRARY_NAMES, "sqrt", "floor", "ceil", "trunc", "pow")},
     "fabs": "abs",
 }
-"""Functions of C that are operations of RISE with the same result."""
+"""C functions that are RISE operations with the same result."""
 
 
 def scalar_type(type: CType) -> ScalarType:
@@ -39,7 +39,7 @@ def scalar_type(type: CType) -> ScalarType:
 
 
 class ValueBuilder:
-    """Builds values; `element` gives what stands for an access."""
+    """Builds values; `element` returns the node of an access."""
 
     def __init__(self, builder: Builder, element: Callable[[Access], Node]):
         self._builder = builder
@@ -66,7 +66,7 @@ class ValueBuilder:
             case Call():
                 return self._called(expression)
             case _:
-                raise NotLifted("it has an operation that RISE has not")
+                raise NotLifted("it has an operation that RISE does not have")
 
     def _operation(self, name: str, expression: Expression, *operands: Expression) -> Node:
         type = scalar_type(expression.type)
@@ -75,13 +75,13 @@ class ValueBuilder:
     def _binary(self, expression: Binary) -> Node:
         operator, type = expression.operator, expression.type
         if operator not in _OPERATIONS or (operator == "/" and not type.is_float):
-            raise NotLifted(f"{operator} of {type} has no operation of RISE")
+            raise NotLifted(f"RISE has no operation for {operator} on {type}")
         return self._operation(_OPERATIONS[operator], expression, expression.left, expression.right)
 
     def _choice(self, expression: Conditional) -> Node:
         test = expression.condition
         if not isinstance(test, Binary) or test.operator not in _COMPARISONS:
-            raise NotLifted("its condition is no comparison")
+            raise NotLifted("its condition is not a comparison")
         scalar_type(test.left.type)
         with self._builder.located(test.place):
             operands = self.value(test.left), self.value(test.right)
@@ -93,7 +93,7 @@ class ValueBuilder:
         operand, target = expression.operand, expression.type
         scalar_type(operand.type)
         if operand.type.is_float and not target.is_float:
-            raise NotLifted("it makes an integer of a float")
+            raise NotLifted("it converts a float to an integer")
         if isinstance(operand, Literal):
             return self._number(operand, target)
         type = scalar_type(target)
@@ -107,14 +107,14 @@ class ValueBuilder:
         return self._operation(name, expression, *expression.arguments)
 
     def _number(self, literal: Literal, type: CType) -> Node:
-        """A number that notation can write."""
+        """Return a constant that notation can represent."""
         element = scalar_type(type)
         if type.is_float:
             largest = np.finfo(np.float32 if type.bits == 32 else np.float64).max
             if not abs(literal.value) <= float(largest):
-                raise NotLifted("it has a number that is not finite")
+                raise NotLifted("it has a constant that is not finite")
             return self._builder.literal(float(literal.value), element)
         number = type.wrapped(int(literal.value))
         if number == type.smallest:
-            raise NotLifted("it has the least number of its type")
+            raise NotLifted("it has the least value of its type")
         return self._builder.literal(number, element)

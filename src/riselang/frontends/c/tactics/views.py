@@ -1,8 +1,8 @@
-"""Arrays as loops see them: views with a dimension for each loop.
+"""Arrays as views with a dimension for each loop.
 
 `a[i + 1]` is `a |> drop(1) |> take(n)`; `a[2 * i + k]` is `a |> slide(3, 2)`, with a dimension for
-i and one for k. Where an array is read at several places near each other, as in
-`a[i - 1] + a[i + 1]`, there is one view with a window for each element.
+i and one for k. If an array is read at several nearby indices, as in `a[i - 1] + a[i + 1]`, there
+is one view with a window for each element.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from riselang.frontends.c.tactics.structures import Axis, NotLifted, Operand, St
 from riselang.term.build import Node
 
 WIDEST = 16
-"""How far places in one window may be from each other."""
+"""The largest distance between indices in one window."""
 ONE = Linear(1)
 
 
 @dataclass(frozen=True)
 class View:
-    """An array or a part of it, and the loops or windows that its dimensions are."""
+    """An array or a part of it, and the loops or windows that its dimensions correspond to."""
 
     make: Callable[[], Node]
-    """Builds it where it is used, so that it is never a value that is stored."""
+    """Builds it where it is used, so that it is never stored."""
     loops: tuple[str, ...]
     windows: tuple[tuple[int, int], ...] = ()
-    """The dimensions that are windows, as they follow behind all loops: dimension and width."""
+    """The window dimensions, which follow all loops: dimension and width."""
 
     def without(self, loop: str, part: Node) -> View:
         loops = tuple(each for each in self.loops if each != loop)
@@ -38,7 +38,7 @@ class View:
 
 
 def groups_of(structure: Structure, operands: Sequence[Operand]) -> list[list[Operand]]:
-    """Reads of one array at places near each other stand together."""
+    """Group reads of one array at nearby indices."""
     groups: list[list[Operand]] = []
     for operand in operands:
         near = (group for group in groups if _is_near(structure, [*group, operand]))
@@ -51,7 +51,7 @@ def groups_of(structure: Structure, operands: Sequence[Operand]) -> list[list[Op
 
 
 def _is_near(structure: Structure, group: Sequence[Operand]) -> bool:
-    """Whether places differ by small numbers only, along loops that are alone in their index."""
+    """Whether indices differ by small constants only, along loops that are alone in their index."""
     first = group[0]
     if any(each.array is not first.array for each in group):
         return False
@@ -72,12 +72,13 @@ def _is_alone(axis: Axis) -> bool:
 
 
 def is_fixed(axis: Axis, structure: Structure) -> bool:
-    """Whether an index is that of loops that stay: then the program gets the part of the array."""
+    """Whether an index has only remaining loops: then the part of the array is passed to the
+    program."""
     return not axis.loops and any(name in structure.around for name in axis.offset.names())
 
 
 def element_at(builder: Builder, position: int, xs: Node) -> Node:
-    """The element at a position that is known."""
+    """Return the element at a constant position."""
     return builder.at(builder.clamp_idx(length_of(xs), builder.literal(position, i32)), xs)
 
 
@@ -89,7 +90,7 @@ class ViewBuilder:
         self._structure = structure
 
     def view(self, array: Node, group: Sequence[Operand]) -> View:
-        """The view that a group of reads needs."""
+        """Build the view that a group of reads needs."""
         steps: list[tuple[int, Function]] = []
         loops: list[str] = []
         windows: list[tuple[int, int]] = []
@@ -116,10 +117,11 @@ class ViewBuilder:
         return View(make, tuple(loops), tuple(windows))
 
     def _step(self, axis: Axis, width: int) -> tuple[Function, list[str]]:
-        """What makes of one dimension those of its loops; a window has no name."""
+        """Return the function that splits one dimension into those of its loops; a window has no
+        name."""
         for name in axis.offset.names():
             if name in self._structure.around:
-                raise NotLifted("a subscript has loops that stay and others")
+                raise NotLifted("a subscript mixes loops that remain with others")
         if not axis.loops:
             builder, first = self._builder, axis.offset.nat()
             return lambda xs: element_at(builder, 0, builder.drop(first, xs)), []
@@ -142,7 +144,7 @@ class ViewBuilder:
             part = self._part(axis.offset - first - length + ONE, length)
             return lambda xs: builder.reverse(part(xs)), [loop]
         if factor < 0:
-            raise NotLifted("a subscript runs downwards by more than one")
+            raise NotLifted("a subscript has a step below -1")
         span = (length - ONE).times(factor) + ONE
         part = self._part(axis.offset + first.times(factor), span)
         return lambda xs: builder.map(
@@ -151,12 +153,12 @@ class ViewBuilder:
         ), [loop]
 
     def _two_loops(self, axis: Axis) -> tuple[Function, list[str]]:
-        """A window that moves: one loop moves it, the other one runs along it."""
+        """Return a sliding window: one loop moves it, the other one iterates inside it."""
         out, builder = self._structure.target.loops, self._builder
         ordered = sorted(axis.loops, key=lambda each: (abs(each[1]) != 1, each[0] in out, each[1]))
         (along, sign), (moving, step) = ordered
         if abs(sign) != 1 or step < 1:
-            raise NotLifted("a subscript has no loop that steps by one along a window")
+            raise NotLifted("a subscript has no loop with step one inside a window")
         ranges = self._structure.ranges
         width, count = ranges[along].length, ranges[moving].length
         low = ranges[along].first if sign == 1 else ONE - ranges[along].first - width
@@ -170,19 +172,19 @@ class ViewBuilder:
         return windows, [moving, along]
 
     def _part(self, first: Linear, length: Linear) -> Function:
-        """So many elements from a place on."""
+        """Return a function that slices `length` elements from `first`."""
         builder = self._builder
         return lambda xs: builder.take(length.nat(), builder.drop(first.nat(), xs))
 
     def fronted(self, view: View, loop: str) -> Node:
-        """A view with the dimension of a loop as the outermost."""
+        """Return a view with the dimension of a loop as the outermost."""
         node = view.make()
         for position in reversed(range(view.loops.index(loop))):
             node = self._builder.map_at(position, self._builder.transpose, node)
         return node
 
     def element(self, view: View, place: Sequence[int]) -> Node:
-        """What a view without loops has at a place in its windows."""
+        """Return the element of a view without loops at an index in its windows."""
         node = view.make()
         for position in place:
             node = element_at(self._builder, position, node)
@@ -190,7 +192,7 @@ class ViewBuilder:
 
 
 def places(group: Sequence[Operand], view: View) -> Iterator[tuple[Access, tuple[int, ...]]]:
-    """Where in its windows each read is."""
+    """Yield the index of each read in its windows."""
     for operand in group:
         found: list[int] = []
         for at, _ in view.windows:

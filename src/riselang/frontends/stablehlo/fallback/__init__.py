@@ -1,1 +1,2 @@
-"""Ops that have no patterns: MLIR's own lowering compiles them, in parts of the model."""
+"""The fallback for ops without patterns: MLIR's own lowering compiles them, as parts of the
+model."""

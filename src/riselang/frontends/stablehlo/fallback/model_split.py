@@ -1,6 +1,6 @@
-"""A model in several units: ops that do not become patterns go through MLIR's own lowering.
+"""A model split into units: ops without patterns go through MLIR's own lowering.
 
-`sections` says which ops go together. The units run one behind the other on arrays.
+`op_partition.py` decides which ops form a unit. The units run in sequence on arrays.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def body_with_fallback(
     options: Options,
     strategy: Strategy | None,
 ) -> Body:
-    """The program of a model, or its units where some ops do not become patterns."""
+    """Return the program of a model, or its units if some ops do not become patterns."""
     foreign: dict[GraphOp, str] = {
         op: reason for op in graph.body.operations[:-1] if (reason := _obstacle(op)) is not None
     }
@@ -61,24 +61,24 @@ def body_with_fallback(
 
 
 def _obstacle(op: GraphOp) -> str | None:
-    """Why an op does not become patterns, as far as its name and types say."""
+    """Return why an op does not become patterns, judging by its name and types; None if it does."""
     known = {*WHOLE, *ELEMENTWISE, *STRUCTURAL, CONSTANT}
     for each in (op, *(inner for region in op.regions for inner in region.walk())):
         if op_name(each) not in known:
-            return "it is no pattern" if each is op else f"{op_name(each)} in it is no pattern"
+            return "it has no patterns" if each is op else f"{op_name(each)} in it has no patterns"
         for value in (*each.operands, *each.results):
             if not _is_plain(value.type):
-                return f"{value.type} is no array of a program"
+                return f"{value.type} is not supported in programs"
     return None
 
 
 def _is_plain(type: TensorKind | str) -> bool:
-    """Whether a type is one of programs; what is no tensor is refused elsewhere."""
+    """Whether a type is supported in programs; non-tensor types are rejected elsewhere."""
     return not isinstance(type, TensorKind) or type.element in ELEMENTS
 
 
 class SplitBody(Body):
-    """Units that run one behind the other."""
+    """Units that run in sequence."""
 
     is_split = True
 
@@ -99,7 +99,7 @@ class SplitBody(Body):
         self._texts = self._legalised()
 
     def _settled(self) -> list[Section]:
-        """The units, once patterns were made of all that can become patterns."""
+        """Return the units, after everything that can become patterns has."""
         while True:
             found = sections(self._graph, lambda op: LINALG if op in self._foreign else PATTERNS)
             try:
@@ -118,7 +118,8 @@ class SplitBody(Body):
         return lower(graph, argument_names([each.name for each in section.inputs]), self._graph)
 
     def _legalised(self) -> dict[Section, str]:
-        """What MLIR makes of the other units; refuses ops that it does not take either."""
+        """Lower the other units with MLIR; raises an error for ops that it does not support
+        either."""
         foreign = [section for section in self._sections if section.where == LINALG]
         try:
             texts = self._linalg_texts(foreign)
@@ -134,9 +135,9 @@ class SplitBody(Body):
         return linalg_texts(origin.content, origin.file, origin.types, self._graph.name, parts)
 
     def _failure(self, foreign: Sequence[Section], reason: str) -> LimitationError:
-        """Which op of some units MLIR fails on: the first that it fails on alone, if there is one.
+        """Return the error for the op that MLIR fails on: the first that fails alone, if any.
 
-        Where there is none, all of them are named.
+        If none fails alone, the error names all of them.
         """
         tried = [alone for section in foreign for alone in each_alone(self._graph, section)]
         for alone in tried:
@@ -152,7 +153,7 @@ class SplitBody(Body):
         operations = [self._graph.body.operations[at] for at in section.positions]
         operations = [op for op in operations if op.name != CONSTANT] or operations
         names = ", ".join(dict.fromkeys(map(op_name, operations)))
-        why = self._foreign.get(operations[0], "it is no pattern")
+        why = self._foreign.get(operations[0], "it has no patterns")
         return LimitationError(
             f"{names} {'is' if len(operations) == 1 else 'are'} not supported: {why}, and {reason}",
             operations[0].location,
@@ -160,10 +161,10 @@ class SplitBody(Body):
 
     def _refuse(self, error: NotTaken) -> NoReturn:
         at = [why for op, why in self._foreign.items() if op.location == error.location]
-        reason = at[0] if at and error.location is not None else "it is no pattern"
+        reason = at[0] if at and error.location is not None else "it has no patterns"
         raise LimitationError(
             f"{error.op} is not supported: {reason}, and stablehlo-legalize-to-linalg does not "
-            "take it",
+            "support it",
             error.location,
         ) from None
 
@@ -187,7 +188,7 @@ class SplitBody(Body):
 
     @cached_property
     def units(self) -> list[Unit]:
-        """The units in the order in which they run."""
+        """The units in execution order."""
         return [self._unit(section) for section in self._sections]
 
     def _unit(self, section: Section) -> Unit:
@@ -209,7 +210,7 @@ class SplitBody(Body):
             for each in dead:
                 del values[each]
         found = [values[each] for each in self._results]
-        # Nobody else has a result: neither a caller as an argument, nor another result.
+        # No one else holds a result: not a caller as an argument, nor another result.
         own = [each.copy() if k in self._shared else each for k, each in enumerate(found)]
         return own[0] if len(own) == 1 else tuple(own)
 
@@ -219,13 +220,13 @@ class SplitBody(Body):
 
     @cached_property
     def _shared(self) -> set[int]:
-        """The results that are arguments, or results before them."""
+        """The results that are arguments, or equal to earlier results."""
         seen = set(self._graph.body.arguments)
         return {k for k, each in enumerate(self._results) if each in seen or seen.add(each)}
 
     @cached_property
     def _dead(self) -> list[list[GraphValue]]:
-        """What no unit needs any more behind each unit."""
+        """The values that no unit needs any more, after each unit."""
         needed = set(self._results)
         found: list[list[GraphValue]] = []
         for section in reversed(self._sections):
@@ -255,7 +256,7 @@ class SplitBody(Body):
         return None
 
     def as_text(self, stage: str) -> str:
-        """Each unit at a stage; what MLIR makes loops of as it makes them."""
+        """Print each unit at a stage; units of the fallback as MLIR loops."""
         return "\n\n".join(
             f"// unit {number}: {unit.where}\n{unit.as_text(stage).rstrip()}"
             for number, unit in enumerate(self.units)
@@ -267,6 +268,6 @@ class SplitBody(Body):
     @cached_property
     def kernel(self) -> ProgramKernel:
         raise UserError(
-            f"the model {self._graph.name} is {len(self._sections)} units, which are looked at by "
-            "as_text; it is no single program"
+            f"the model {self._graph.name} is {len(self._sections)} units, which "
+            "as_text prints; it is not a single program"
         )

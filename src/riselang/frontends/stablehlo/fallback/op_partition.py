@@ -1,7 +1,7 @@
-"""Which ops of a function become patterns and which ones MLIR makes loops of, and in what order.
+"""Partitioning of a function's ops into units: patterns, or MLIR loops, in execution order.
 
-Ops of one kind that do not wait for one of the other kind are one unit. A constant belongs to every
-unit that uses it.
+Ops of one kind that do not depend on ops of the other kind form one unit. A constant belongs to
+every unit that uses it.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ class Section:
 
     where: str
     positions: tuple[int, ...]
-    """Of its ops in the body."""
+    """The positions of its ops in the body."""
     inputs: tuple[GraphValue, ...]
     outputs: tuple[GraphValue, ...]
 
 
 def sections(function: GraphFunction, where: Callable[[GraphOp], str]) -> list[Section]:
-    """The units of a function, each behind those that it takes from."""
+    """Partition a function into units, each after those that it depends on."""
     *operations, end = function.body.operations
     levels = _levels(operations, where, set(end.operands))
     by_level: dict[int, list[int]] = defaultdict(list)
@@ -47,7 +47,7 @@ def sections(function: GraphFunction, where: Callable[[GraphOp], str]) -> list[S
 def _levels(
     operations: Sequence[GraphOp], where: Callable[[GraphOp], str], returned: Set[GraphValue]
 ) -> dict[int, int]:
-    """For each op the number of its unit: even ones are patterns, odd ones linalg.
+    """Return the unit number of each op: even ones are patterns, odd ones linalg.
 
     A constant has none, unless it is a result.
     """
@@ -64,7 +64,7 @@ def _levels(
 
 
 def taken(op: GraphOp) -> Iterator[GraphValue]:
-    """The values that an op takes, also those that its regions close over."""
+    """Yield the operands of an op, including values that its regions capture."""
     yield from op.operands
     for region in op.regions:
         own = set(region.arguments)
@@ -78,7 +78,7 @@ def taken(op: GraphOp) -> Iterator[GraphValue]:
 def _users(
     operations: Sequence[GraphOp], levels: dict[int, int], end: GraphOp
 ) -> dict[GraphValue, set[int | None]]:
-    """The units that take each value; None is the caller of the function."""
+    """Return the units that use each value; None is the caller of the function."""
     users: dict[GraphValue, set[int | None]] = defaultdict(set)
     for position, level in levels.items():
         for value in taken(operations[position]):
@@ -110,7 +110,7 @@ def _section(
 
 
 def each_alone(function: GraphFunction, section: Section) -> Iterator[Section]:
-    """The ops of a unit as units of their own."""
+    """Yield the ops of a unit as single-op units."""
     operations = function.body.operations
     constants = {op.results[0]: at for at, op in enumerate(operations) if op.name == CONSTANT}
     for position in section.positions:
@@ -124,7 +124,7 @@ def each_alone(function: GraphFunction, section: Section) -> Iterator[Section]:
 
 
 def part_of(function: GraphFunction, section: Section) -> Part:
-    """What a unit is in the module."""
+    """Return the part of the module that a unit covers."""
     places: dict[GraphValue, Place] = {
         value: (None, number) for number, value in enumerate(function.body.arguments)
     }
@@ -138,7 +138,7 @@ def part_of(function: GraphFunction, section: Section) -> Part:
 
 
 def function_of(function: GraphFunction, section: Section, name: str) -> GraphFunction:
-    """A unit as a function of its own."""
+    """Return a unit as a separate function."""
     operations = [function.body.operations[at] for at in section.positions]
     end = GraphOp("func.return", section.outputs, (), {}, (), function.location)
     body = GraphBlock(section.inputs, (*operations, end))

@@ -1,4 +1,4 @@
-"""Parts of a model that are compiled by themselves: patterns, or what MLIR makes loops of."""
+"""Parts of a model that are compiled separately: patterns, or loops that MLIR generates."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Arrays = list[np.ndarray[Any, Any]]
 
 
 class Unit(Protocol):
-    """A part of a model that takes and gives arrays; unsigned integers as signed ones."""
+    """A part of a model that maps arrays to arrays; unsigned integers are passed as signed ones."""
 
     @property
     def where(self) -> str: ...
@@ -38,7 +38,7 @@ class Unit(Protocol):
 
 @dataclass(frozen=True)
 class PatternUnit:
-    """A part that is a program."""
+    """A part that is a RISE program."""
 
     kernel: ProgramKernel
     where: str = "patterns"
@@ -65,13 +65,13 @@ class PatternUnit:
 
 @dataclass(frozen=True)
 class LinalgUnit:
-    """A part that MLIR makes loops of, a function between buffers."""
+    """A part that MLIR lowers to loops, a function on buffers."""
 
     text: str
     inputs: tuple[TensorType, ...]
     outputs: tuple[TensorType, ...]
     refused: Callable[[str], LimitationError]
-    """What to raise where MLIR makes no machine code of it."""
+    """Makes the error to raise if MLIR cannot generate machine code."""
     where: str = "linalg"
 
     def run(self, arrays: Sequence[Any]) -> Arrays:
@@ -126,7 +126,7 @@ def _count(type: TensorType) -> int:
 
 
 def _plain(type: TensorType) -> np.dtype[Any]:
-    """The dtype of the buffers that hold a tensor."""
+    """Return the dtype of the buffers that hold a tensor."""
     dtype = dtype_of(type.element.name)
     if type.element.is_complex:
         return np.dtype(f"f{dtype.itemsize // 2}")

@@ -1,1 +1,1 @@
-"""Models to call: read, bound to arguments, saved."""
+"""Callable models: read, bound to arguments, saved."""

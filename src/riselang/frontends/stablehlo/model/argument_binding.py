@@ -1,6 +1,6 @@
-"""Models with arguments that are given for good: what depends on these alone is computed once.
+"""Models with bound arguments: what depends only on these is computed once.
 
-Such are the weights in the layout that the loops of a product take them in.
+An example is the packing of weights into the layout that matrix multiplication reads.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from riselang.runtime.sealing import only_value_errors, seal, typed, unseal
 
 _KIND = "stages of a model"
 FIRST = "known"
-"""The name of the function that computes what is known once arguments are bound."""
+"""The name of the function that computes the values that depend only on bound arguments."""
 
 
 @dataclass(frozen=True)
@@ -26,24 +26,24 @@ class BoundCode:
     """The two stages of a program as machine code."""
 
     first: Compiled
-    """Takes what is bound."""
+    """Takes the bound arguments."""
     rest: Compiled
-    """Takes all arguments and constants, then what the first stage gives."""
+    """Takes all arguments and constants, then the results of the first stage."""
 
     def values(self, arrays: Sequence[Any]) -> list[Any]:
-        """What the first stage gives for what is bound."""
+        """Return the results of the first stage for the bound arguments."""
         result = self.first.run(arrays)
         return list(result) if isinstance(result, tuple) else [result]
 
 
 def compile_bound(lowered: Lowered, parameters: int, known: frozenset[int]) -> BoundCode | None:
-    """The stages of a program compiled; None where it has but one."""
+    """Compile the stages of a program; None if it has only one."""
     stages = lowered.in_stages(FIRST, parameters, known)
     return None if stages is None else BoundCode(*(each.compile() for each in stages))
 
 
 def keep(cache: KernelCache, key: str, code: BoundCode | None) -> None:
-    """Leave in the cache where the stages are, or that there is but one."""
+    """Store the locations of the stages in the cache, or that there is only one."""
     stages = None if code is None else [_facts(each) for each in (code.first, code.rest)]
     cache.write(key, seal(_KIND, json.dumps(stages).encode()))
 
@@ -54,7 +54,7 @@ def _facts(stage: Compiled) -> dict[str, Any]:
 
 
 def kept(cache: KernelCache, key: str) -> tuple[bool, BoundCode | None]:
-    """Whether another process has left the stages, and they are there; and these."""
+    """Return whether the stages are in the cache, and the stages."""
     data = cache.read(key)
     if data is None:
         return False, None

@@ -1,4 +1,4 @@
-"""Names of arguments."""
+"""Argument names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, cast
 
 
 def argument_names(given: Sequence[str]) -> list[str]:
-    """Names for the parameters of a program, made of what their author calls them."""
+    """Return valid, unique parameter names that resemble those in the source."""
     names: list[str] = []
     for position, text in enumerate(given):
         name = re.sub(r"\W+", "_", text).strip("_")
@@ -21,7 +21,7 @@ def argument_names(given: Sequence[str]) -> list[str]:
 
 
 def leaves(value: Any) -> list[Any]:
-    """The arrays in lists, tuples and dictionaries, in the order in which JAX takes them."""
+    """Return the arrays in lists, tuples and dictionaries, in JAX's order."""
     if value is None:
         return []
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""The program of a model, made when it is needed: from its module, or from the cache."""
+"""The program of a model, built when needed: from its module, or from the cache."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Body:
     """A program and its machine code."""
 
     is_split = False
-    """Whether it is several units."""
+    """Whether it consists of several units."""
 
     def __init__(
         self, origin: Origin, backend: str, options: Options, strategy: Strategy | None = None
@@ -78,7 +78,7 @@ class Body:
         self._bound_codes: dict[frozenset[int], BoundCode | None] = {}
 
     def read(self, graph: GraphFunction) -> Body:
-        """With the program that its module was read as."""
+        """Set the graph that the module was read as."""
         vars(self)["program"] = program_of(graph)
         return self
 
@@ -89,7 +89,7 @@ class Body:
 
     @property
     def is_kept(self) -> bool:
-        """Whether its facts are in the cache."""
+        """Whether its metadata is in the cache."""
         return self._kept is not None
 
     @cached_property
@@ -103,27 +103,27 @@ class Body:
         return Signature.of(self.program)
 
     def run(self, arrays: Sequence[Any]) -> Any:
-        """The results for arguments and constants, whose types are right."""
+        """Return the results for arguments and constants of the right types."""
         if self.backend == "interpret":
             return self.kernel(*arrays)
         return self._prepared(arrays)
 
     def run_into(self, arrays: Sequence[Any], out: Any) -> None:
-        """Leave the results in `out`."""
+        """Write the results to `out`."""
         self.compiled.run_into(arrays, out)
 
     def prepared_with(self, fixed: Sequence[Any]) -> Callable[[Sequence[Any]], Any] | None:
-        """What is left of a call where some arrays are given for good."""
+        """Return the rest of a call in which some arrays are bound."""
         return self.compiled.prepared_with(fixed)
 
     def as_text(self, stage: str) -> str:
-        """The program at a stage; as it was read, where that is notation."""
+        """Print the program at a stage; in notation, as it was read."""
         if stage == "notation" and self.strategy is DEFAULT:
             return repr(self.program.term)
         return self.kernel.lower().as_text(stage)
 
     def report(self) -> str:
-        """Where each op of the module went."""
+        """Report how each op of the module is compiled."""
         from riselang.frontends.stablehlo.fallback.op_partition import PATTERNS, sections
         from riselang.frontends.stablehlo.model.op_report import report
 
@@ -150,9 +150,9 @@ class Body:
         return self.kernel.lower()
 
     def bound_code(self, known: frozenset[int]) -> BoundCode | None:
-        """Code for arguments and constants of which some are given for good, by position.
+        """Return the code for arguments and constants of which some are bound, by position.
 
-        None where nothing can be computed of them beforehand.
+        None if nothing can be computed from them in advance.
         """
         if self.backend != "compile" or not known:
             return None
@@ -177,7 +177,8 @@ class Body:
             keep(cache, key, made)
         return made
 
-    # In the cache, the facts of a program are found by its module, and by them its machine code.
+    # In the cache, the metadata of a program is found by its module, and its machine code by the
+    # metadata.
 
     @cached_property
     def _key(self) -> str:
@@ -190,7 +191,7 @@ class Body:
 
     @cached_property
     def _kept(self) -> tuple[Signature, Mapping[str, Any]] | None:
-        """What another process found out of the same module."""
+        """The metadata that another process stored for the same module."""
         cache = default_cache()
         if cache is None or not self._is_plain or self.backend != "compile":
             return None
@@ -199,7 +200,7 @@ class Body:
 
     @property
     def _is_plain(self) -> bool:
-        """Whether the machine code follows from the module and the options alone."""
+        """Whether the machine code depends on the module and the options alone."""
         return self.strategy is None or self.strategy is DEFAULT
 
     def _keep(self) -> None:
@@ -262,12 +263,12 @@ def _type_from_json(data: Any) -> TensorType:
 
 
 def dtype_name(array: np.ndarray[Any, Any]) -> str:
-    """The name of an element type of StableHLO."""
+    """Return the StableHLO name of an element type."""
     return next(name for name in (*ELEMENTS, *COMPLEX) if dtype_of(name) == array.dtype)
 
 
 def as_signed(array: Any) -> Any:
-    """Unsigned integers as the signed ones of the same bits."""
+    """Reinterpret unsigned integers as signed ones with the same bits."""
     if isinstance(array, tuple):
         return tuple(as_signed(each) for each in cast(tuple[Any, ...], array))
     if getattr(array, "dtype", None) is not None and array.dtype.kind == "u":
@@ -276,7 +277,7 @@ def as_signed(array: Any) -> Any:
 
 
 def arrays_to_bytes(arrays: Sequence[np.ndarray[Any, Any]]) -> bytes:
-    """Arrays as one npz file; types that it does not know go as their bits."""
+    """Serialize arrays as one npz file; types that it does not support are stored as their bits."""
     buffer = io.BytesIO()
     plain = [each.view(np.uint16) if each.dtype.kind == "V" else each for each in arrays]
     named: dict[str, Any] = {str(k): each for k, each in enumerate(plain)}

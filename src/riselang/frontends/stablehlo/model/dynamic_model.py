@@ -1,4 +1,4 @@
-"""A model that leaves lengths open, as that of a batch: compiled for the shapes of each call."""
+"""A model with dynamic dimensions, such as the batch: compiled for the shapes of each call."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from riselang.support.tracebacks import with_short_tracebacks
 
 @dataclass(frozen=True)
 class OpenModel:
-    """A model for all lengths that its author leaves open."""
+    """A model for all values of its dynamic dimensions."""
 
     origin: Origin
     kinds: Mapping[str, TensorKind]
@@ -42,16 +42,16 @@ class OpenModel:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The arguments that a call has to give."""
+        """The arguments that a call must pass."""
         return tuple(name for name in self.kinds if name not in self.bound)
 
     @property
     def dtypes(self) -> Mapping[str, np.dtype[Any]]:
-        """The dtypes of the arrays that a call has to give."""
+        """The dtypes of the arrays that a call must pass."""
         return {name: dtype_of(self.kinds[name].element) for name in self.names}
 
     def bind(self, *values: Any, **named: Any) -> OpenModel:
-        """The model with some arguments given for good."""
+        """Bind some arguments."""
         given = {**dict(zip(self.names, leaves(values), strict=False)), **named}
         for name in given:
             if name not in self.names:
@@ -62,7 +62,7 @@ class OpenModel:
         return replace(self, bound={**self.bound, **copies})
 
     def at(self, *arguments: Any) -> Model:
-        """The model for the shapes of these arrays, or for these shapes."""
+        """Return the model for the shapes of these arrays, or for these shapes."""
         given = [each if _is_shape(each) else np.shape(each) for each in _flat(arguments)]
         if len(given) != len(self.names):
             raise UserError(
@@ -100,7 +100,7 @@ class OpenModel:
 
     @with_short_tracebacks
     def __call__(self, *arguments: Any, out: Any = None, **named: Any) -> Any:
-        """The results for these arrays, new or in `out`."""
+        """Compute the results for these arrays, as new arrays or in `out`."""
         values = leaves(arguments)
         rest = self.names[len(values) :]
         missing = [name for name in rest if name not in named]
@@ -113,7 +113,7 @@ class OpenModel:
         return self.at(*given)(*given, out=out)
 
     def save(self, path: str | Path) -> None:
-        """Write a file with the module and what is bound, which `rl.load_model` reads."""
+        """Write a file with the module and the bound arguments, which `rl.load_model` reads."""
         save_model(SavedModel(self.origin, self.options, self.bound), path)
 
     def __repr__(self) -> str:
@@ -134,7 +134,7 @@ def _flat(arguments: Sequence[Any]) -> list[Any]:
 
 
 def open_kinds(graph: GraphFunction) -> dict[str, TensorKind] | None:
-    """The types of the arguments of a function that leaves lengths open; else None."""
+    """Return the argument types of a function with dynamic dimensions; None if it has none."""
     names = argument_names([each.name for each in graph.body.arguments])
     kinds: dict[str, TensorKind] = {}
     for name, each in zip(names, graph.body.arguments, strict=True):

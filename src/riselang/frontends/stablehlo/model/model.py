@@ -1,4 +1,4 @@
-"""A model as something to call: a program with constants, and arguments that may be bound."""
+"""A callable model: a program with constants, and arguments that may be bound."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ _UNPREPARED: tuple[_Expected, Callable[[Sequence[Any]], Any] | None] = ((), None
 
 @dataclass(frozen=True)
 class Model:
-    """A program that came from elsewhere, with its constants, and the arguments it is given.
+    """A program imported from another framework, with its constants and bound arguments.
 
     It is called with arrays, or lists and dictionaries of them, and returns new ones, or fills
-    those given as `out=`. `trace` and `lower` are the stages of its program, whose last parameters
-    are the constants.
+    those passed as `out=`. `trace` and `lower` give the stages of its program, whose last
+    parameters are the constants.
     """
 
     body: Body
     bound: Mapping[str, Array] = field(default_factory=dict[str, Array])
-    """Arguments that are given for good, by name."""
+    """The bound arguments, by name."""
 
     @property
     def options(self) -> Options:
@@ -57,7 +57,7 @@ class Model:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The arguments that a call has to give."""
+        """The arguments that a call must pass."""
         names = self.body.signature.argument_names
         return tuple(name for name in names if name not in self.bound)
 
@@ -70,13 +70,13 @@ class Model:
 
     @property
     def dtypes(self) -> Mapping[str, np.dtype[Any]]:
-        """The dtypes of the arrays that a call has to give."""
+        """The dtypes of the arrays that a call must pass."""
         return {name: dtype_of(type.element.name) for name, type in self.inputs.items()}
 
     def bind(self, *values: Any, **named: Any) -> Model:
-        """The model with some arguments given for good: the first ones, or those named.
+        """Bind some arguments: the first ones, or those passed by name.
 
-        The arrays are copied, so that nobody changes them.
+        The arrays are copied, so later changes to them have no effect.
         """
         given = self._by_name(values, named)
         copies = {name: self._array(name, value).copy() for name, value in given.items()}
@@ -101,7 +101,7 @@ class Model:
         return given
 
     def __call__(self, *arguments: Any, out: Any = None, **named: Any) -> Any:
-        """The results for these arrays, new or in `out`."""
+        """Compute the results for these arrays, as new arrays or in `out`."""
         if out is None and not named:
             expected, call = vars(self).get("_quick", _UNPREPARED)
             if call is not None and len(arguments) == len(expected):
@@ -114,13 +114,13 @@ class Model:
             result = self._any_call(arguments, out, named)
         except RiseError as error:
             raise shortened(error) from error.__cause__
-        # From the first call that went well on.
+        # Used after the first successful call.
         _ = self._quick
         return result
 
     @cached_property
     def _quick(self) -> tuple[_Expected, Callable[[Sequence[Any]], Any] | None]:
-        """The shapes of arrays for which all that is left is the call, and that call."""
+        """The array shapes for which no checks are needed, and the function to call for them."""
         signature = self.body.signature
         used = (*signature.arguments, *signature.results)
         if self.body.backend != "compile" or any(each.element.is_unsigned for each in used):
@@ -135,7 +135,8 @@ class Model:
 
     @cached_property
     def _prepacked(self) -> tuple[BoundCode, list[Any]] | None:
-        """Code for what is bound, and what it computes of that once, where there is something."""
+        """The code specialized to the bound arguments, and the values precomputed from them, if
+        any."""
         signature = self.body.signature
         arrays = [*(self.bound.get(name) for name in signature.argument_names)]
         arrays += signature.constants
@@ -172,7 +173,7 @@ class Model:
             code.rest.run_into([*arrays, *values], out)
 
     def _all(self, given: Mapping[str, Any]) -> list[Array]:
-        """All that the program takes: arguments, then constants."""
+        """Return everything that the program takes: arguments, then constants."""
         signature = self.body.signature
         arrays = [
             self.bound[name] if name in self.bound else self._array(name, given[name])
@@ -202,37 +203,37 @@ class Model:
         return array
 
     def _typed(self, result: Any) -> Any:
-        """Results with their dtypes: unsigned ones come as signed ones."""
+        """Convert results to their dtypes: unsigned ones are computed as signed ones."""
         types = self.body.signature.results
         if len(types) == 1:
             return _viewed(result, types[0])
         return tuple(_viewed(each, type) for each, type in zip(result, types, strict=True))
 
     def trace(self) -> Traced:
-        """The program as a term."""
+        """Return the program as a term."""
         return self.body.kernel.trace()
 
     def lower(self) -> Lowered:
-        """The program with decisions made: look at any stage of it, or compile it."""
+        """Lower the program: print any of its stages, or compile it."""
         return self.body.kernel.lower()
 
     def as_text(self, stage: str = "notation") -> str:
-        """The program at a stage: notation, rise, imperative, affine, llvm or asm.
+        """Print the program at a stage: notation, rise, imperative, affine, llvm or asm.
 
-        In notation it is as it was read, unless a strategy of its own rewrites it.
+        In notation it is printed as it was read, unless an explicit strategy rewrites it.
         """
         return self.body.as_text(stage)
 
     def report(self) -> str:
-        """Where each op of the module went: to patterns, or with `fallback="linalg"` to MLIR."""
+        """Report how each op is compiled: as patterns, or with `fallback="linalg"` by MLIR."""
         return self.body.report()
 
     def compile(self) -> Compiled:
-        """Machine code of the program, which takes constants behind its arguments."""
+        """Compile the program to machine code, which takes constants after its arguments."""
         return self.body.compiled
 
     def save(self, path: str | Path) -> None:
-        """Write a file with the module and what is bound, which `rl.load_model` reads."""
+        """Write a file with the module and the bound arguments, which `rl.load_model` reads."""
         save_model(SavedModel(self.body.origin, self.options, self.bound), path)
 
     def __repr__(self) -> str:
@@ -244,7 +245,7 @@ class Model:
 
 
 def _shown(type: TensorType) -> str:
-    # Complex numbers are no elements of programs.
+    # Complex numbers are not element types of programs.
     return str(type) if type.element.is_complex else show(array_type(type.element, type.shape))
 
 

@@ -1,4 +1,4 @@
-"""Models in files: an archive with the module, the arrays that are bound, and what they are."""
+"""Model files: an archive with the module, the bound arrays, and their metadata."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ FORMAT = "riselang model 1"
 
 @dataclass(frozen=True)
 class SavedModel:
-    """What is in the file of a model."""
+    """The contents of a model file."""
 
     origin: Origin
     options: Options
     bound: Mapping[str, Array]
-    """Arguments that are given for good, by name."""
+    """The bound arguments, by name."""
 
 
 def save_model(model: SavedModel, path: str | Path) -> None:
@@ -53,7 +53,7 @@ def save_model(model: SavedModel, path: str | Path) -> None:
 
 
 def load_saved_model(path: str | Path) -> SavedModel:
-    """What is in a file that `save_model` wrote."""
+    """Read a file that `save_model` wrote."""
     try:
         with zipfile.ZipFile(path) as archive:
             facts = json.loads(archive.read("model.json"))
@@ -66,7 +66,7 @@ def load_saved_model(path: str | Path) -> SavedModel:
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}") from None
     except (zipfile.BadZipFile, KeyError, ValueError, TypeError) as error:
-        raise UserError(f"{path} is no model that was saved: {error}") from None
+        raise UserError(f"{path} is not a saved model: {error}") from None
     content = decode(data, str(path)) if is_text else data
     types = None if facts["types"] is None else tuple(facts["types"])
     origin = Origin(content, facts["file"], facts["function"], types, facts.get("fallback"))

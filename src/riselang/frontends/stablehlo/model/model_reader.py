@@ -1,4 +1,4 @@
-"""From a file or text to a model."""
+"""Reading models from files or text."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ def read_model(
 def model_of(
     origin: Origin, backend: str, options: Options, strategy: Strategy | None
 ) -> Model | OpenModel:
-    """The model of an origin; what is not supported is refused before anything is compiled."""
+    """Create the model of an origin; raises an error for unsupported ops before compiling
+    anything."""
     body = Body(origin, backend, options, strategy)
     if body.is_kept:
         return Model(body)
@@ -49,7 +50,7 @@ def model_of(
         return OpenModel(origin, kinds, backend, options, strategy)
     if origin.fallback is None:
         return Model(body.read(graph))
-    # The machinery is not needed for what becomes patterns.
+    # Imported only where needed: models that become patterns do without it.
     from riselang.frontends.stablehlo.fallback.model_split import body_with_fallback
 
     return Model(body_with_fallback(origin, graph, backend, options, strategy))
@@ -58,7 +59,7 @@ def model_of(
 def read_saved_model(
     path: str | Path, backend: str, strategy: Strategy | str | None, **choices: Any
 ) -> Model | OpenModel:
-    """The model in a file that its `save` wrote."""
+    """Read the model in a file that its `save` wrote."""
     saved = load_saved_model(path)
     options = saved.options.changed(**choices)
     model = model_of(saved.origin, backend, options, as_strategy(strategy, DEFAULT))
@@ -66,8 +67,10 @@ def read_saved_model(
 
 
 def read_closed_model(source: str | bytes | Path, **choices: Any) -> Model:
-    """A model whose lengths are known."""
+    """Read a model with static shapes."""
     model = read_model(source, **choices)
     if isinstance(model, OpenModel):
-        raise UserError(f"{model!r} leaves lengths open; call it from Python, or export fixed ones")
+        raise UserError(
+            f"{model!r} has dynamic dimensions; call it from Python, or export static ones"
+        )
     return model

@@ -1,4 +1,4 @@
-"""Where the ops of a module went, as text."""
+"""The report of how each op of a module is compiled."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from riselang.native.mlir.stablehlo_graph import GraphFunction
 
 
 def report(function: GraphFunction, sections: Sequence[Section]) -> str:
-    """A line for each op in the order of the module, and one for each unit."""
+    """Format a line for each op in the order of the module, and one for each unit."""
     unit_of: dict[int, int] = {}
     for number, section in enumerate(sections):
         unit_of.update(dict.fromkeys(section.positions, number))

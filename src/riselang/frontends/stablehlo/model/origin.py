@@ -1,4 +1,4 @@
-"""Where a model comes from, and what is to be known of it before it is called."""
+"""The source of a model, and the metadata that is needed before it is called."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 FALLBACKS = ("linalg",)
 PERMISSION = "relaxed"
-"""StableHLO leaves the order of reductions open."""
+"""StableHLO does not specify the order of reductions."""
 
 
 @dataclass(frozen=True)
@@ -37,13 +37,13 @@ class Origin:
     content: str | bytes
     """Text or bytecode."""
     file: str
-    """What errors call it."""
+    """The name of the source in errors."""
     function: str | None = None
-    """The function to take; None is `main`, or the only one."""
+    """The function to read; None is `main`, or the only one."""
     types: tuple[str, ...] | None = None
-    """The types of its arguments, where the module leaves lengths open."""
+    """The types of its arguments, if the module has dynamic dimensions."""
     fallback: str | None = None
-    """What takes the ops that do not become patterns: "linalg", or nobody."""
+    """What compiles the ops that do not become patterns: "linalg", or None."""
 
     def graph(self) -> GraphFunction:
         with progress(f"reading {self.file}"), timed("read"):
@@ -55,7 +55,7 @@ class Origin:
 
 
 def program_of(graph: GraphFunction) -> Program:
-    # The machinery is not needed for what is in the cache.
+    # Imported only where needed: a cached program does without it.
     from riselang.frontends.stablehlo.lowering import lower
 
     with progress(f"reading {graph.name}"), timed("to patterns"):
@@ -64,7 +64,7 @@ def program_of(graph: GraphFunction) -> Program:
 
 @dataclass(frozen=True, eq=False)
 class Signature:
-    """What a call has to know of a program."""
+    """The metadata of a program that a call needs."""
 
     name: str
     argument_names: tuple[str, ...]
@@ -81,14 +81,14 @@ class Signature:
 
 
 def model_options(**choices: Any) -> Options:
-    """The options that are given; what may be done to floats is what StableHLO permits."""
+    """Return the given options; the float permission defaults to what StableHLO permits."""
     if choices.get("float") is None and not os.environ.get(FLOAT.variable):
         choices["float"] = PERMISSION
     return default_options(LOOPS).changed(**choices)
 
 
 def contents(source: str | bytes | Path) -> tuple[str | bytes, str]:
-    """The text or bytecode of a module, and what errors call it."""
+    """Return the text or bytecode of a module, and its name in errors."""
     if isinstance(source, bytes):
         return _decoded(source, "<bytes>"), "<bytes>"
     if isinstance(source, str) and ("\n" in source or "func.func" in source):
@@ -99,8 +99,8 @@ def contents(source: str | bytes | Path) -> tuple[str | bytes, str]:
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}") from None
     except ValueError as error:
-        # A text in one line, with a null in it, is no path.
-        raise UserError(f"{str(path)!r} is no path: {error}") from None
+        # A one-line text with a null character is not a path.
+        raise UserError(f"{str(path)!r} is not a path: {error}") from None
     return _decoded(data, str(path)), str(path)
 
 
@@ -109,7 +109,7 @@ def _decoded(data: bytes, name: str) -> str | bytes:
 
 
 def _chosen(functions: dict[str, GraphFunction], wanted: str | None, name: str) -> GraphFunction:
-    """The function that is asked for: `main`, or the only one."""
+    """Return the requested function: `main`, or the only one."""
     known = ", ".join(functions) or "none"
     if wanted is None and "main" in functions:
         wanted = "main"
@@ -124,7 +124,7 @@ def _chosen(functions: dict[str, GraphFunction], wanted: str | None, name: str) 
 
 
 def mlir_types(elements: Sequence[str], shapes: Sequence[Sequence[int]]) -> tuple[str, ...]:
-    """The types of tensors as MLIR writes them."""
+    """Return tensor types in MLIR syntax."""
     return tuple(
         f"tensor<{'x'.join([*map(str, shape), element])}>"
         for element, shape in zip(elements, shapes, strict=True)

@@ -1,1 +1,1 @@
-"""How each StableHLO op becomes patterns."""
+"""The lowering of each StableHLO op to patterns."""

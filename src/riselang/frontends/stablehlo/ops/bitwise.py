@@ -1,4 +1,4 @@
-"""Ops on bits, and arithmetic that takes a loop: powers of integers, remainders of floats."""
+"""Bitwise ops, and arithmetic that needs a loop: integer powers and float remainders."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from riselang.term.build import Node
 from riselang.term.conversion import width
 
 INTEGERS = {8: i8, 16: i16, 32: i32, 64: i64}
-"""The integers of so many bits."""
+"""The integer type for each number of bits."""
 PARTS = "stablehlo.bitcast_convert (to more or fewer bits)"
-"""The name of the op where a dimension of the parts of elements comes or goes."""
+"""The name of the op if it adds or removes a dimension for the parts of elements."""
 
 
-@elementwise("stablehlo.bitcast_convert", summary="`map` of a cast of bits")
+@elementwise("stablehlo.bitcast_convert", summary="`map` of a bitcast")
 def _bitcast_convert(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
     source, target = op.operands[0].element, op.result.element
     if source.is_boolean != target.is_boolean:
@@ -29,7 +29,7 @@ def _bitcast_convert(builder: Builder, op: Op, operands: Sequence[Node]) -> Node
 
 
 def as_bits(builder: Builder, value: Node, type: ScalarType) -> Node:
-    """The scalar of the same bits."""
+    """Bitcast a scalar."""
     return value if value.type == type else builder.operation("arith.bitcast", [value], type)
 
 
@@ -95,7 +95,7 @@ def _count_leading_zeros(builder: Builder, op: Op, operands: Sequence[Node]) -> 
 
 
 def _shifts(builder: Builder, scalar: ScalarType, value: Node) -> Node:
-    """A number shifted to the right by 0, 1, ... bits."""
+    """Return an array of a value shifted to the right by 0, 1, ... bits."""
     count = width(scalar)
 
     def shifted(i: Node) -> Node:
@@ -122,12 +122,12 @@ def _power(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
     if element.is_float:
         return builder.operation("math.powf", operands, element.scalar)
     if element.is_boolean:
-        raise op.refused("truth values have no powers")
+        raise op.refused("Booleans have no powers")
     return _integer_power(builder, element, *operands)
 
 
 def _integer_power(builder: Builder, element: Element, base: Node, exponent: Node) -> Node:
-    """Squares of the base, multiplied where the exponent has a bit."""
+    """Compute the power by repeated squaring, with a factor for each bit of the exponent."""
     scalar = element.scalar
     one, zero = builder.literal(1, scalar), builder.literal(0, scalar)
 
@@ -144,7 +144,7 @@ def _integer_power(builder: Builder, element: Element, base: Node, exponent: Nod
     product = builder.parts(builder.reduce(step, builder.pair(base, one), shifts), 2)[1]
     if element.is_unsigned:
         return product
-    # Of negative exponents only the powers of 1 and -1 are integers; others are cut to 0.
+    # With negative exponents only the powers of 1 and -1 are integers; others are truncated to 0.
     size = builder.operation("math.absi", [base], scalar)
     unit = builder.select(builder.compare("eq", size, one), product, zero)
     return builder.select(builder.compare("lt", exponent, zero), unit, product)
@@ -160,7 +160,8 @@ def _remainder(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
 
 
 def _float_remainder(builder: Builder, scalar: ScalarType, left: Node, right: Node) -> Node:
-    """What is left of |left| when multiples of |right| by powers of two are taken away, exactly."""
+    """Compute the remainder exactly, subtracting multiples of |right| by powers of two from
+    |left|."""
     size, divisor = (builder.operation("math.absf", [each], scalar) for each in (left, right))
     infinity, zero = (builder.literal(value, scalar) for value in (math.inf, 0.0))
     is_defined = builder.operation(

@@ -1,4 +1,4 @@
-"""Ops with programs in them: while, if, case, sort, map."""
+"""Ops with regions: while, if, case, sort, map."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from riselang.term.build import Constant, Node
 
 
 def tensors_of(builder: Builder, state: Node, like: Sequence[Tensor]) -> list[Tensor]:
-    """The tensors in a tuple."""
+    """Return the tensors in a tuple."""
     parts = builder.parts(state, len(like))
     return [whole(each.element, each.shape, part) for each, part in zip(like, parts, strict=True)]
 
@@ -55,7 +55,7 @@ def _if(regions: Regions, op: Op, operands: Sequence[Tensor]) -> list[Tensor]:
 def _case(regions: Regions, op: Op, operands: Sequence[Tensor]) -> list[Tensor]:
     builder = regions.builder
     wanted = as_wide(builder, operands[0].make(), operands[0].element)
-    # What is out of range is the last branch.
+    # An index out of range selects the last branch.
     result = regions.call(op.regions[-1], [])
     if all(_is_cheap(region) for region in op.regions):
         for number, region in reversed(list(enumerate(op.regions[:-1]))):
@@ -86,7 +86,7 @@ def _chosen(
 def _selected(
     builder: Builder, op: Op, condition: Node, first: Sequence[Tensor], second: Sequence[Tensor]
 ) -> list[Tensor]:
-    """Both are computed, and one is taken."""
+    """Compute both branches, and select one."""
     return [
         combined(
             builder, [left, right], left.shape, left.element,
@@ -99,9 +99,9 @@ def _selected(
 def _run_if(
     regions: Regions, op: Op, condition: Node, branch: GraphBlock, before: Sequence[Tensor] | None
 ) -> list[Tensor]:
-    """What a branch gives where the condition holds, else what was there before.
+    """Return the results of a branch if the condition holds, else the previous values.
 
-    A loop that runs once or never computes nothing that is not wanted.
+    A loop with at most one iteration computes nothing that is not needed.
     """
     builder = regions.builder
     if before is None:
@@ -121,7 +121,7 @@ _CHEAP = ("stablehlo.constant", "stablehlo.return", "stablehlo.broadcast_in_dim"
 
 
 def _is_cheap(region: GraphBlock) -> bool:
-    """Whether to compute it in vain costs little, and ends."""
+    """Whether computing it unnecessarily is cheap, and terminates."""
     return all(op.name in _CHEAP or op.name in ELEMENTWISE for op in region.walk())
 
 
@@ -163,20 +163,20 @@ def _map(regions: Regions, op: Op, operands: Sequence[Tensor]) -> Tensor:
     return combined(regions.builder, operands, op.result.shape, op.result.element, function)
 
 
-@lowers("stablehlo.custom_call @shape_assertion", summary="an error, where lengths do not fit")
+@lowers("stablehlo.custom_call @shape_assertion", summary="an error if lengths do not match")
 def _shape_assertion(regions: Regions, op: Op, operands: Sequence[Tensor]) -> list[Tensor]:
-    """What a framework asks of lengths that it leaves open; they are known by now."""
+    """Check a framework's assertion about dynamic dimensions, which are static by now."""
     holds, *lengths = [_known(each) for each in operands]
     if holds is None:
-        raise op.refused("what it asserts is not known before the program runs")
+        raise op.refused("its condition is not known before the program runs")
     if not holds:
-        message = str(op.attributes.get("error_message", "the lengths do not fit"))
+        message = str(op.attributes.get("error_message", "the lengths do not match"))
         raise UserError(message.format(*lengths), op.location)
     return []
 
 
 def _known(tensor: Tensor) -> float | None:
-    """The number that a constant is."""
+    """Return the value of a scalar constant."""
     node = tensor.make()
     if not isinstance(node, Constant) or tensor.varying:
         return None

@@ -1,4 +1,4 @@
-"""Convolution: a sum of products for each window and kernel."""
+"""Convolution: a dot product for each window and kernel."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from riselang.frontends.stablehlo.tensors import Tensor, whole, zero
 from riselang.term.build import Node
 
 BATCH, FEATURE = -1, -2
-"""What dimensions are called that are not spatial; those are called by their numbers."""
+"""The labels of non-spatial dimensions; spatial ones are labeled by their numbers."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What each dimension of images, kernels and results is."""
+    """The labels of the dimensions of images, kernels and results."""
 
     image: list[int]
     kernel: list[int]
-    """Here the batch is that of the kernels, one for each feature of the result."""
+    """Its batch dimension is that of the kernels, one for each output feature."""
     result: list[int]
 
     @property
@@ -54,7 +54,7 @@ def _convolution(regions: Regions, op: Op, operands: Sequence[Tensor]) -> Tensor
     builder = regions.builder
     image, kernel = operands
     layout = layout_of(op.attributes["dimension_numbers"])
-    # The features and offsets of a window stand in the order of the image.
+    # The features and offsets of a window are in the order of the image.
     inner = [label for label in layout.image if label != BATCH]
     images = permuted(
         builder, stored(builder, image), [layout.image.index(each) for each in (BATCH, *inner)]
@@ -64,7 +64,7 @@ def _convolution(regions: Regions, op: Op, operands: Sequence[Tensor]) -> Tensor
     )
     kernels = _reversed(builder, op, kernels, inner)
     moves = _moves(op, layout, inner, image, kernel)
-    # Where windows have one element, so have kernels.
+    # If windows have one element, so have kernels.
     for depth in reversed([k for k, each in enumerate(moves) if each.role is Role.POSITION]):
         kernels = builder.map_at(1 + depth, builder.first, kernels)
     sum = Summing(builder, image.element, kernel.element, op.result.element)
@@ -85,18 +85,18 @@ def _convolution(regions: Regions, op: Op, operands: Sequence[Tensor]) -> Tensor
 
 @dataclass(frozen=True)
 class _Form:
-    """How images are read and products are added."""
+    """How images are read and products are accumulated."""
 
     moves: Sequence[Window]
     inner: Sequence[int]
-    """What the dimensions of an image are."""
+    """The labels of the image dimensions."""
     border: Node
     sum: Summing
 
     def convolved(
         self, builder: Builder, images: Node, kernels: Node, order: Sequence[int]
     ) -> Node:
-        """A sum for each place of the result, whose dimensions stand in `order`."""
+        """Compute a dot product for each element of the result, whose dimensions are in `order`."""
         seen = builder.map(lambda image: self._windows(builder, image), images, "image")
         current = [BATCH, *(each for each in self.inner if each != FEATURE)]
         moving = [each for each in order if each != FEATURE]
@@ -114,7 +114,7 @@ class _Form:
         return builder.to_mem(nest(0, seen, kernels))
 
     def _windows(self, builder: Builder, image: Node) -> Node:
-        """The windows of an image; its elements are read often, so a border is there for all."""
+        """Return the windows of an image; its elements are read often, so the padding is stored."""
         whole = bordered(builder, image, self.moves, self.border)
         return windows(builder, whole if whole is image else builder.to_mem(whole), self.moves)
 
@@ -122,7 +122,7 @@ class _Form:
 def _moves(
     op: Op, layout: Layout, inner: Sequence[int], image: Tensor, kernel: Tensor
 ) -> list[Window]:
-    """How the window moves along each dimension of an image."""
+    """Return how the window moves along each image dimension."""
     rank = layout.spatial
     given = op.attributes.get("padding")
     padding = [(0, 0)] * rank if given is None else [(int(a), int(b)) for a, b in given]
@@ -152,7 +152,7 @@ def _reversed(builder: Builder, op: Op, kernels: Node, inner: Sequence[int]) -> 
 def _grouped(
     builder: Builder, images: Node, feature: int, groups: int, moves: Sequence[Window]
 ) -> Node:
-    """Images as one array for each group of features."""
+    """Split images into one array for each feature group."""
     size = moves[feature].size
     split = builder.map_at(1 + feature, lambda each: builder.split(size, groups, each), images)
     rank = 2 + len(moves)
@@ -168,7 +168,7 @@ def _convolved_groups(
     layout: Layout,
     groups: int,
 ) -> Node:
-    """Each group of images with its group of kernels."""
+    """Convolve each group of images with its group of kernels."""
     each = kernel.shape[layout.kernel.index(BATCH)] // groups
     plain = [BATCH, FEATURE, *range(layout.spatial)]
 

@@ -1,4 +1,4 @@
-"""Ops that say where elements stand: views, and repetition."""
+"""Data movement ops: views and broadcasts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from riselang.term.build import Node
 
 
 def permuted(builder: Builder, node: Node, order: Sequence[int]) -> Node:
-    """The array whose dimension k is dimension `order[k]` of the node."""
+    """Permute the dimensions of an array: dimension k becomes dimension `order[k]` of the node."""
     current = list(range(len(order)))
     for target, wanted in enumerate(order):
         for depth in range(current.index(wanted), target, -1):
@@ -35,7 +35,7 @@ def permuted(builder: Builder, node: Node, order: Sequence[int]) -> Node:
 @lowers(
     "stablehlo.constant",
     "arith.constant",
-    summary="a literal, or an argument that is bound for good",
+    summary="a literal, or a bound argument",
 )
 def _constant(regions: Regions, op: Op, operands: Sequence[Tensor]) -> Tensor:
     value = op.attributes["value"]
@@ -44,7 +44,7 @@ def _constant(regions: Regions, op: Op, operands: Sequence[Tensor]) -> Tensor:
     element, shape = op.result.element, op.result.shape
     first = value.reshape(-1)[:1]
     if value.size and (value.strides == (0,) * value.ndim or bool(np.all(value == first))):
-        # 0.0 and -0.0 are equal, but not the same number.
+        # 0.0 and -0.0 compare equal, but differ.
         bits = np.ascontiguousarray(value).tobytes()
         if bits == first.tobytes() * value.size:
             exact = float(first[0]) if element.is_float else int(first[0])
@@ -57,13 +57,13 @@ def _iota(regions: Regions, op: Op, operands: Sequence[Tensor]) -> Tensor:
     return iota(regions.builder, op.result.element, op.result.shape, op.integer("iota_dimension"))
 
 
-@lowers("stablehlo.broadcast_in_dim", summary="nothing where it is zipped, else `generate`")
+@lowers("stablehlo.broadcast_in_dim", summary="nothing if it is zipped, else `generate`")
 def _broadcast_in_dim(regions: Regions, op: Op, operands: Sequence[Tensor]) -> Tensor:
     places = op.integers("broadcast_dimensions")
     return broadcast(regions.builder, operands[0], op.result.shape, places)
 
 
-@lowers("stablehlo.broadcast", summary="nothing where it is zipped, else `generate`")
+@lowers("stablehlo.broadcast", summary="nothing if it is zipped, else `generate`")
 def _broadcast(regions: Regions, op: Op, operands: Sequence[Tensor]) -> Tensor:
     new = len(op.integers("broadcast_sizes"))
     places = range(new, len(op.result.shape))
@@ -86,7 +86,7 @@ def broadcast(
 
 
 def without_variation(builder: Builder, tensor: Tensor, dimensions: Sequence[int]) -> Tensor:
-    """The tensor with dimensions of length 1 as ones along which it is repeated."""
+    """Turn dimensions of length 1 into broadcast ones."""
     for dimension in dimensions:
         if dimension in tensor.varying:
             depth = tensor.varying.index(dimension)
@@ -129,7 +129,7 @@ def reshaped(builder: Builder, tensor: Tensor, shape: Sequence[int]) -> Tensor:
 
 
 def _without_units(builder: Builder, tensor: Tensor) -> Tensor:
-    """The tensor without its dimensions of length 1."""
+    """Drop the dimensions of length 1."""
     units = [k for k, length in enumerate(tensor.shape) if length == 1]
     tensor = without_variation(builder, tensor, units)
     kept = [k for k in range(tensor.rank) if k not in units]
@@ -138,7 +138,7 @@ def _without_units(builder: Builder, tensor: Tensor) -> Tensor:
 
 
 def _regrouped(builder: Builder, node: Node, source: list[int], target: list[int]) -> Node:
-    """`join` and `split`, each group of dimensions with the same product for itself."""
+    """Reshape with `join` and `split`, one group of dimensions with equal products at a time."""
 
     def step(node: Node, source: list[int], target: list[int]) -> Node:
         if source == target:
@@ -157,7 +157,7 @@ def _regrouped(builder: Builder, node: Node, source: list[int], target: list[int
 
 
 def _group(source: Sequence[int], target: Sequence[int]) -> tuple[int, int]:
-    """How many dimensions of each have the same product, at least one."""
+    """Return how many leading dimensions of each have the same product, at least one."""
     count, other, left, right = 1, 1, source[0], target[0]
     while left != right:
         if left < right:
@@ -170,7 +170,7 @@ def _group(source: Sequence[int], target: Sequence[int]) -> tuple[int, int]:
 
 
 def _split(builder: Builder, node: Node, lengths: Sequence[int]) -> Node:
-    """An array cut into dimensions of these lengths, from the inside out."""
+    """Split an array into dimensions of these lengths, from the inside out."""
     if len(lengths) < 2:
         return node
     rows = 1
@@ -196,7 +196,7 @@ def _slice(regions: Regions, op: Op, operands: Sequence[Tensor]) -> Tensor:
 
 
 def every(builder: Builder, xs: Node, start: int, count: int, stride: int) -> Node:
-    """`count` elements from `start` on, `stride` apart."""
+    """Return `count` elements from `start`, `stride` apart."""
     length = stride * (count - 1) + 1 if count else 0
     xs = builder.take(length, builder.drop(start, xs))
     if stride == 1 or count < 2:
@@ -250,9 +250,9 @@ def _pad(regions: Regions, op: Op, operands: Sequence[Tensor]) -> Tensor:
 def padded(
     builder: Builder, node: Node, value: Node, paddings: Sequence[tuple[int, int, int]]
 ) -> Node:
-    """Before, behind and between the elements of each dimension so many times a scalar.
+    """Pad each dimension with a scalar: before, after and between the elements.
 
-    A number below zero takes elements away.
+    Negative padding removes elements.
     """
     for depth, padding in enumerate(paddings):
         if padding == (0, 0, 0):

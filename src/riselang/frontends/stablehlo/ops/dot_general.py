@@ -1,8 +1,9 @@
-"""Products: dot and dot_general, and what they share with convolution.
+"""Contractions: dot and dot_general, and what they share with convolution.
 
-A contraction is a `map` for each dimension that stays and a `reduce` for each that goes, which
-carries the sum from the outer to the inner ones. Operands are views where they can be, in memory
-where they are computed; the sums are in memory, too, so that they may be made in any order.
+A contraction is a `map` for each free dimension and a `reduce` for each contracted one, which
+passes the accumulator from the outer to the inner ones. Operands are views if possible, and stored
+in memory if they are computed; the results are stored, too, so that they may be computed in any
+order.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from riselang.term.build import Node
 
 
 def stored(builder: Builder, tensor: Tensor) -> Node:
-    """The whole array; in memory where it is computed, since its elements are read often."""
+    """Return the whole array; stored in memory if it is computed, since its elements are read
+    often."""
     if not tensor.varying:
         return node_of(builder, tensor)
     base = tensor.make()
@@ -29,7 +31,7 @@ def stored(builder: Builder, tensor: Tensor) -> Node:
 
 
 def summed(builder: Builder, depth: int, left: Node, right: Node, sum: Summing) -> Node:
-    """The sum of products of two arrays of so many dimensions."""
+    """Contract two arrays of `depth` dimensions."""
 
     def fold(depth: int, left: Node, right: Node, start: Node) -> Node:
         pairs = builder.zip(left, right)
@@ -49,7 +51,7 @@ def summed(builder: Builder, depth: int, left: Node, right: Node, sum: Summing) 
 
 
 class Summing:
-    """How products are made and added: halves are added as f32."""
+    """How products are computed and accumulated: halves are accumulated as f32."""
 
     def __init__(self, builder: Builder, left: Element, right: Element, result: Element):
         self._builder = builder
@@ -120,7 +122,7 @@ def _dot_general_of(
         return builder.map(body, builder.zip(left, right))
 
     def kept(depth: int, left: Node, right: Node) -> Node:
-        # Rows are rows, of how many dimensions they may be.
+        # Rows may have any number of dimensions.
         for _ in range(depth - 1):
             left = builder.join(left)
         if depth:

@@ -1,4 +1,4 @@
-"""Ops whose indices are known only when the program runs: slices, gather and scatter."""
+"""Ops whose indices are known only at run time: slices, gather and scatter."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ Starts = Mapping[int, Node]
 
 
 def as_wide(builder: Builder, value: Node, element: Element) -> Node:
-    """An integer as i64, which holds those of all types but the largest unsigned ones."""
+    """Convert an integer to i64, which holds all but the largest unsigned values."""
     return converted(builder, value, element, _WIDE)
 
 
 def sliced(
     builder: Builder, node: Node, shape: Sequence[int], sizes: Sequence[int], starts: Starts
 ) -> Node:
-    """A part of an array, whose first index in each dimension is clamped to what fits."""
+    """Slice an array; the first index in each dimension is clamped so that the slice fits."""
     for depth, (length, size) in enumerate(zip(shape, sizes, strict=True)):
         start = starts.get(depth)
         if size == length or start is None:
-            # It starts at 0, since nothing else fits or nothing else is said.
+            # It starts at 0, since no other start fits or is given.
             if size != length:
                 node = builder.map_at(depth, lambda xs, k=size: builder.take(k, xs), node)
             continue
@@ -81,7 +81,7 @@ def _dynamic_update_slice(regions: Regions, op: Op, operands: Sequence[Tensor]) 
 
 
 def index_vectors(builder: Builder, indices: Tensor, vector_dimension: int) -> Node:
-    """Indices with those of one slice innermost; of type i64."""
+    """Return the indices as i64, with the index vector innermost."""
     node = node_of(builder, indices)
     if vector_dimension == indices.rank:
         return builder.map_at(indices.rank, lambda x: builder.generate(1, lambda _: x), node)
@@ -90,7 +90,7 @@ def index_vectors(builder: Builder, indices: Tensor, vector_dimension: int) -> N
 
 
 def component(builder: Builder, vector: Node, position: int, element: Element) -> Node:
-    """One index of a vector of them."""
+    """Return one component of an index vector."""
     place = builder.clamp_idx(length_of(vector), builder.literal(position, index))
     return as_wide(builder, builder.at(place, vector), element)
 
@@ -112,7 +112,7 @@ def _gathered(
     collapsed = [*numbers["collapsed_slice_dims"], *batching]
     vectors = index_vectors(builder, indices, vector_dimension)
     index_dims = [k for k in range(indices.rank) if k != vector_dimension]
-    # Dimensions that operand and indices share come first in both.
+    # The dimensions that operand and indices share come first in both.
     others = [k for k in index_dims if k not in index_batching]
     places = [index_dims.index(k) for k in (*index_batching, *others)]
     vectors = permuted(builder, vectors, [*places, len(index_dims)])
@@ -138,7 +138,7 @@ def _gathered(
         )
 
     node = batched(len(batching), vectors, source)
-    # The batch dimensions of the result stand in the order of those of the indices.
+    # The batch dimensions of the result are in the order of those of the indices.
     offsets = list(numbers["offset_dims"])
     rank = len(op.result.shape)
     batch = [k for k in range(rank) if k not in offsets]
@@ -151,7 +151,7 @@ def _gathered(
 
 
 def _source(builder: Builder, tensor: Tensor) -> Node:
-    """What is read at any place, in memory unless it is a view."""
+    """Return an array to read at arbitrary indices, stored in memory unless it is a view."""
     node = node_of(builder, tensor)
     return builder.stored(node) if tensor.is_whole else node
 
@@ -167,7 +167,7 @@ def _scatter(regions: Regions, op: Op, operands: Sequence[Tensor]) -> list[Tenso
     size = tensors[0].size
     places = _places(builder, tensors[0].shape, indices, updates[0].shape, numbers)
     flat_places = builder.map(lambda place: builder.clamp_idx(size + 1, place), places)
-    # What is out of bounds goes behind the end, and is dropped.
+    # Updates out of bounds get an index past the end, and are dropped.
     before = [
         builder.concat(
             _flat(builder, each), builder.generate(1, lambda _, e=each: zero(builder, e.element))
@@ -190,7 +190,7 @@ def _flat(builder: Builder, tensor: Tensor) -> Node:
 
 
 def _replaces(op: Op) -> bool:
-    """Whether the body only gives the new value."""
+    """Whether the body just returns the new value."""
     region = op.regions[0]
     (end,) = region.operations[-1:]
     return len(region.operations) == 1 and end.operands == (region.arguments[1],)
@@ -203,9 +203,9 @@ def _places(
     update_shape: Sequence[int],
     numbers: Mapping[str, Any],
 ) -> Node:
-    """Where each element of the updates goes, in the flat operand; its size where that is nowhere.
+    """Return the index of each update element in the flat operand; its size if it is dropped.
 
-    A window that does not fit as a whole goes nowhere.
+    A window that does not fit as a whole is dropped.
     """
     window_dims = list(numbers["update_window_dims"])
     inserted = list(numbers["inserted_window_dims"])
@@ -278,7 +278,7 @@ def _places(
         return builder.map(body, builder.zip(vectors, counted))
 
     node = over(0, vectors, [])
-    # Scatter dimensions come first here, window dimensions behind them.
+    # Scatter dimensions come first here, then window dimensions.
     arranged = [*scatter_dims, *window_dims]
     node = permuted(builder, node, [arranged.index(k) for k in range(len(update_shape))])
     return _flat(builder, whole(_WIDE, update_shape, node))

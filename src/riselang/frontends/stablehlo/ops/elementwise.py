@@ -1,4 +1,4 @@
-"""Elementwise ops: what they compute of scalars."""
+"""Elementwise ops: their scalar functions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from riselang.term.conversion import width
 
 @dataclass(frozen=True)
 class _Ops:
-    """The op of arith or math on each kind of element; None where there is none."""
+    """The arith or math op for each kind of element; None if there is none."""
 
     on_floats: str | None
     on_signed: str | None
@@ -75,15 +75,15 @@ TABLE: Mapping[str, _Ops] = {
     "chlo.acos": _on_floats("math.acos"),
     "chlo.atan": _on_floats("math.atan"),
 }
-"""Ops that are one op of arith or math."""
+"""Ops that correspond to one arith or math op."""
 
 
 def arithmetic(builder: Builder, op: Op, name: str, operands: Sequence[Node]) -> Node:
-    """The op that `name` is on the elements of `op`."""
+    """Build the op that `name` denotes on the elements of `op`."""
     element = op.operands[-1].element
     found = TABLE[name].for_element(element)
     if found is None:
-        raise op.refused(f"it has no meaning on elements {element.name}")
+        raise op.refused(f"it is not defined on elements {element.name}")
     return builder.operation(found, operands, element.scalar)
 
 
@@ -121,7 +121,7 @@ def _abs(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
 
 @elementwise("stablehlo.sign")
 def _sign(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
-    """-1, 0 or 1; of a zero or NaN, the operand itself."""
+    """Compute -1, 0 or 1; for a zero or NaN, the operand itself."""
     element, (x,) = op.result.element, operands
     one, zero = (number(builder, value, element.scalar) for value in (1, 0))
     if element.is_float:
@@ -191,7 +191,7 @@ def _compare(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
 def _total_order(
     builder: Builder, relation: str, element: Element, left: Node, right: Node
 ) -> Node:
-    """-NaN < -inf < ... < -0 < 0 < ... < inf < NaN."""
+    """Compare in total order: -NaN < -inf < ... < -0 < 0 < ... < inf < NaN."""
     if relation in ("gt", "ge"):
         swapped = {"gt": "lt", "ge": "le"}[relation]
         return _total_order(builder, swapped, element, right, left)
@@ -225,7 +225,7 @@ def _is_nan(builder: Builder, value: Node) -> Node:
 
 
 def _unit(builder: Builder, scalar: ScalarType, value: Node) -> Node:
-    """1 with the sign of a number."""
+    """Return 1 with the sign of a number."""
     return builder.operation("math.copysign", [number(builder, 1.0, scalar), value], scalar)
 
 
@@ -235,7 +235,7 @@ def _convert(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
 
 
 def converted(builder: Builder, value: Node, source: Element, target: Element) -> Node:
-    """A scalar as another type; unsigned integers are those of their bits."""
+    """Convert a scalar to another type; unsigned integers are represented by their bits."""
     if target.is_boolean and not source.is_boolean:
         return builder.convert(value, BOOLEAN.scalar)
     if source.is_unsigned and not source.is_boolean:
@@ -250,14 +250,14 @@ def converted(builder: Builder, value: Node, source: Element, target: Element) -
 
 @elementwise("stablehlo.reduce_precision", summary="`map` of two casts")
 def _reduce_precision(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
-    """Rounding to the bits of a type that there is."""
+    """Round to the precision of an existing float type."""
     from riselang.dialects.rise.types import bf16, f16
 
     element = op.result.element
     bits = op.integer("exponent_bits"), op.integer("mantissa_bits")
     types = {(5, 10): f16, (8, 7): bf16, (8, 23): f32, (11, 52): f64}
     if bits not in types:
-        raise op.refused(f"{bits[0]} exponent and {bits[1]} mantissa bits are no float type")
+        raise op.refused(f"{bits[0]} exponent and {bits[1]} mantissa bits are not a float type")
     if width(types[bits]) >= width(element.scalar):
         return operands[0]
     return builder.convert(builder.convert(operands[0], types[bits]), element.scalar)

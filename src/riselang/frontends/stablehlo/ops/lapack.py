@@ -1,6 +1,6 @@
-"""What JAX calls of LAPACK where it compiles for a processor, as patterns.
+"""The LAPACK calls that JAX generates for CPUs, as patterns.
 
-The calls have the letters of LAPACK's own arguments, as numbers: `uplo = 76 : ui8` is L.
+The calls have LAPACK's own character arguments, as numbers: `uplo = 76 : ui8` is L.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from riselang.term.build import Node
 
 
 def _calls(name: str) -> list[str]:
-    """LAPACK's routine for f32 and for f64."""
+    """Return the call targets of LAPACK's routine for f32 and for f64."""
     return [f"stablehlo.custom_call @lapack_{kind}{name}_ffi" for kind in "sd"]
 
 
@@ -32,13 +32,13 @@ def _letter(op: Op, name: str, known: str) -> str:
     number = given.get(name) if isinstance(given, dict) else None
     letter = chr(number) if isinstance(number, int) and 0 < number < 128 else "?"
     if letter not in known:
-        raise op.refused(f"its {name} is none of {', '.join(known)}")
+        raise op.refused(f"its {name} is not one of {', '.join(known)}")
     return letter
 
 
-@lowers(*_calls("potrf"), summary="as `stablehlo.cholesky`, with the number of where it ends")
+@lowers(*_calls("potrf"), summary="as `stablehlo.cholesky`, with its info result")
 def _potrf(regions: Regions, op: Op, operands: Sequence[Tensor]) -> list[Tensor]:
-    """Where the triangle does not reach, the matrix stays as it was."""
+    """Outside the computed triangle, the matrix is unchanged."""
     builder, (result, info) = regions.builder, op.results
     lower = _letter(op, "uplo", "LU") == "L"
     found = triangle(builder, result, operands[0], lower)
@@ -58,14 +58,14 @@ def _potrf(regions: Regions, op: Op, operands: Sequence[Tensor]) -> list[Tensor]
         return builder.map(row, builder.zip_all([positions, *builder.parts(pair, 2)]))
 
     def failed(matrix: Node) -> Node:
-        """The first minor that is not positive, counted from 1; 0 where all are."""
+        """Return the first minor that is not positive, counted from 1; 0 if all are."""
         zero = builder.literal(0.0, result.element.scalar)
         yes, no = builder.literal(1, i1), builder.literal(0, i1)
 
         def is_bad(i: Node) -> Node:
             at = builder.clamp_idx(size, i)
             pivot = builder.at(at, builder.at(at, matrix))
-            # What is not a number is not positive either.
+            # NaN is not positive either.
             return builder.select(builder.compare("gt", pivot, zero), no, yes)
 
         number = first_where(builder, size, is_bad)
@@ -94,7 +94,7 @@ def _trsm(regions: Regions, op: Op, operands: Sequence[Tensor]) -> Tensor:
 
 @lowers(*_calls("getrf"), summary="`reduce` over the columns, with rows swapped, under `map`")
 def _getrf(regions: Regions, op: Op, operands: Sequence[Tensor]) -> list[Tensor]:
-    """L and U of P A = L U in one matrix, which rows were swapped, and the first pivot of zero."""
+    """Compute L and U of P A = L U in one matrix, the row swaps, and the first zero pivot."""
     builder, (result, swaps, info) = regions.builder, op.results
     rows, columns = result.shape[-2:]
     elimination = Elimination(builder, result.element.scalar, rows, columns)

@@ -1,7 +1,7 @@
-"""Gauss' elimination: a matrix as a product of triangles, rows with the largest pivots first.
+"""LU decomposition: Gaussian elimination with partial pivoting.
 
-A fold over the columns, whose state are the matrix, in which the triangles replace what they were
-made of, and the numbers of the rows that were swapped.
+A reduction over the columns, whose state is the matrix, which the triangular factors overwrite, and
+the indices of the swapped rows.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from riselang.term.build import Node
 
 @dataclass(frozen=True)
 class Elimination:
-    """Of matrices of so many rows and columns."""
+    """LU decomposition of matrices with these numbers of rows and columns."""
 
     builder: Builder
     scalar: ScalarType
@@ -29,7 +29,8 @@ class Elimination:
         return min(self.rows, self.columns)
 
     def run(self, matrix: Node) -> Node:
-        """The triangles in one matrix, and for each step the row that was taken, from 1 on."""
+        """Return the triangular factors in one matrix, and the pivot row of each step, counted from
+        1."""
         builder = self.builder
         swaps = filled(builder, builder.literal(0, i64), [self.steps])
 
@@ -45,7 +46,7 @@ class Elimination:
         return builder.reduce(step, start, positions_of(builder, self.steps))
 
     def failed(self, matrix: Node) -> Node:
-        """The first step whose pivot is zero, counted from 1; 0 where there is none."""
+        """Return the first step whose pivot is zero, counted from 1; 0 if there is none."""
         builder = self.builder
         zero = builder.literal(0.0, self.scalar)
         return first_where(
@@ -60,7 +61,7 @@ class Elimination:
         return self.builder.at(self.builder.clamp_idx(self.columns, j), row)
 
     def _pivot(self, k: Node, matrix: Node) -> Node:
-        """The row, from k on, with the first of the largest numbers of column k."""
+        """Return the first row, from k on, with the largest magnitude in column k."""
         builder = self.builder
 
         def larger(state: Node, i: Node) -> Node:
@@ -94,7 +95,7 @@ class Elimination:
         return builder.map(row, builder.zip(positions_of(builder, self.rows), matrix))
 
     def _eliminated(self, k: Node, matrix: Node) -> Node:
-        """Each row below k without its part of row k, and that part in column k."""
+        """Subtract multiples of row k from the rows below it, and store the factors in column k."""
         builder, zero = self.builder, self.builder.literal(0.0, self.scalar)
         pivot = self._at(k, k, matrix)
         is_zero = builder.compare("eq", pivot, zero)

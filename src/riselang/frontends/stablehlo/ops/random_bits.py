@@ -1,8 +1,8 @@
 """Counter-based random bits: ThreeFry and Philox (Salmon et al., SC 2011), as XLA numbers them.
 
-A block cipher of a key encrypts numbers that count up. What is here are the ciphers, on scalars,
-and how XLA splits a state of 64-bit words into key and counter; which element of a tensor gets
-which word is in `random_numbers.py`.
+A block cipher with a key encrypts a counter. This module has the ciphers, on scalars, and XLA's
+split of a state of 64-bit words into key and counter; `rng_bit_generator.py` assigns words to the
+elements of a tensor.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from riselang.term.conversion import width
 THREE_FRY_PARITY = 0x1BD11BDA
 THREE_FRY_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 THREE_FRY_GROUPS = 5
-"""Of four rounds, each of which ends with a part of the key."""
+"""Groups of four cipher rounds, each of which ends by adding a part of the key."""
 PHILOX_FACTORS = (0xD2511F53, 0xCD9E8D57)
 PHILOX_STEPS = (0x9E3779B9, 0xBB67AE85)
-"""What is added to the key from round to round."""
+"""The increments of the key after each cipher round."""
 PHILOX_ROUNDS = 10
 
 
 @dataclass(frozen=True)
 class Words:
-    """Arithmetic of 32-bit and 64-bit words that wraps round."""
+    """Wrapping arithmetic on 32-bit and 64-bit words."""
 
     builder: Builder
 
     def literal(self, number: int, type: ScalarType) -> Node:
-        """A word by its bits."""
+        """Return a literal word with these bits."""
         return self.builder.literal(number % (1 << width(type)), type)
 
     def operation(self, name: str, left: Node, right: Node | int) -> Node:
@@ -57,25 +57,25 @@ class Words:
         return self.low(self.operation("shrui", wide, 32))
 
     def halves(self, wide: Node) -> tuple[Node, Node]:
-        """The low and the high word."""
+        """Return the low and the high word."""
         return self.low(wide), self.high(wide)
 
     def wide(self, word: Node) -> Node:
         return self.builder.operation("arith.extui", [word], i64)
 
     def joined(self, low: Node, high: Node) -> Node:
-        """The 64-bit word of two halves."""
+        """Return the 64-bit word of two halves."""
         return self.operation("ori", self.wide(low), self.operation("shli", self.wide(high), 32))
 
     def carried(self, low: Node, high: Node, count: Node) -> tuple[Node, Node]:
-        """A word of 128 bits, in halves, and a number more."""
+        """Add a number to a 128-bit word given as two halves."""
         total = self.add(low, count)
         wraps = self.builder.operation("arith.cmpi", [total, count], i1, "ult")
         return total, self.builder.select(wraps, self.add(high, 1), high)
 
 
 def three_fry(words: Words, key: Node, counter: Node) -> list[Node]:
-    """Two words for a key and a counter, of 64 bits each."""
+    """Return two words for a 64-bit key and a 64-bit counter."""
     first, second = words.halves(key)
     parity = words.xor(words.xor(first, second), THREE_FRY_PARITY)
     keys = (first, second, parity)
@@ -91,7 +91,7 @@ def three_fry(words: Words, key: Node, counter: Node) -> list[Node]:
 
 
 def philox(words: Words, key: Node, low: Node, high: Node) -> list[Node]:
-    """Four words for a key of 64 bits and a counter of 128, in halves."""
+    """Return four words for a 64-bit key and a 128-bit counter given as two halves."""
     keys = words.halves(key)
     state = [*words.halves(low), *words.halves(high)]
     for number in range(PHILOX_ROUNDS):
@@ -112,5 +112,5 @@ def philox(words: Words, key: Node, low: Node, high: Node) -> list[Node]:
 
 
 def in_wide_words(words: Words, parts: Sequence[Node]) -> list[Node]:
-    """Words of 32 bits, two by two as one of 64."""
+    """Combine pairs of 32-bit words into 64-bit words."""
     return [words.joined(low, high) for low, high in zip(parts[::2], parts[1::2], strict=True)]

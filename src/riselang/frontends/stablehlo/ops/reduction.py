@@ -1,4 +1,4 @@
-"""Folds: reduce, reduce_window, and select_and_scatter."""
+"""Reductions: reduce, reduce_window, and select_and_scatter."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from riselang.native.mlir.stablehlo_graph import GraphBlock
 from riselang.term.build import Node
 
 _PLACE = ELEMENTS["i64"]
-"""What indices into a whole tensor are."""
+"""The element type of indices into a flat tensor."""
 Step = Callable[[Node, Node], Node]
-"""The accumulator before an element, and the element; the accumulator after it."""
+"""A function from the accumulator and an element to the next accumulator."""
 
 
 def scalars(elements: Sequence[Element], nodes: Sequence[Node]) -> list[Tensor]:
@@ -27,7 +27,7 @@ def scalars(elements: Sequence[Element], nodes: Sequence[Node]) -> list[Tensor]:
 
 
 def step_of(regions: Regions, region: GraphBlock, elements: Sequence[Element]) -> Step:
-    """The body of a reduction or of a scatter, on tuples: accumulators, then elements."""
+    """Return the body of a reduction or of a scatter, on tuples: accumulators, then elements."""
     builder, count = regions.builder, len(elements)
 
     def step(total: Node, element: Node) -> Node:
@@ -42,7 +42,7 @@ def step_of(regions: Regions, region: GraphBlock, elements: Sequence[Element]) -
 
 
 def simple_operation(region: GraphBlock) -> Callable[[Element], str] | None:
-    """The op of a region that only adds, multiplies or compares its two arguments."""
+    """Return the op of a region that just adds, multiplies or compares its two arguments."""
     if len(region.operations) != 2 or len(region.arguments) != 2:
         return None
     op, end = region.operations
@@ -66,7 +66,7 @@ SIMPLE = (
 
 
 def folded(builder: Builder, depth: int, xs: Node, start: Node, step: Step) -> Node:
-    """All elements of an array of so many dimensions, one after the other."""
+    """Reduce all elements of an array of `depth` dimensions, in order."""
     if depth == 0:
         return step(start, xs)
     return builder.reduce(
@@ -75,7 +75,7 @@ def folded(builder: Builder, depth: int, xs: Node, start: Node, step: Step) -> N
 
 
 def zipped(builder: Builder, depth: int, arrays: Sequence[Node]) -> Node:
-    """One array of tuples, under so many dimensions."""
+    """Zip arrays into one array of tuples, under `depth` dimensions."""
     if len(arrays) == 1:
         return arrays[0]
     if depth == 0:
@@ -91,7 +91,7 @@ def zipped(builder: Builder, depth: int, arrays: Sequence[Node]) -> Node:
 def unzipped(
     builder: Builder, depth: int, node: Node, types: Sequence[tuple[Element, tuple[int, ...]]]
 ) -> list[Tensor]:
-    """The tensors that an array of tuples is made of."""
+    """Return the component tensors of an array of tuples."""
     count = len(types)
     if count == 1:
         return [whole(types[0][0], types[0][1], node)]
@@ -108,7 +108,7 @@ def result_types(op: Op) -> list[tuple[Element, tuple[int, ...]]]:
     return [(each.element, each.shape) for each in op.results]
 
 
-@lowers("stablehlo.reduce", summary="`reduce`, under `map`; over several operands of tuples")
+@lowers("stablehlo.reduce", summary="`reduce`, under `map`; several operands as tuples")
 def _reduce(regions: Regions, op: Op, operands: Sequence[Tensor]) -> list[Tensor]:
     builder, count = regions.builder, len(op.results)
     arrays, starts = operands[:count], operands[count:]
@@ -128,7 +128,7 @@ def _reduce(regions: Regions, op: Op, operands: Sequence[Tensor]) -> list[Tensor
 
 
 def windows_of(op: Op, sizes: Sequence[int], counts: Sequence[int]) -> list[Window]:
-    """How the windows of an op move along each dimension."""
+    """Return how the windows of an op move along each dimension."""
     rank = len(sizes)
     padding = op.attributes.get("padding")
     return [
@@ -165,12 +165,12 @@ def _reduce_window(regions: Regions, op: Op, operands: Sequence[Tensor]) -> list
 
 
 def _depth(moves: Sequence[Window]) -> int:
-    """How many dimensions a window has; where it has one element there is none."""
+    """Return the rank of a window; dimensions with one element do not count."""
     return sum(each.role is not Role.POSITION for each in moves)
 
 
 def seen_of(builder: Builder, xs: Node, moves: Sequence[Window], border: Node) -> Node:
-    """The windows of an array with its border."""
+    """Return the windows of a padded array."""
     return windows(builder, bordered(builder, xs, moves, border), moves)
 
 
@@ -219,7 +219,7 @@ def _select_and_scatter(regions: Regions, op: Op, operands: Sequence[Tensor]) ->
         zipped(builder, rank + depth, seen),
     )
     flat = node_of(builder, reshaped(builder, whole(_PLACE, source.shape, chosen), (source.size,)))
-    # What no window chose goes behind the end.
+    # Elements that no window selects get an index past the end.
     indices = builder.map(
         lambda place: builder.clamp_idx(
             size + 1,
@@ -242,7 +242,7 @@ def _select_and_scatter(regions: Regions, op: Op, operands: Sequence[Tensor]) ->
 
 
 def _places(builder: Builder, shape: Sequence[int]) -> Node:
-    """The place of each element in the flat array."""
+    """Return the index of each element in the flat array."""
     size = prod(shape)
     counted = builder.generate(size, lambda i: builder.convert(builder.from_idx(i, size), i64))
     return node_of(builder, reshaped(builder, whole(_PLACE, (size,), counted), shape))

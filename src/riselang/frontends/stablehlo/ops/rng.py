@@ -1,9 +1,9 @@
-"""`rng`: numbers of a distribution, made of Philox bits.
+"""`rng`: random numbers of a distribution, from Philox bits.
 
-Note [Numbers of rng]: StableHLO leaves to the implementation which numbers `rng` gives. Here they
-follow from the module alone: the n-th `rng` of a program, counted from 0, takes the Philox bits of
-the key n. A program has no state that would go on from call to call, so each call gives the same
-numbers; where each round of a loop would draw the same ones, the op is refused.
+Note [Numbers of rng]: StableHLO leaves the random numbers of `rng` to the implementation. Here they
+depend on the module alone: the n-th `rng` of a program, counted from 0, takes the Philox bits of
+the key n. A program has no state that persists between calls, so each call gives the same numbers;
+where each iteration of a loop would draw the same ones, the op is rejected.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from riselang.term.build import Node
 from riselang.term.conversion import width
 
 DIGITS = {f32: 24, f64: 53}
-"""The bits of a float in [0, 1)."""
+"""The number of random bits of a float in [0, 1)."""
 
 
 @lowers("stablehlo.rng", summary="`map` over Philox bits; the same numbers at each call")
@@ -38,8 +38,8 @@ def _rng(regions: Regions, op: Op, operands: Sequence[Tensor]) -> Tensor:
         raise op.refused(f"elements {element.name} have no {kind.lower()} distribution")
     if op.stream is None:
         raise op.refused(
-            "it stands in a region, and each of its rounds would draw the same numbers",
-            "draw them before, or give rng_bit_generator a state that goes from round to round",
+            "it is in a region, each iteration of which would draw the same numbers",
+            "draw them before, or pass rng_bit_generator a state that each iteration updates",
         )
     if 0 in shape:
         return zeros(builder, element, shape)
@@ -56,7 +56,7 @@ def _words(builder: Builder, stream: int, count: int, element: str) -> Node:
 def _uniform_integers(
     builder: Builder, stream: int, type: TensorType, least: Node, end: Node
 ) -> Node:
-    """64 bits modulo the length of the interval: all numbers are as likely, but for 2^-32."""
+    """Take 64 bits modulo the length of the interval: uniform up to a bias of 2^-32."""
     element, words = type.element, Words(builder)
     wide = ELEMENTS["ui64" if element.is_unsigned else "i64"]
     low, high = (converted(builder, each, element, wide) for each in (least, end))
@@ -72,7 +72,8 @@ def _uniform_integers(
 def _uniform_floats(
     builder: Builder, stream: int, type: TensorType, least: Node, end: Node
 ) -> Node:
-    """least (1 - u) + end u for u in [0, 1); what is rounded out of the interval is its start."""
+    """Compute least (1 - u) + end u for u in [0, 1); a result rounded out of the interval is its
+    start."""
     scalar, working = type.element.scalar, _working(type)
     low, high = (builder.convert(each, working) for each in (least, end))
 
@@ -93,7 +94,8 @@ def _uniform_floats(
 def _normal_floats(
     builder: Builder, stream: int, type: TensorType, mean: Node, deviation: Node
 ) -> Node:
-    """Box and Muller: of two numbers in [0, 1), one for the length and one for the angle."""
+    """Use the Box-Muller transform: of two numbers in [0, 1), one for the length, one for the
+    angle."""
     working, count = _working(type), prod(type.shape)
     words = builder.stored(_words(builder, stream, 2 * count, _word_of(working)))
     centre, spread = (builder.convert(each, working) for each in (mean, deviation))
@@ -119,7 +121,7 @@ def _normal_floats(
 
 
 def _working(type: TensorType) -> ScalarType:
-    """The type in which numbers are computed."""
+    """Return the type in which numbers are computed."""
     return f64 if type.element.scalar == f64 else f32
 
 
@@ -128,7 +130,7 @@ def _word_of(working: ScalarType) -> str:
 
 
 def _fraction(builder: Builder, word: Node, working: ScalarType) -> Node:
-    """The first bits of a word as a number in [0, 1), exactly."""
+    """Return the leading bits of a word as a number in [0, 1), exactly."""
     digits = DIGITS[working]
     kept = Words(builder).operation("shrui", word, width(working) - digits)
     number = builder.operation("arith.uitofp", [kept], working)

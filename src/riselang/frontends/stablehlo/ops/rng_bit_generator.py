@@ -1,4 +1,4 @@
-"""Random numbers as patterns: `rng_bit_generator`, to the bit as XLA on CPUs."""
+"""`rng_bit_generator` as patterns, with the same bits as XLA on CPUs."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from riselang.term.build import Node
 from riselang.term.conversion import width
 
 Block = Callable[[Node], list[Node]]
-"""The words that a number, counted from 0, is encrypted to."""
+"""The words that a counter value is encrypted to."""
 STATES = {"THREE_FRY": (2,), "PHILOX": (2, 3), "DEFAULT": (2, 3)}
-"""How many words a state has; what XLA takes by default on CPUs is Philox."""
+"""The number of words of each algorithm's state; XLA's default on CPUs is Philox."""
 
 
 @lowers("stablehlo.rng_bit_generator", summary="`generate` of ThreeFry or Philox, as in XLA")
@@ -36,7 +36,7 @@ def _rng_bit_generator(regions: Regions, op: Op, operands: Sequence[Tensor]) -> 
         count, bits = _three_fry_bits(words, given, result)
         last = [given[0], words.add(given[1], count)]
     else:
-        # Without a word of its own, the high half of the counter is the key.
+        # If it has no word of its own, the high half of the counter is the key.
         low, high = given[1], given[2] if state.size == 3 else given[0]
         count, bits = philox_bits(words, given[0], low, high, result)
         carried = words.carried(low, high, words.literal(count, i64))
@@ -45,9 +45,9 @@ def _rng_bit_generator(regions: Regions, op: Op, operands: Sequence[Tensor]) -> 
 
 
 def _three_fry_bits(words: Words, state: Sequence[Node], type: TensorType) -> tuple[int, Tensor]:
-    """How many numbers are encrypted, and a tensor of bits.
+    """Return the number of encrypted counters, and a tensor of bits.
 
-    A number gives one element of 64 bits, or two smaller ones, which are neighbours along one
+    A counter gives one element of 64 bits, or two smaller ones, which are neighbors along one
     dimension.
     """
     key, start = state
@@ -61,12 +61,12 @@ def _three_fry_bits(words: Words, state: Sequence[Node], type: TensorType) -> tu
     before, length, after = _around_pairs(type.shape)
     count = before * -(-length // 2) * after
     bits = _interleaved(words, count, block, after)
-    # What is too much is the last of each row.
+    # Excess elements are at the end of each row.
     return count, _typed(words, bits, type, (before, -(-length // 2) * 2, after), length)
 
 
 def _around_pairs(shape: Sequence[int]) -> tuple[int, int, int]:
-    """The dimension that pairs lie along, and how many elements the others before and after have.
+    """Return the dimension of the pairs, and the number of elements before and after it.
 
     It is the first of even length, or else the first of the longest ones.
     """
@@ -80,7 +80,8 @@ def _around_pairs(shape: Sequence[int]) -> tuple[int, int, int]:
 def philox_bits(
     words: Words, key: Node, low: Node, high: Node, type: TensorType
 ) -> tuple[int, Tensor]:
-    """How many numbers are encrypted, and a tensor of bits: all of a number's, then the next."""
+    """Return the number of encrypted counters, and a tensor of bits: all of one counter, then the
+    next."""
 
     def block(number: Node) -> list[Node]:
         found = philox(words, key, *words.carried(low, high, number))
@@ -97,7 +98,8 @@ def _is_wide(element: Element) -> bool:
 
 
 def _interleaved(words: Words, count: int, block: Block, run: int = 1) -> Node | None:
-    """The words of all blocks in one array: `run` first ones, as many second ones, and so on."""
+    """Return the words of all blocks in one array: `run` first words, as many second ones, and so
+    on."""
     builder, sizes = words.builder, list[int]()
     if count == 0:
         return None
@@ -133,7 +135,8 @@ def _typed(
     whole_shape: tuple[int, int, int] | None = None,
     length: int = 0,
 ) -> Tensor:
-    """The tensor of words that were made in a shape of which only `length` rows are wanted."""
+    """Return the tensor of words that were generated in a shape of which only `length` rows are
+    used."""
     builder = words.builder
     if bits is None:
         return zeros(builder, type.element, type.shape)
@@ -147,7 +150,7 @@ def _typed(
 
 
 def _bits(words: Words, word: Node, element: Element) -> Node:
-    """The low bits of a word as an element."""
+    """Return the low bits of a word as an element."""
     integer = INTEGERS[width(element.scalar)]
     return as_bits(words.builder, words.builder.convert(word, integer), element.scalar)
 

@@ -1,7 +1,7 @@
-"""Triangular matrices: Cholesky's decomposition, and systems of equations.
+"""Triangular matrices: Cholesky decomposition, and triangular systems.
 
-Both are folds over the columns of a matrix, or the unknowns of a system, whose state are those that
-were found before; what is not found yet is zero, so that sums go over all of them.
+Both are reductions over the columns of a matrix, or the unknowns of a system, whose state is the
+columns or unknowns computed so far; the others are zero, so sums include all of them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from riselang.term.build import Node
 
 @lowers("stablehlo.cholesky", summary="`reduce` over the columns, under `map`")
 def _cholesky(regions: Regions, op: Op, operands: Sequence[Tensor]) -> Tensor:
-    """L of A = L L^T, or L^T; what stands beyond the diagonal of the result is zero."""
+    """Compute L of A = L L^T, or L^T; the other triangle of the result is zero."""
     result = op.result
     if not result.element.is_float:
         raise op.refused(f"elements {result.element.name} have no square roots")
@@ -28,7 +28,7 @@ def _cholesky(regions: Regions, op: Op, operands: Sequence[Tensor]) -> Tensor:
 
 
 def triangle(builder: Builder, result: TensorType, tensor: Tensor, lower: bool) -> Tensor:
-    """The triangle of each matrix whose product with itself, transposed, the matrix is."""
+    """Compute the Cholesky factor of each matrix."""
 
     def decomposed(matrix: Node) -> Node:
         given = matrix if lower else builder.transpose(matrix)
@@ -74,7 +74,7 @@ def positions_of(builder: Builder, size: int) -> Node:
 def _rest(
     builder: Builder, scalar: ScalarType, row: Node, at: Node, first: Node, second: Node
 ) -> Node:
-    """An element of a row without the products of what is known."""
+    """Subtract the products of known elements from an element of a row."""
 
     def step(total: Node, pair: Node) -> Node:
         product = builder.operation("arith.mulf", builder.parts(pair, 2), scalar)
@@ -86,7 +86,7 @@ def _rest(
 
 
 def first_where(builder: Builder, size: int, holds: Callable[[Node], Node]) -> Node:
-    """The first position at which something holds, counted from 1; 0 where there is none."""
+    """Return the first position at which a condition holds, counted from 1; 0 if there is none."""
     none = builder.literal(0, i64)
 
     def step(before: Node, k: Node) -> Node:
@@ -98,7 +98,7 @@ def first_where(builder: Builder, size: int, holds: Callable[[Node], Node]) -> N
 
 
 def replaced(builder: Builder, xs: Node, positions: Node, at: Node, value: Node) -> Node:
-    """An array with another value at a position."""
+    """Replace the value at a position of an array."""
 
     def element(parts: Node) -> Node:
         k, old = builder.parts(parts, 2)
@@ -110,7 +110,7 @@ def replaced(builder: Builder, xs: Node, positions: Node, at: Node, value: Node)
 @lowers("stablehlo.triangular_solve", summary="`reduce` over the unknowns, under `map`")
 def _triangular_solve(regions: Regions, op: Op, operands: Sequence[Tensor]) -> Tensor:
     if not op.result.element.is_float:
-        raise op.refused(f"elements {op.result.element.name} are not divided")
+        raise op.refused(f"elements {op.result.element.name} have no division")
     left, lower, unit = (
         bool(op.attributes[name]) for name in ("left_side", "lower", "unit_diagonal")
     )
@@ -120,21 +120,21 @@ def _triangular_solve(regions: Regions, op: Op, operands: Sequence[Tensor]) -> T
 
 @dataclass(frozen=True)
 class System:
-    """Which equations: op(a) X = b or X op(a) = b, for a triangle of a."""
+    """The kind of system: op(a) X = b or X op(a) = b, for a triangle of a."""
 
     is_left: bool
     is_lower: bool
     is_transposed: bool
     is_unit: bool
-    """Whether the diagonal counts as ones."""
+    """Whether the diagonal is assumed to be ones."""
 
 
 def solution(
     builder: Builder, result: TensorType, operands: Sequence[Tensor], system: System
 ) -> Tensor:
-    """The unknowns of each system."""
+    """Solve each system."""
     is_left, is_unit = system.is_left, system.is_unit
-    # X op(a) = b says op(a)^T X^T = b^T.
+    # X op(a) = b is equivalent to op(a)^T X^T = b^T.
     turned = system.is_transposed != (not is_left)
     is_lower = system.is_lower != turned
 
@@ -163,14 +163,14 @@ def solution(
 def _is_transposed(op: Op) -> bool:
     kind = op.attributes["transpose_a"]
     if kind not in ("NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"):
-        raise op.refused(f"transpose_a = {kind} is not known")
+        raise op.refused(f"transpose_a = {kind} is not supported")
     return kind != "NO_TRANSPOSE"
 
 
 def _solution(
     builder: Builder, scalar: ScalarType, matrix: Node, column: Node, is_unit: bool
 ) -> Node:
-    """The unknowns of a system whose matrix has nothing above its diagonal, as far as it counts."""
+    """Solve a lower triangular system by forward substitution; the upper triangle is ignored."""
     size = length_of(matrix).constant
     positions = positions_of(builder, size)
     zero = builder.literal(0.0, scalar)
@@ -180,7 +180,7 @@ def _solution(
 
         def counted(total: Node, each: Node) -> Node:
             k, factor, found = builder.parts(each, 3)
-            # What is beyond the diagonal may be anything.
+            # Elements beyond the diagonal may have any value.
             product = builder.operation("arith.mulf", [factor, found], scalar)
             part = builder.select(builder.compare("lt", k, i), product, zero)
             return builder.operation("arith.addf", [total, part], scalar)

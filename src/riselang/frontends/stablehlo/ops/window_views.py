@@ -1,4 +1,4 @@
-"""Windows of arrays of several dimensions, as views."""
+"""Windows of multi-dimensional arrays, as views."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from riselang.term.build import Node
 
 
 class Role(Enum):
-    """What becomes of a dimension."""
+    """The role of a dimension in a window."""
 
     SLIDE = "a position of the window, and an offset in it"
     POSITION = "a position; the window has one element there"
@@ -21,19 +21,19 @@ class Role(Enum):
 
 @dataclass(frozen=True)
 class Window:
-    """How a window moves along one dimension, which is padded and spread first."""
+    """How a window moves along one dimension, which is dilated and padded first."""
 
     size: int
     count: int
-    """How many places it takes."""
+    """The number of positions."""
     stride: int = 1
     dilation: int = 1
-    """How far apart the elements of a window are."""
+    """The distance between elements of a window."""
     spread: int = 1
-    """How far apart the elements of the array are put."""
+    """The base dilation: the distance at which array elements are placed."""
     padding: tuple[int, int] = (0, 0)
     is_whole: bool = False
-    """Whether it has the whole dimension, and no place of its own."""
+    """Whether it covers the whole dimension, and thus has no position."""
 
     @property
     def role(self) -> Role:
@@ -52,12 +52,12 @@ class Window:
 
 
 def bordered(builder: Builder, xs: Node, moves: Sequence[Window], border: Node) -> Node:
-    """An array that is padded and spread as its windows need it."""
+    """Dilate and pad an array for its windows."""
     return padded(builder, xs, border, [(*each.padding, each.spread - 1) for each in moves])
 
 
 def windows(builder: Builder, xs: Node, moves: Sequence[Window]) -> Node:
-    """`n.m.t` as positions, then offsets: `n'.m'.k.l.t`, each where there is one."""
+    """Return the windows of `n.m.t` as positions, then offsets: `n'.m'.k.l.t`, where present."""
     node = xs
     positions = offsets = 0
     for dimension in reversed(range(len(moves))):
@@ -71,14 +71,14 @@ def windows(builder: Builder, xs: Node, moves: Sequence[Window]) -> Node:
 
 @dataclass(frozen=True)
 class _Inner:
-    """How many positions and offsets the dimensions further inside have."""
+    """The numbers of position and offset dimensions of the inner dimensions."""
 
     positions: int
     offsets: int
 
     @property
     def last(self) -> list[int]:
-        """The offsets, behind a position of its own and these positions."""
+        """The offset dimensions, after its own position and the inner positions."""
         return list(range(1 + self.positions, 1 + self.positions + self.offsets))
 
 
