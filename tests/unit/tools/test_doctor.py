@@ -54,7 +54,8 @@ def test_what_is_broken_is_named_with_what_to_do(
     assert "RISE_NUM_THREADS must be a natural number, but is 'many'" in output
     assert "-> unset RISE_NUM_THREADS, or give it another value" in output
     assert (
-        "RISE_FLAOT          no setting has this name\n        -> did you mean RISE_FLOAT?" in output
+        "RISE_FLAOT          no setting has this name\n        -> did you mean RISE_FLOAT?"
+        in output
     )
     assert output.endswith("broken: threads, RISE_NUM_THREADS\n")
 
