@@ -200,7 +200,7 @@ def test_what_is_no_library(folder: Path) -> None:
     Path("empty.c").write_text("int nothing;\n")
     assert COMPILER is not None
     subprocess.run([*COMPILER, "-shared", "-o", "empty.so", "empty.c"], check=True)
-    with pytest.raises(UserError, match="it has no rise_description"):
+    with pytest.raises(UserError, match="it has no symbol rise_description"):
         rl.load("empty.so")
 
 
