@@ -231,4 +231,4 @@ def test_a_size_that_the_program_does_not_have_is_refused() -> None:
 def test_a_rule_alone_says_how_to_look_for_a_place() -> None:
     with pytest.raises(UserError, match=r"top_down\(map_fusion\) looks for a subterm") as caught:
         derived(DOT, "map_fusion")
-    assert "a rule alone is tried on the whole program" in str(caught.value)
+    assert "a rule alone applies to the whole program" in str(caught.value)
