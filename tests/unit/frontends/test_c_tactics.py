@@ -103,7 +103,7 @@ NOT_LIFTED = {
     "for (int i = 0; i < n; i += 2) z[i] = y[i];": "box",
     "for (int i = 0; i < n; i++) if (i != 3) z[i] = y[i];": "minimum or maximum",
     "for (int i = 0; i < n; i++) for (int k = 0; k < l; k++) y[i] = A[i][k];": "repeats it",
-    "for (int i = 0; i < n; i++) for (int k = l - 1; k >= 0; k--) y[i] += A[i][k];": "runs downward",
+    "for (int i = 0; i < n; i++) for (int k = l - 1; k >= 0; k--) y[i] += A[i][k];": "downward",
     "for (int i = 0; i < n; i++) for (int k = 0; k < l; k++) y[i] = y[i] - A[i][k];": "subtracts",
     "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) D[i][j] += D[j][i];": "D",
     "for (int i = 0; i < n; i++) y[0] += y[i];": "read elsewhere",
