@@ -101,9 +101,9 @@ NOT_LIFTED = {
     "for (int i = 0; i < n - 1; i++) y[i] = y[i + 1];": "other iterations",
     "for (int i = 0; i < n; i++) for (int j = 0; j < i; j++) D[i][j] = z[j];": "box",
     "for (int i = 0; i < n; i += 2) z[i] = y[i];": "box",
-    "for (int i = 0; i < n; i++) if (i != 3) z[i] = y[i];": "several",
+    "for (int i = 0; i < n; i++) if (i != 3) z[i] = y[i];": "minimum or maximum",
     "for (int i = 0; i < n; i++) for (int k = 0; k < l; k++) y[i] = A[i][k];": "repeats it",
-    "for (int i = 0; i < n; i++) for (int k = l - 1; k >= 0; k--) y[i] += A[i][k];": "downwards",
+    "for (int i = 0; i < n; i++) for (int k = l - 1; k >= 0; k--) y[i] += A[i][k];": "downward",
     "for (int i = 0; i < n; i++) for (int k = 0; k < l; k++) y[i] = y[i] - A[i][k];": "subtracts",
     "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) D[i][j] += D[j][i];": "D",
     "for (int i = 0; i < n; i++) y[0] += y[i];": "read elsewhere",
@@ -116,7 +116,7 @@ NOT_LIFTED = {
     "for (int i = 0; i < n; i++) z[i] = (int)y[i];": "converts a float to an integer",
     "for (int i = 0; i < n; i++) z[i] = y[(int)z[i]];": "not affine",
     "for (int i = 0; i < n; i++) if (y[i] > 0.0) z[i] = y[i];": "data-dependent",
-    "for (int i = 0; i < l; i++) for (int k = 0; k < 4; k++) x[i] += y[2 * i + 2 * k];": "by one",
+    "for (int i = 0; i < l; i++) for (int k = 0; k < 4; k++) x[i] += y[2 * i + 2 * k];": "step one",
 }  # fmt: skip
 
 

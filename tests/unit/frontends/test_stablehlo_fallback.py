@@ -200,7 +200,7 @@ def test_an_op_without_a_dialect_is_refused() -> None:
 
 
 def test_a_text_in_one_line_with_a_null_is_no_path() -> None:
-    with pytest.raises(rl.UserError, match="is no path"):
+    with pytest.raises(rl.UserError, match="is not a path"):
         rl.from_stablehlo("tensor\0")
 
 
