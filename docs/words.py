@@ -48,7 +48,9 @@ RETIRED = {
     r"(goes|go|going|went|runs|run|spread) (along|over) (the |an |a )?(rows|columns|elements)": (
         "iterates over, is vectorized along"
     ),
-    r"(?<!distributed )(on|over|among) (several |the |all )?threads": "in parallel, distributed over threads",
+    r"(?<!distributed )(on|over|among) (several |the |all )?threads": (
+        "in parallel, distributed over threads"
+    ),
     r"(lines?) of the cache|the (first|nearest) cache": "cache line, L1 cache",
     r"matrix products?|products? of (two )?matrices": "matrix multiplication",
     r"sums? of products": "contraction",
